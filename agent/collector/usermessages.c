@@ -174,13 +174,14 @@ static void owner_look(struct usermessages *usermessages,
                        const struct session *session)
 {
     int64_t owner = session_owner(session);
-    const struct passwd *user = owner >= 0 ? getpwuid((uid_t)owner) : NULL;
+    const struct passwd *user;
     char text[1400];
 
     if (owner < 0 || owner == (int64_t)geteuid() ||
         !usermessages->wish->is_speaker) {
         return;
     }
+    user = getpwuid((uid_t)owner);
     (void)snprintf(text, sizeof(text),
                    "the aggregator runs as user %s (uid %lld): only that user "
                    "can read the run %s; for runs of your own start a ckagg "

@@ -10,10 +10,10 @@
 
 #include "schema/err.h"
 
-/* "" = was not built. */
 /* Libraries that are preloaded at most: a path each. */
 #define LIBRARIES_PRELOADED 3
 
+/* "" = was not built. */
 struct libraries {
     char preload[LIBRARIES_PRELOADED * PATH_MAX]; /* for LD_PRELOAD, parted by
                                                      ':' */

@@ -316,9 +316,7 @@ void symbols_follow_process(struct symbols *symbols,
     process = process_find(symbols, incarnation);
     if (process != NULL) {
         process->is_due = false;
-        if (symbols->module_count > before) {
-            process->pause = LOOK_AGAIN;
-        } else if (process->pause == 0) {
+        if (symbols->module_count > before || process->pause == 0) {
             process->pause = LOOK_AGAIN;
         } else if (process->pause < LOOK_AGAIN_MAX) {
             process->pause = 2 * process->pause;

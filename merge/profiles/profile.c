@@ -206,10 +206,6 @@ static int32_t rank_at(const char *name, const char *at)
     } else if (is_word && (*at == 'r' || *at == 'R')) {
         length = 1;
     } else {
-        length = 0;
-    }
-
-    if (length == 0) {
         return -1;
     }
     at += length;

@@ -137,8 +137,12 @@ static void take_back(void)
     }
 }
 
-static void away_begin(void)
+/* The first look at it; later ones are counted. */
+static void away_look(void)
 {
+    if (seen.away++ > 0) {
+        return;
+    }
     (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
                      "another tool of this process took CUPTI's buffers: "
                      "device events are missing until ck has them back");
@@ -147,9 +151,7 @@ static void away_begin(void)
 
 static void away(uint64_t buffers, uint64_t all)
 {
-    if (seen.away++ == 0) {
-        away_begin();
-    }
+    away_look();
     lost_say(all);
     if (seen.away > TAKEN_BACK) {
         take_back();
@@ -172,9 +174,7 @@ void taken_rival(enum cuda_rival what)
 
 static void rival_begin(void)
 {
-    if (seen.away++ == 0) {
-        away_begin();
-    }
+    away_look();
     if (!seen.is_rival) {
         seen.is_rival = true;
         seen.launches = atomic_load(&rival.launches);

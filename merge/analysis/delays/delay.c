@@ -80,7 +80,7 @@ static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
  * the lock where one of its process is not walked over that far. */
 static void held_drop(struct delay *delay, uint32_t thread, ck_time_t until)
 {
-    uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
+    uint32_t process = lookback_defs(delay->lookback)->threads[thread].process;
     uint32_t waiter = delay->firsts[process];
 
     if (delay->threads[thread].dropped >= until) {
@@ -104,7 +104,7 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
 {
     const struct history *host = lookback_history(delay->lookback);
     ck_time_t until = lookback_held(delay->lookback, thread);
-    uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
+    uint32_t process = lookback_defs(delay->lookback)->threads[thread].process;
     size_t worth = delayprofile_spans(delay->profile);
 
     if (until == INT64_MIN) {
@@ -150,7 +150,7 @@ static int
 thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 {
     struct delay *delay = state;
-    const struct defs *defs = lookback_cast(delay->lookback);
+    const struct defs *defs = lookback_defs(delay->lookback);
     struct thread *its;
     ck_time_t until;
 
@@ -183,7 +183,7 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 /* Look at the thread from then on. */
 static void thread_begin(struct delay *delay, uint32_t thread, ck_time_t at)
 {
-    uint32_t process = lookback_cast(delay->lookback)->threads[thread].process;
+    uint32_t process = lookback_defs(delay->lookback)->threads[thread].process;
 
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
         delay->threads[thread].next = delay->firsts[process];
@@ -207,16 +207,16 @@ delay_create(struct lookback *lookback, struct region region, size_t limit)
         delay->profile = delayprofile_create(lookback, delay->keys, limit);
         delay->sources = delaysources_create(lookback, delay->keys);
     }
-    delay->threads = calloc(lookback_cast(lookback)->threads_count + 1,
+    delay->threads = calloc(lookback_defs(lookback)->threads_count + 1,
                             sizeof(*delay->threads));
-    delay->firsts = malloc((lookback_cast(lookback)->processes_count + 1) *
+    delay->firsts = malloc((lookback_defs(lookback)->processes_count + 1) *
                            sizeof(*delay->firsts));
     if (delay->profile == NULL || delay->sources == NULL ||
         delay->threads == NULL || delay->firsts == NULL) {
         delay_destroy(delay);
         return NULL;
     }
-    for (size_t i = 0; i < lookback_cast(lookback)->processes_count; i++) {
+    for (size_t i = 0; i < lookback_defs(lookback)->processes_count; i++) {
         delay->firsts[i] = DEFS_NONE;
     }
     lookback_thread_client(lookback, thread_from, delay);
@@ -229,7 +229,7 @@ void delay_destroy(struct delay *delay)
         return;
     }
     for (size_t i = 0; delay->threads != NULL &&
-                       i < lookback_cast(delay->lookback)->threads_count;
+                       i < lookback_defs(delay->lookback)->threads_count;
          i++) {
         delaysyncs_fini(&delay->threads[i].syncs);
     }

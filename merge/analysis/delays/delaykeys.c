@@ -273,7 +273,7 @@ static int line_find(struct delaykeys *keys,
                      uint32_t stack,
                      struct delay_line *line)
 {
-    const struct defs *defs = lookback_cast(keys->lookback);
+    const struct defs *defs = lookback_defs(keys->lookback);
     struct evidence_item item = {
         .kind = EVIDENCE_SAMPLE, .a = process, .b = stack};
     struct place place;

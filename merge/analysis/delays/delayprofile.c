@@ -80,7 +80,7 @@ struct delayprofile *delayprofile_create(struct lookback *lookback,
     }
     profile->lookback = lookback;
     profile->keys = keys;
-    profile->count = lookback_cast(lookback)->threads_count;
+    profile->count = lookback_defs(lookback)->threads_count;
     profile->limit = DELAY_ITEMS_ALL / (profile->count + 1);
     if (profile->limit < DELAY_ITEMS_MIN) {
         profile->limit = DELAY_ITEMS_MIN;
@@ -236,7 +236,7 @@ static int line_of(const struct walk *walk,
                    struct delay_line *line)
 {
     struct delayprofile *profile = walk->profile;
-    const struct defs *defs = lookback_cast(profile->lookback);
+    const struct defs *defs = lookback_defs(profile->lookback);
 
     return delaykeys_line(profile->keys, defs->threads[walk->thread].process,
                           sample->stack, line);

@@ -40,7 +40,7 @@ struct gathered {
 
 static int32_t rank_of(const struct gathered *gathered, uint32_t source)
 {
-    const struct defs *defs = lookback_cast(gathered->lookback);
+    const struct defs *defs = lookback_defs(gathered->lookback);
     uint32_t thread = delaysources_get(gathered->sources, source).thread;
 
     return defs->processes[defs->threads[thread].process].rank;
@@ -209,7 +209,7 @@ static int things_gather(struct gathered *gathered, struct delaysums *sums)
  * ENOMEM. */
 static int rank_find(const struct gathered *gathered, int32_t *rank)
 {
-    const struct defs *defs = lookback_cast(gathered->lookback);
+    const struct defs *defs = lookback_defs(gathered->lookback);
     ck_time_t *sums = calloc(defs->ranks_count + 1, sizeof(*sums));
     ck_time_t most = 0;
 

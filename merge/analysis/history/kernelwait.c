@@ -69,7 +69,7 @@ int kernelwait_walk(const struct lookback *lookback,
     if (!kernelwait_is(did)) {
         return taker.take(taker.state, piece, did);
     }
-    waiting.process = lookback_cast(lookback)->threads[thread].process;
+    waiting.process = lookback_defs(lookback)->threads[thread].process;
 
     return devicehistory_walk(lookback_work(lookback), waiting.process, piece,
                               work_take, &waiting);

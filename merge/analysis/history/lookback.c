@@ -177,7 +177,7 @@ const struct history *lookback_history(const struct lookback *lookback)
     return lookback->host;
 }
 
-const struct defs *lookback_cast(const struct lookback *lookback)
+const struct defs *lookback_defs(const struct lookback *lookback)
 {
     return lookback->defs;
 }

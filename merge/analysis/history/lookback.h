@@ -52,7 +52,7 @@ int lookback_take(struct lookback *lookback,
                   const struct timeline_event *event,
                   int64_t mark);
 
-const struct defs *lookback_cast(const struct lookback *lookback);
+const struct defs *lookback_defs(const struct lookback *lookback);
 const struct history *lookback_history(const struct lookback *lookback);
 const struct devicehistory *lookback_work(const struct lookback *lookback);
 const struct commands *lookback_commands(const struct lookback *lookback);

@@ -149,7 +149,7 @@ static int by_recurrence(const void *left, const void *right)
 /* Where the sum of a rank lies; of none, behind those of all. */
 static size_t rank_slot(const struct grouping *grouping, int32_t rank)
 {
-    const struct defs *defs = lookback_cast(grouping->lookback);
+    const struct defs *defs = lookback_defs(grouping->lookback);
     uint32_t index = defs_rank_index(defs, rank);
 
     return index == DEFS_NONE ? defs->ranks_count : index;
@@ -190,7 +190,7 @@ static int ranks_count(struct grouping *grouping,
         grouping->rows[i] = items[i].row;
     }
     cause->ranks =
-        rows_ranks(lookback_cast(grouping->lookback), grouping->rows, count);
+        rows_ranks(lookback_defs(grouping->lookback), grouping->rows, count);
     return cause->ranks == 0 ? -1 : 0;
 }
 
@@ -512,7 +512,7 @@ static int grouping_init(struct grouping *grouping,
                          const struct ledger_row *rows,
                          size_t count)
 {
-    size_t ranks = lookback_cast(grouping->lookback)->ranks_count;
+    size_t ranks = lookback_defs(grouping->lookback)->ranks_count;
 
     for (size_t i = 0; i < count; i++) {
         grouping->worth += rows[i].ns;
@@ -682,7 +682,7 @@ int causes_report(struct ledger *ledger,
     if (ledger_finish(ledger) != 0) {
         return -1;
     }
-    is_reported = reported_find(lookback_cast(from->lookback), report);
+    is_reported = reported_find(lookback_defs(from->lookback), report);
     rows = ledger_rows(ledger, &count);
     kept = calloc(count + 1, sizeof(*kept));
     if (kept == NULL || is_reported == NULL) {

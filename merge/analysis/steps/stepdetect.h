@@ -26,7 +26,7 @@
 #define STEPDETECT_CALLS_MAX ((size_t)1 << 20)
 
 struct stepdetect;
-/* Cast borrowed. NULL with ENOMEM. */
+/* The definitions are borrowed. NULL with ENOMEM. */
 struct stepdetect *stepdetect_create(const struct defs *defs,
                                      struct region region);
 void stepdetect_destroy(struct stepdetect *stepdetect);

@@ -18,7 +18,7 @@
 #define STEPS_CELLS_MAX ((size_t)1 << 20)
 
 struct steps;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct steps *steps_create(const struct defs *defs, struct region region);
 void steps_destroy(struct steps *steps);
 /* Say a step of a rank (by its index in the definitions). 0, or -1 with ENOMEM.

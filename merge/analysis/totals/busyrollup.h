@@ -16,7 +16,7 @@
 #define BUSYROLLUP_MAX ((size_t)1 << 16)
 
 struct busyrollup;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct busyrollup *busyrollup_create(const struct defs *defs,
                                      struct region region);
 void busyrollup_destroy(struct busyrollup *busyrollup);

@@ -14,7 +14,7 @@
 #include "merge/timeline/timeline.h"
 
 struct outside;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct outside *outside_create(const struct defs *defs, struct region region);
 void outside_destroy(struct outside *outside);
 /* Marks, host calls, samples and counters, in order of start. */

@@ -19,7 +19,7 @@
 #define RANGEOCCUPANCY_SPANS_MAX ((size_t)1 << 17)
 
 struct rangeoccupancy;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct rangeoccupancy *rangeoccupancy_create(const struct defs *defs,
                                              struct region region);
 void rangeoccupancy_destroy(struct rangeoccupancy *rangeoccupancy);

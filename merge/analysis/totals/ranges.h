@@ -9,7 +9,7 @@
 #include "merge/timeline/timeline.h"
 
 struct ranges;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct ranges *ranges_create(const struct defs *defs, struct region region);
 void ranges_destroy(struct ranges *ranges);
 /* A timeline_take_f. */

@@ -22,7 +22,7 @@
 #define TRAFFIC_SIZES_MAX ((size_t)64)
 
 struct traffic;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct traffic *traffic_create(const struct defs *defs);
 void traffic_destroy(struct traffic *traffic);
 /* A message that the event's process sent; one that it received. 0, or -1 with

@@ -13,7 +13,7 @@
 #include "merge/timeline/timeline.h"
 
 struct unmatched;
-/* Cast borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. NULL with ENOMEM. */
 struct unmatched *unmatched_create(const struct defs *defs);
 void unmatched_destroy(struct unmatched *unmatched);
 /* The next event: those of MPI count. 0, or -1 with ENOMEM. */
