@@ -76,64 +76,69 @@ static struct options {
 };
 
 static const struct ck_cli_option table[] = {
-    {CK_CLI_HEADING, "What", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_HEADING, "What to record", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "ranks", 'r', "LIST", &options.ranks, NULL,
-     "record these ranks only, as 0,4-7; the others run plain (default "
-     "CKAGENT_RANKS, else all)"},
+     "Record only these ranks, for example 0,4-7; the others run unrecorded "
+     "(default: CKAGENT_RANKS, or all ranks)"},
     {CK_CLI_BYTES, "limit", 0, "SIZE", &options.limit, NULL,
-     "stop recording a rank when so much of it is stored (default: no limit)"},
+     "Stop recording a rank after it has stored SIZE (default: no limit)"},
     {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep, NULL,
-     "keep only the newest of the run: SIZE (2G) of disk for all ranks, or the "
-     "last TIME (5min) of each (default: everything). Handed to the ckagg that "
-     "is started for the job"},
+     "Keep only the newest part of the run: SIZE of disk for all ranks "
+     "together (2G), or the last TIME of each rank (5min) (default: keep "
+     "everything). Applies to the ckagg that is started for this job"},
     {CK_CLI_CHOICE, "clock", 0, NULL, &options.clock, "auto|tsc|raw",
-     "stamps of the records: tsc is the cheapest, raw always works (default "
-     "auto: tsc where the kernel keeps time by it)"},
+     "Clock of the record time stamps. tsc is the fastest; raw works "
+     "everywhere (default auto: tsc if the kernel itself uses it)"},
     {CK_CLI_CHOICE, "clock-shortcut", 0, NULL, &options.shortcut, "on|off",
-     "ranks that share the aggregator's clock are known to be exact; off "
-     "probes them like ranks of another host (for tests; default on)"},
+     "Treat ranks that share the aggregator's clock as exactly aligned. off "
+     "probes them like ranks on other hosts; for tests (default on)"},
     {CK_CLI_CHOICE, "posix", 0, NULL, &options.posix, "on|off",
-     "calls of libc that wait: files, sockets, locks, sleeps (default on)"},
+     "Record libc calls that can block: files, sockets, locks, sleeps "
+     "(default on)"},
     {CK_CLI_DURATION, "posix-threshold", 0, "TIME", &options.posix_threshold,
      NULL,
-     "record calls of libc that take so long, count the others (default 10us)"},
+     "Record libc calls that take at least TIME; only count shorter ones "
+     "(default 10us)"},
     {CK_CLI_TEXT, "sample", 0, "HZ|off", &options.sample, NULL,
-     "samples of each thread's place a second of its CPU time, and the times "
-     "that it has no CPU (default 99)"},
-    {CK_CLI_HEADING, "Where to", 0, NULL, NULL, NULL, NULL},
+     "Sample each thread's stack HZ times per second of its CPU time, and "
+     "record when it has no CPU (default 99)"},
+    {CK_CLI_HEADING, "Where to store it", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
-     "run directory (default CKAGENT_DIR, else ck-JOB-START here)"},
+     "Run directory (default: CKAGENT_DIR, or ck-JOB-START in the working "
+     "directory)"},
     {CK_CLI_TEXT, "aggregator", 'a', "ENDPOINT", &options.aggregator, NULL,
-     "a ckagg that runs already, as tcp://HOST:PORT (default "
-     "CKAGENT_AGGREGATOR, else rank 0 starts one for the job)"},
+     "Send to this running ckagg, for example tcp://HOST:PORT (default: "
+     "CKAGENT_AGGREGATOR; without it rank 0 starts one for the job)"},
     {CK_CLI_TEXT, "job", 'j', "NAME", &options.job, NULL,
-     "name of the job, where the launcher gives the hosts no common one"},
+     "Name of the job, for launchers that do not give all hosts the same one"},
     {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
-     "tcp beyond this host without keys; ckagg needs it too"},
+     "Allow tcp to other hosts without keys; ckagg needs this option as well"},
     {CK_CLI_CHOICE, "pack", 0, NULL, &options.pack, "none|lz4|zstd",
-     "compression of what is sent (default none on one host, lz4 over tcp)"},
+     "Compress the data that is sent (default: none on one host, lz4 over "
+     "tcp)"},
     {CK_CLI_BYTES, "spool-limit", 0, "SIZE", &options.spool_limit, NULL,
-     "bound of the file that keeps data while ckagg is away (default 1 GiB)"},
+     "Maximum size of the file that keeps data while ckagg cannot be reached "
+     "(default 1 GiB)"},
     {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
-     "rank 0 waits for the report and prints it on stderr, or says where it "
-     "will be (default now)"},
-    {CK_CLI_HEADING, "How", 0, NULL, NULL, NULL, NULL},
+     "now: rank 0 waits for the report and prints it on stderr. later: rank "
+     "0 prints where the report will be (default now)"},
+    {CK_CLI_HEADING, "Memory and modes", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_BYTES, "ring-bytes", 0, "SIZE", &options.ring_bytes, NULL,
-     "bound of the recording memory of this rank (default: its share of "
-     "/dev/shm)"},
+     "Maximum recording memory of this rank (default: its share of /dev/shm)"},
     {CK_CLI_BYTES, "slot-bytes", 0, "SIZE", &options.slot_bytes, NULL,
-     "recording memory of one thread, a power of two, 16 KiB to 1 GiB (default "
-     "4 MiB, less where memory is short)"},
+     "Recording memory of one thread: a power of two from 16 KiB to 1 GiB "
+     "(default 4 MiB, or less if memory is short)"},
     {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
-     "do not run the program when it cannot be recorded (default: warn once "
-     "and run it plain)"},
+     "Do not start the program if it cannot be recorded (default: print a "
+     "warning and run it unrecorded)"},
     {CK_CLI_FLAG, "clean", 0, NULL, &options.is_clean, NULL,
-     "run nothing: move to disk what killed agents left in memory, and remove "
-     "it there; with --dir only what belongs to that run"},
+     "Start no program. Move the data that killed agents left in memory to "
+     "disk, and free that memory; with --dir only for that run"},
     {CK_CLI_FLAG, "lines", 0, NULL, &options.is_lines, NULL,
-     "run nothing: answer lines \"ADDRESS BIAS BUILD_ID PATH\" on stdin by "
-     "line, function and file (ckmerge asks for call sites of killed agents)"},
-    {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
+     "Start no program. Read lines \"ADDRESS BIAS BUILD_ID PATH\" from stdin "
+     "and print line, function and file for each (used by ckmerge for call "
+     "sites of killed agents)"},
+    {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "Log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -141,19 +146,20 @@ static const struct ck_cli cli = {
     .program = "ckagent",
     .usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
     .summary =
-        "Runs PROGRAM and records its MPI calls, device work and marks, one "
-        "ckagent a rank. The program's output, signals and exit status stay "
-        "its own.",
+        "Runs PROGRAM and records its MPI calls, device work, blocking libc "
+        "calls "
+        "and CPU samples; start one ckagent for each rank. The program's "
+        "output, signals and exit status are not changed.",
     .examples =
         "  mpirun -n 4 ckagent -- ./train\n"
-        "      record four ranks and print the report at the end; as root or\n"
-        "      with more ranks than cores mpirun itself wants\n"
+        "      record four ranks and print the report at the end; as root, or\n"
+        "      with more ranks than cores, mpirun itself requires\n"
         "      --allow-run-as-root and --oversubscribe\n"
         "  ckagent -- torchrun --nproc_per_node 2 train.py\n"
-        "      one ckagent over many ranks\n"
+        "      one ckagent for several ranks\n"
         "  mpirun -n 64 ckagent --ranks 0-3,63 --dir run1 -- ./train\n"
         "  CKAGENT_OFF=1 mpirun -n 4 ckagent -- ./train\n"
-        "      the same command without recording\n",
+        "      run the same command without recording\n",
     .options = table,
     .stops_at_operand = true,
 };

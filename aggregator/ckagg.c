@@ -59,69 +59,70 @@ static struct options options = {
 };
 
 static const struct ck_cli_option table[] = {
-    {CK_CLI_HEADING, "Where", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_HEADING, "Addresses and files", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_LIST, "listen", 'l', "URL", &options.listen, NULL,
-     "tcp://HOST:PORT or ipc://PATH; may be given several times; port 0 takes "
-     "a free one, host 0.0.0.0 or * listens on all addresses "
+     "Listen on tcp://HOST:PORT or ipc://PATH; may be given several times. "
+     "Port "
+     "0 is any free port, host 0.0.0.0 or * means all addresses "
      "(default " DEFAULT_URL ")"},
     {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
-     "directory of the runs (default .); with --embedded the run directory "
+     "Directory of the runs (default .). With --embedded: the run directory "
      "itself (default ck-KEY-TIME)"},
     {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
-     "tcp beyond loopback without keys and token; the agents need it too"},
+     "Accept tcp connections from other hosts without keys and token; the "
+     "agents need this option as well"},
     {CK_CLI_INT, "clock-port", 0, "PORT", &options.clock_port, NULL,
-     "answer clock probes at this UDP and TCP port, for firewalls (default "
-     "0: a free one; the agents are told)"},
+     "Answer clock probes on this UDP and TCP port, for firewalls (default "
+     "0: any free port, which the agents learn when they connect)"},
     {CK_CLI_HEADING, "Jobs", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "embedded", 0, NULL, &options.is_embedded, NULL,
-     "serve one job and end with it; the log goes to DIR/" LOG_FILE},
+     "Serve one job and exit when it has ended; log to DIR/" LOG_FILE},
     {CK_CLI_TEXT, "job", 'j', "KEY", &options.job, NULL,
-     "with --embedded: the job's key (default: that of the first agent)"},
+     "With --embedded: the job's key (default: that of the first agent)"},
     {CK_CLI_INT, "size", 'n', "N", &options.size, NULL,
-     "with --embedded: ranks to expect (default: as the agents say)"},
+     "With --embedded: number of ranks to expect (default: the number that "
+     "the agents report)"},
     {CK_CLI_DURATION, "job-timeout", 0, "TIME", &options.job_timeout, NULL,
-     "end a job when none of its agents was heard for so long (default 10m; 0 "
-     "waits for ever)"},
+     "Close a job after TIME without a message from any of its agents "
+     "(default 10m; 0: never)"},
     {CK_CLI_DURATION, "beat-timeout", 0, "TIME", &options.beat_timeout, NULL,
-     "an agent that is silent for so long and whose process is gone is dead "
-     "(default 5s; agents of other hosts: six times that)"},
+     "Consider an agent dead after TIME without a message if its process no "
+     "longer exists (default 5s; six times that for agents on other hosts)"},
     {CK_CLI_HEADING, "Results", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "merge", 0, NULL, &options.has_merge, NULL,
-     "run ckmerge when a job has ended (default; --no-merge only stores)"},
+     "Run ckmerge when a job has ended (default; --no-merge only stores the "
+     "run)"},
     {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, CK_FORMAT_NAMES,
-     "handed to ckmerge; may be given several times"},
+     "Pass FORMAT to ckmerge; may be given several times"},
     {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep_text, NULL,
-     "of each run keep only the newest: SIZE (2G) of disk, shared evenly by "
-     "its "
-     "ranks, or of each rank the last TIME (5min) in which it recorded "
-     "anything "
-     "(default: everything)"},
+     "Keep only the newest part of each run: SIZE of disk (2G), divided "
+     "evenly among its ranks, or for each rank the last TIME in which it "
+     "recorded anything (5min) (default: keep everything)"},
     {CK_CLI_INT, "retain", 0, "N", &options.retain, NULL,
-     "keep the N newest finished runs in DIR and remove older ones (default "
+     "Keep the N newest finished runs in DIR and remove older ones (default "
      "0: keep all)"},
-    {CK_CLI_HEADING, "Talk", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_HEADING, "Queries and log", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "status", 's', NULL, &options.is_status, NULL,
-     "ask the ckagg at ENDPOINT (default: CKAGENT_AGGREGATOR, then the file "
-     "that CKAGG_KEYFILE names) what it has"},
+     "Print what the ckagg at ENDPOINT has recorded (default: "
+     "CKAGENT_AGGREGATOR, then the file named by CKAGG_KEYFILE)"},
     {CK_CLI_FLAG, "clocks", 0, NULL, &options.is_clocks, NULL,
-     "ask the same ckagg how far its agents' clocks are off, and how sure that "
-     "is"},
+     "Print the clock offsets of that ckagg's agents, with their error "
+     "bounds"},
     {CK_CLI_FLAG, "json", 0, NULL, &options.is_json, NULL,
-     "with --status or --clocks: as JSON"},
-    {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "log more"},
+     "With --status or --clocks: print JSON"},
+    {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "Log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 
 static const struct ck_cli cli = {
     .program = "ckagg",
     .usage = "[OPTION]... | --status [ENDPOINT] | --clocks [ENDPOINT]",
-    .summary = "Takes the frames of all agents of one or many jobs, stores "
-               "each job in its run directory, and merges it when it has "
-               "ended.",
+    .summary = "Receives the records of all agents of one or more jobs, stores "
+               "each job in a run directory, and merges it when it has ended.",
     .examples =
         "  ckagg --listen tcp://0.0.0.0:7700 --dir runs\n"
-        "      a service for many hosts and jobs; prints the endpoint, with\n"
-        "      its keys, for CKAGENT_AGGREGATOR or --aggregator\n"
+        "      run a service for many hosts and jobs; it prints its endpoint,\n"
+        "      with keys, for CKAGENT_AGGREGATOR or --aggregator\n"
         "  ckagg --status tcp://127.0.0.1:7700\n",
     .options = table,
 };

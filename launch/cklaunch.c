@@ -51,47 +51,48 @@ static struct {
 } options = {.count = 1, .listen = "tcp://*:0"};
 
 static const struct ck_cli_option option_table[] = {
-    {CK_CLI_HEADING, "Where it runs", 0, NULL, NULL, NULL, NULL},
-    {CK_CLI_INT, "np", 'n', "N", &options.count, NULL, "ranks to start (1)"},
+    {CK_CLI_HEADING, "Ranks and hosts", 0, NULL, NULL, NULL, NULL},
+    {CK_CLI_INT, "np", 'n', "N", &options.count, NULL,
+     "Number of ranks to start (default 1)"},
     {CK_CLI_TEXT, "hosts", 0, "A,B", &options.hosts, NULL,
-     "hosts to start them on, dealt out evenly; \"A:2,B:6\" gives each its "
-     "number (this machine)"},
+     "Hosts to start the ranks on, the same number on each; \"A:2,B:6\" sets "
+     "the number for each host (default: this machine)"},
     {CK_CLI_CHOICE, "launcher", 0, NULL, &options.launcher, LAUNCHER_NAMES,
-     "what places the ranks (the first of these that is in PATH; srun inside "
-     "a Slurm allocation)"},
+     "Program that starts the ranks (default: srun inside a Slurm allocation, "
+     "else the first of these in PATH)"},
     {CK_CLI_LIST, "launcher-option", 0, "WORD", &options.launcher_options, NULL,
-     "one more word for the launcher's own command line; may be given "
-     "several times"},
+     "Pass WORD to the launcher itself; may be given several times"},
     {CK_CLI_FLAG, "dry-run", 0, NULL, &options.is_dry, NULL,
-     "print the command and end"},
-    {CK_CLI_HEADING, "What is recorded", 0, NULL, NULL, NULL, NULL},
+     "Print the command and exit"},
+    {CK_CLI_HEADING, "Recording", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "dir", 0, "DIR", &options.dir, NULL,
-     "run directory (ck-PROGRAM-START-PID in the working directory)"},
+     "Run directory (default: ck-PROGRAM-START-PID in the working directory)"},
     {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep, NULL,
-     "keep only the newest of the run: SIZE (2G) of disk for all ranks, or the "
-     "last TIME (5min) of each (everything)"},
+     "Keep only the newest part of the run: SIZE of disk for all ranks "
+     "together (2G), or the last TIME of each rank (5min) (default: keep "
+     "everything)"},
     {CK_CLI_LIST, "agent-option", 0, "WORD", &options.agent_options, NULL,
-     "one more word for ckagent, as --agent-option=--ranks=0,7; may be given "
-     "several times; see ckagent --help"},
+     "Pass WORD to ckagent, for example --agent-option=--ranks=0,7; may be "
+     "given several times; see ckagent --help"},
     {CK_CLI_FLAG, "strict", 0, NULL, &options.is_strict, NULL,
-     "end with an error, instead of running the program plain, where a rank "
-     "cannot be recorded"},
-    {CK_CLI_HEADING, "What is shown", 0, NULL, NULL, NULL, NULL},
+     "Exit with an error if a rank cannot be recorded, instead of running "
+     "the program unrecorded"},
+    {CK_CLI_HEADING, "Report", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
-     "the report at the end: wait for it, only say where it will be, or make "
-     "none (now)"},
+     "now: wait for the report and print it. later: print where the report "
+     "will be (default now)"},
     {CK_CLI_TEXT, "output", 0, "FORMAT[=FILE]", &options.output,
      CK_FORMAT_NAMES,
-     "print the run on stdout as well: text or json; chrome writes "
-     "DIR/trace.json; with =FILE each of them that file"},
+     "Write the run in this format too: text or json to stdout, chrome to "
+     "DIR/trace.json; with =FILE to that file"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
-     "use this running ckagg: the line that it printed, in single quotes"},
+     "Send to this running ckagg: the line that it printed, in single quotes"},
     {CK_CLI_TEXT, "listen", 0, "URL", &options.listen, NULL,
-     "where our own ckagg listens when there are several hosts "
-     "(tcp://*:0: all addresses, any port)"},
+     "Address on which our own ckagg listens when there are several hosts "
+     "(default tcp://*:0: all addresses, any free port)"},
     {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
-     "no keys between agents and ckagg"},
+     "Use no keys between the agents and ckagg"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -100,9 +101,9 @@ static const struct ck_cli cli = {
     .usage = "[OPTION]... [--] PROGRAM [ARGUMENT]...",
     .summary = "Runs PROGRAM on N ranks under ckagent by mpirun, srun or "
                "torchrun, and prints why the devices were idle.\n"
-               "Ends with the launcher's status. Where mpirun would refuse "
-               "(root, more ranks than cores) it sets the variables that "
-               "mpirun asks for and says so.",
+               "The exit status is that of the launcher. If mpirun would "
+               "refuse to start (root, more ranks than cores), cklaunch sets "
+               "the variables that allow it, and prints a note.",
     .examples = "cklaunch -n 4 -- ./train --epochs 2\n"
                 "cklaunch -n 8 --hosts nodeA,nodeB -- ./train\n"
                 "cklaunch -n 2 --launcher torchrun -- python3 train.py\n"

@@ -16,8 +16,8 @@ enum {
 };
 
 static const struct ck_cli_option standard_options[] = {
-    {CK_CLI_FLAG, "help", 'h', NULL, NULL, NULL, "show this text"},
-    {CK_CLI_FLAG, "version", 0, NULL, NULL, NULL, "show the version"},
+    {CK_CLI_FLAG, "help", 'h', NULL, NULL, NULL, "Show this text"},
+    {CK_CLI_FLAG, "version", 0, NULL, NULL, NULL, "Show the version"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 

@@ -194,60 +194,62 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
     const struct ck_cli_option table[] = {
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
-         CK_FORMAT_LIST
-         "; may be given several times. text and json go "
-         "to stdout without FILE, chrome to RUN/trace.json; a FILE that ends "
-         "in .gz is compressed (chrome)"},
-        {CK_CLI_HEADING, "What to look at", 0, NULL, NULL, NULL, NULL},
+         "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
+         "text and json go to stdout and chrome to RUN/trace.json. A chrome "
+         "FILE that ends in .gz is compressed"},
+        {CK_CLI_HEADING, "What to analyse", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,
-         "begin so long after the run's start (5s, 20ms)"},
+         "Start the analysis TIME after the start of the run (5s, 20ms)"},
         {CK_CLI_DURATION, "to", 0, "TIME", &o->to, NULL,
-         "end so long after the run's start"},
+         "End the analysis TIME after the start of the run"},
         {CK_CLI_TEXT, "region", 0, "NAME[#N]", &o->region, NULL,
-         "from the first begin to the last end of the program's range NAME "
-         "(ck.h), or of each rank's N-th one"},
+         "Analyse the program's range NAME (ck.h): from its first begin to its "
+         "last end, or only the N-th one of each rank"},
         {CK_CLI_TEXT, "ranks", 0, "LIST", &o->ranks, NULL,
-         "only these ranks: 0,4-7 (default: all)"},
+         "Analyse only these ranks, for example 0,4-7 (default: all)"},
         {CK_CLI_TEXT, "max-clock-error", 0, "TIME", &clock_error, NULL,
-         "exit 4 when the clocks of two ranks may be further apart than that, "
-         "5 when that is not known; with its unit (10us)"},
+         "Exit with 4 if the clocks of two ranks may differ by more than TIME, "
+         "with 5 if that is not known. TIME needs a unit (10us)"},
         {CK_CLI_CHOICE, "clock-facts", 0, NULL, &o->clock_facts,
          "all|probes|messages|kernels",
-         "what places clocks on one axis: probes, messages with collectives, "
-         "collective kernels (of profiles: not their dates), or all of it "
+         "What aligns the clocks: probes, messages (with collectives), kernels "
+         "(collective kernels; of profiles, not their dates), or all of them "
          "(default)"},
-        {CK_CLI_HEADING, "Profiles of devices", 0, NULL, NULL, NULL, NULL},
+        {CK_CLI_HEADING, "Device profiles", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "kernel-only", 0, NULL, &o->is_kernel_only, NULL,
-         "merge profiles of devices (PyTorch traces, nkipy's "
-         "kernel_profile.json, runs and segments of ck; JSON also .gz); the "
-         "last argument is the output, which scalene's viewer opens"},
+         "Merge device profiles: PyTorch traces, nkipy's kernel_profile.json, "
+         "runs and segments of ck; JSON may be gzipped. The last argument is "
+         "the "
+         "output file; scalene's viewer opens it"},
         {CK_CLI_TEXT, "scalene", 0, "FILE", &o->scalene, NULL,
-         "as --kernel-only, joined line by line with this profile of scalene "
-         "(JSON or HTML)"},
+         "Like --kernel-only, and add the device times to the lines of this "
+         "scalene profile (JSON or HTML)"},
         {CK_CLI_LIST, "rank", 0, "FILE=N", &o->given, NULL,
-         "the profile FILE is of rank N, whatever it says"},
+         "Take the profile FILE as that of rank N, whatever the file itself "
+         "contains"},
         {CK_CLI_FLAG, "force", 0, NULL, &o->is_forced, NULL,
-         "replace an output file that ckmerge has not written (an input is "
-         "never replaced)"},
-        {CK_CLI_HEADING, "How to show it", 0, NULL, NULL, NULL, NULL},
+         "Replace an existing output file even if ckmerge did not write it (an "
+         "input is never replaced)"},
+        {CK_CLI_HEADING, "How to print it", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "all-ranks", 0, NULL, &o->is_all_ranks, NULL,
-         "a row for every rank, however many there are"},
+         "Print a row for every rank, however many there are"},
         {CK_CLI_FLAG, "plain", 0, NULL, &o->is_plain, NULL,
-         "no colour, ASCII only"},
+         "No colour, only ASCII"},
         {CK_CLI_FLAG, "quiet", 'q', NULL, &o->is_quiet, NULL,
-         "no report on stdout but what --output asks for"},
+         "Print no report on stdout except what --output requests"},
         {CK_CLI_FLAG, "progress", 0, NULL, &o->has_progress, NULL,
-         "show progress (default: where stderr is a terminal)"},
+         "Show progress (default: if stderr is a terminal)"},
         {CK_CLI_FLAG, "verify", 0, NULL, &o->is_verify, NULL,
-         "check frames, numbering and sums instead of reporting; exit 3 and "
-         "list what is wrong"},
+         "Check frames, numbering and sums instead of printing a report; list "
+         "what is wrong and exit with 3"},
         {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL}};
     const struct ck_cli cli = {
         .program = "ckmerge",
         .usage = "[OPTION]... RUN | --kernel-only [OPTION]... IN... OUT",
-        .summary = "Put the ranks of a stored run on one axis and say why "
-                   "their devices were idle. RUN is a run directory; "
-                   "report.txt and report.json are written there.",
+        .summary =
+            "Aligns the ranks of a stored run on one time axis and reports why "
+            "their devices were idle. RUN is a run directory; ckmerge "
+            "writes report.txt and report.json there.",
         .examples =
             "  ckmerge ck-train-20261121T093000\n"
             "  ckmerge --output chrome=trace.json.gz RUN   then open it in "
