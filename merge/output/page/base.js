@@ -1,0 +1,110 @@
+/* base.js - elements, figures and the list of views
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * All scripts of the page are joined in the order of CMakeLists.txt and share
+ * one scope. Text of a run is hostile: it enters the page only as textContent.
+ */
+'use strict';
+
+/* Control, bidirectional and zero-width characters as escapes; long texts
+ * without their middle. */
+const TEXT_LONGEST = 200;
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+function safe(text) {
+  const all = String(text);
+  const shown = all.length <= TEXT_LONGEST ? all
+    : all.slice(0, TEXT_LONGEST / 2) + ' ... ' + all.slice(-TEXT_LONGEST / 2);
+
+  return shown.replace(HIDDEN, c =>
+    '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+}
+
+const EVENT = /^on/i;
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === 'click') {
+      node.addEventListener('click', value);
+    } else if (name === 'style') {
+      Object.assign(node.style, value);
+    } else if (!EVENT.test(name) && value !== null && value !== undefined) {
+      node.setAttribute(name, String(value));
+    }
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined) {
+      node.append(child instanceof Node ? child : safe(child));
+    }
+  }
+  return node;
+}
+
+/* An element with attributes and children; children that are no nodes are
+ * texts. */
+function el(name, attributes, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function svg(name, attributes, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+function button(text, click, attributes) {
+  return el('button', {type: 'button', click, ...attributes}, text);
+}
+
+/* Three significant figures, as in report.txt. */
+function figures(value) {
+  if (value === 0) {
+    return '0';
+  }
+  const digits = Math.floor(Math.log10(Math.abs(value))) + 1;
+
+  return digits >= 3 ? String(Math.round(value)) : value.toFixed(3 - Math.max(digits, 1));
+}
+
+const TIMES = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']];
+const BYTES = [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
+
+function scaled(value, units) {
+  if (value === null || value === undefined || Number.isNaN(value)) {
+    return '-';
+  }
+  const [unit, name] = units.find(([least]) => Math.abs(value) >= least) ||
+    units[units.length - 1];
+
+  return figures(value / unit) + ' ' + name;
+}
+
+const time = ns => scaled(ns, TIMES);
+const bytes = count => scaled(count, BYTES);
+const count = value =>
+  value === null || value === undefined ? '-' : value.toLocaleString('en-US');
+const percent = (part, whole) =>
+  whole > 0 ? (100 * part / whole).toFixed(1) + ' %' : '-';
+const number = value => value === null || value === undefined ? '-' : figures(value);
+
+/* "train.c:212", or the function, or "-". */
+function place(of) {
+  if (!of) {
+    return '-';
+  }
+  if (of.file) {
+    return of.file.slice(of.file.lastIndexOf('/') + 1) + ':' + of.line;
+  }
+  return of.function || '-';
+}
+
+const rankName = rank => rank === null || rank === undefined ? '-' : 'rank ' + rank;
+
+/* A view: `render(report, body)` fills the element `body`. It returns
+ * undefined, or a sentence that says why this run has nothing to show. */
+const views = [];
+
+function view(id, title, render) {
+  views.push({id, title, render});
+}

@@ -1,0 +1,87 @@
+/* blocks.js - the data in the page: deflated, in base64
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* Most bytes that a block may inflate to: what is dropped on the page is a
+ * stranger's. */
+const BLOCK_LARGEST = 512 << 20;
+
+function bytesOf(text) {
+  const clean = text.trim();
+
+  if (Uint8Array.fromBase64) {
+    return Uint8Array.fromBase64(clean);
+  }
+  const binary = atob(clean);
+  const out = new Uint8Array(binary.length);
+
+  for (let i = 0; i < out.length; i++) {
+    out[i] = binary.charCodeAt(i);
+  }
+  return out;
+}
+
+async function inflate(packed) {
+  const stream = new Blob([packed]).stream()
+    .pipeThrough(new DecompressionStream('deflate-raw'));
+  const reader = stream.getReader();
+  const parts = [];
+  let length = 0;
+
+  for (;;) {
+    const {done, value} = await reader.read();
+
+    if (done) {
+      break;
+    }
+    length += value.length;
+    if (length > BLOCK_LARGEST) {
+      await reader.cancel();
+      throw new Error('a block of data is larger than ' + bytes(BLOCK_LARGEST));
+    }
+    parts.push(value);
+  }
+  const all = new Uint8Array(length);
+  let at = 0;
+
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/* The bytes of a block of this page, or null: there is none of that name. */
+async function block(id) {
+  const node = document.getElementById('block-' + id);
+
+  return node ? inflate(bytesOf(node.textContent)) : null;
+}
+
+async function blockJson(id) {
+  const found = await block(id);
+
+  return found ? JSON.parse(new TextDecoder().decode(found)) : null;
+}
+
+/* The report in a file: a report.json, or another such page. */
+async function reportOf(file) {
+  const text = await file.text();
+  let report;
+
+  if (/^\s*\{/.test(text)) {
+    report = JSON.parse(text);
+  } else {
+    const found = /<script type="text\/plain" id="block-report">([A-Za-z0-9+/=\s]*)<\/script>/.exec(text);
+
+    if (!found) {
+      throw new Error('it is neither a report.json nor a report.html of ck');
+    }
+    report = JSON.parse(new TextDecoder().decode(await inflate(bytesOf(found[1]))));
+  }
+  if (!report || report.format !== 'ck.report') {
+    throw new Error('it has no report of ck ("format": "ck.report")');
+  }
+  return report;
+}

@@ -1,0 +1,165 @@
+/* compare.js - view 10: this run beside another one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* Why figures of the two must not be compared, as sentences; [] = they may. */
+function obstacles(report, other) {
+  const reasons = [];
+  const differ = (what, a, b) => {
+    if (a !== b) {
+      reasons.push(what + ': ' + safe(a) + ' here, ' + safe(b) + ' there');
+    }
+  };
+
+  differ('ranks', report.ranks_present, other.ranks_present);
+  differ('region', (report.region || {}).kind, (other.region || {}).kind);
+  differ('devices', (report.devices || []).length, (other.devices || []).length);
+  differ('program', programOf(report), programOf(other));
+  if (!report.complete) {
+    reasons.push('this run is not complete');
+  }
+  if (!other.complete) {
+    reasons.push('the other run is not complete');
+  }
+  if (report.selected_only || other.selected_only) {
+    reasons.push('one of them is of selected ranks only');
+  }
+  return reasons;
+}
+
+const programOf = report => {
+  const first = String(report.program || report.command || '').split(' ')[0];
+
+  return first.slice(first.lastIndexOf('/') + 1);
+};
+
+/* Rows that both have: [what, here, there], by a key. */
+function paired(here, there, key, value) {
+  const rows = new Map();
+
+  for (const [list, at] of [[here, 1], [there, 2]]) {
+    for (const item of list || []) {
+      const name = key(item);
+      const row = rows.get(name) || [name, 0, 0];
+
+      row[at] += value(item) || 0;
+      rows.set(name, row);
+    }
+  }
+  return [...rows.values()].filter(row => row[1] !== row[2])
+    .sort((a, b) => Math.abs(b[1] - b[2]) - Math.abs(a[1] - a[2]));
+}
+
+const causeKey = cause => cause.cause + (cause.blamed_rank === null || cause.blamed_rank === undefined ? '' :
+  ' for ' + rankName(cause.blamed_rank)) + ' on ' + rankName(cause.rank) +
+  (cause.host && (cause.host.call || cause.host.function) ? ', ' + (cause.host.call || cause.host.function) +
+    ' (' + place(cause.host) + ')' : '');
+
+function signed(value, shown) {
+  return (value > 0 ? '+' : value < 0 ? '-' : '') + shown(Math.abs(value));
+}
+
+function differenceColumns(what, shown) {
+  return [headColumn(what, row => row[0]),
+    {title: 'here', value: row => row[1], number: true, text: shown}, {title: 'there', value: row => row[2], number: true, text: shown},
+    {title: 'change', value: row => row[1] - row[2], number: true, text: value => signed(value, shown)},
+    {title: 'of there', value: row => (row[2] > 0 ? row[1] / row[2] : null), number: true,
+      text: value => (value === null ? 'new' : value === 0 ? 'gone' : value.toFixed(2) + ' x')}];
+}
+
+function summary(report, other) {
+  const of = (name, value, shown) => [name, value(report), value(other), shown];
+  const rows = [
+    of('region', r => r.region.ns, time),
+    of('median step', r => (r.step_table || {}).median_ns || 0, time),
+    of('device time busy', r => (r.all_devices ? r.all_devices.busy_ns : 0), time),
+    of('device time idle', r => (r.all_devices ? r.all_devices.idle_ns : 0), time),
+    of('parallel efficiency', r => (r.efficiency || {}).parallel || 0, figures),
+    of('ranks waited', r => sumOf(r.ranks || [], rank => rank.waited_ns), time)]
+    .filter(row => row[1] !== 0 || row[2] !== 0);
+
+  return el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['', 'here', 'there', 'change'].map(text =>
+    el('th', {scope: 'col', class: 'number'}, text)))), el('tbody', null, rows.map(([name, a, b, shown]) =>
+    el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, shown(a)), el('td', {class: 'number'}, shown(b)),
+      el('td', {class: 'number'}, signed(a - b, shown) + (b > 0 ? ' (' + signed(100 * (a / b - 1), figures) + ' %)' : ''))))));
+}
+
+const COMPARED = [
+  ['Causes of idle time', 'causes', causeKey, cause => cause.ns],
+  ['Kernels', 'kernels', kernel => kernel.name, kernel => kernel.busy_ns],
+  ['Calls by place', 'calls', call => call.name + ' (' + place(call) + ')', call => call.total_ns],
+  ['Functions that computed', 'hot_spots', hot => hot.function + ' (' + place(hot) + ')', hot => hot.ns],
+  ['Lines that launched device work', 'lines', line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
+];
+
+function comparison(report, other, name) {
+  const reasons = obstacles(report, other);
+  const parts = [el('p', null, 'Here: ' + safe(report.run) + '. There: ' + safe(name) + ' (' + safe(other.run) + ').')];
+
+  if (reasons.length > 0) {
+    parts.push(el('div', {class: 'alarm', role: 'alert'}, el('b', null, 'Not comparable because'),
+      el('ul', null, reasons.map(reason => el('li', null, reason)))));
+  }
+  parts.push(summary(report, other));
+  for (const [title, member, key, value] of COMPARED) {
+    const rows = paired(report[member], other[member], key, value);
+
+    if (rows.length > 0) {
+      parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows));
+    }
+  }
+  return parts;
+}
+
+/* Files that are dropped anywhere on the page, or chosen. */
+async function compareWith(report, files, into, note) {
+  for (const file of files) {
+    try {
+      const other = await reportOf(file);
+
+      into.replaceChildren(...comparison(report, other, file.name));
+      note.textContent = '';
+      document.getElementById('view-compare').scrollIntoView({block: 'start'});
+    } catch (error) {
+      note.textContent = safe(file.name) + ': ' + safe(error.message);
+    }
+  }
+}
+
+/* Others that want files which are dropped on the page: {wants(file),
+ * take(file)}. */
+const takers = [];
+
+function takeDropped(report, into, note) {
+  document.addEventListener('dragover', event => event.preventDefault());
+  document.addEventListener('drop', event => {
+    event.preventDefault();
+    const files = [...event.dataTransfer.files];
+
+    for (const taker of takers) {
+      files.filter(taker.wants).forEach(taker.take);
+    }
+    void compareWith(report, files.filter(file => !takers.some(taker => taker.wants(file))), into, note);
+  });
+}
+
+view('compare', 'Compare with another run', async (report, body) => {
+  const into = el('div');
+  const note = el('p', {class: 'alarm-text', role: 'status'});
+  const chosen = el('input', {type: 'file', accept: '.json,.html', 'aria-label': 'report to compare with'});
+
+  chosen.addEventListener('change', () => void compareWith(report, chosen.files, into, note));
+  body.append(el('p', {class: 'drop'}, 'Drop the report.json or report.html of another run anywhere on this page, or choose it: ', chosen),
+    note, into);
+  takeDropped(report, into, note);
+  try {
+    const baseline = await blockJson('baseline');
+
+    if (baseline) {
+      into.append(...comparison(report, baseline, 'the baseline'));
+    }
+  } catch (error) {
+    note.textContent = 'the baseline in this page: ' + safe(error.message);
+  }
+});

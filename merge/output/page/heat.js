@@ -1,0 +1,127 @@
+/* heat.js - a grid of cells by colour, with a table that says the same
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/* Light to dark of one hue, so that it prints and is read by all eyes. */
+const HEAT = ['#eef4fb', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#084594'];
+const HEAT_NONE = '#8a8f94';
+
+/* The colour of a part of 1; null = no value. */
+function heatColour(part) {
+  if (part === null || Number.isNaN(part)) {
+    return HEAT_NONE;
+  }
+  return HEAT[Math.min(HEAT.length - 1, Math.max(0, Math.floor(part * HEAT.length)))];
+}
+
+const CELLS_WIDE = 1100;
+
+/* A grid {name, rows, columns, part(row, column), label(row, column),
+ * rowName(row), choose(row, column)}. Where cells are narrower than a pixel,
+ * one shows the largest of those that fall on it. */
+class HeatGrid {
+  constructor(grid) {
+    this.grid = grid;
+    this.across = Math.min(grid.columns, CELLS_WIDE);
+    this.width = Math.max(2, Math.min(28, Math.floor(CELLS_WIDE / this.across)));
+    this.height = Math.max(4, Math.min(22, Math.floor(700 / grid.rows)));
+    this.at = [0, 0];
+    this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, grid.hint || '');
+    this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label': grid.name,
+      width: this.across * this.width, height: grid.rows * this.height});
+    this.listen();
+    this.draw();
+    this.node = el('div', {class: 'grid'}, el('div', {class: 'scroll'}, this.canvas), this.tip);
+  }
+
+  /* Columns of the grid that the k-th cell of a row shows. */
+  span(k) {
+    const {columns} = this.grid;
+
+    return [Math.floor(k * columns / this.across),
+      Math.max(Math.floor(k * columns / this.across) + 1, Math.floor((k + 1) * columns / this.across))];
+  }
+
+  largest(row, k) {
+    const [first, behind] = this.span(k);
+    let best = null, column = first;
+
+    for (let i = first; i < behind; i++) {
+      const part = this.grid.part(row, i);
+
+      if (part !== null && (best === null || part > best)) {
+        best = part;
+        column = i;
+      }
+    }
+    return [best, column];
+  }
+
+  draw() {
+    const context = this.canvas.getContext('2d');
+
+    for (let row = 0; row < this.grid.rows; row++) {
+      for (let k = 0; k < this.across; k++) {
+        context.fillStyle = heatColour(this.largest(row, k)[0]);
+        context.fillRect(k * this.width, row * this.height,
+          this.width > 4 ? this.width - 1 : this.width, this.height > 5 ? this.height - 1 : this.height);
+      }
+    }
+  }
+
+  cellAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const clamp = (value, most) => Math.min(most - 1, Math.max(0, Math.floor(value)));
+
+    return [clamp((event.clientY - box.top) / box.height * this.grid.rows, this.grid.rows),
+      clamp((event.clientX - box.left) / box.width * this.across, this.across)];
+  }
+
+  say() {
+    const [row, k] = this.at;
+
+    this.tip.textContent = safe(this.grid.label(row, this.largest(row, k)[1]));
+  }
+
+  choose() {
+    const [row, k] = this.at;
+
+    if (this.grid.choose) {
+      this.grid.choose(row, this.largest(row, k)[1]);
+    }
+  }
+
+  move(rows, cells) {
+    this.at = [Math.min(this.grid.rows - 1, Math.max(0, this.at[0] + rows)),
+      Math.min(this.across - 1, Math.max(0, this.at[1] + cells))];
+    this.say();
+  }
+
+  listen() {
+    const moves = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
+
+    this.canvas.addEventListener('mousemove', event => {
+      this.at = this.cellAt(event);
+      this.say();
+    });
+    this.canvas.addEventListener('click', event => {
+      this.at = this.cellAt(event);
+      this.choose();
+    });
+    this.canvas.addEventListener('keydown', event => {
+      if (moves[event.key]) {
+        this.move(...moves[event.key]);
+        event.preventDefault();
+      } else if (event.key === 'Enter') {
+        this.choose();
+      }
+    });
+  }
+}
+
+function heatLegend(from, to) {
+  return el('p', {class: 'quiet heatlegend'}, from + ' ',
+    HEAT.map(colour => el('span', {class: 'swatch', style: {background: colour}})), ' ' + to,
+    el('span', {class: 'swatch', style: {background: HEAT_NONE}}), ' no value');
+}

@@ -1,0 +1,116 @@
+/* ledger.js - view 2: each device's time by cause, as one bar
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+const GROUPS = [
+  ['compute', 'compute', ['compute']],
+  ['comm', 'communication', ['comm_transfer', 'comm_wait']],
+  ['copy', 'copies', ['copy_only']],
+  ['peer', 'waits for peers', ['mpi_wait', 'mpi_transfer', 'mpi_call', 'below_clock_resolution']],
+  ['launch', 'launching', ['kernel_gap', 'launch_latency', 'dep_remote', 'dep_event', 'gpu_sync',
+    'gpu_api', 'h2d', 'd2h', 'mem_mgmt']],
+  ['host', 'the host', ['host_compute', 'offcpu_runnable', 'offcpu_blocked', 'lock', 'sleep']],
+  ['io', 'I/O', ['io']],
+  ['other', 'start, end, stopped', ['startup', 'end_of_work', 'host_stopped', 'profiler']],
+  ['unknown', 'not known', ['lost_data', 'unfinished', 'no_host_data', 'unattributed']],
+];
+const BUSY = new Set(['compute', 'comm', 'copy']);
+
+/* [group, row, ns] of a ledger in the order of GROUPS; a row that GROUPS does
+ * not know is not known to this page, and shown as such. */
+function ledgerRows(ledger) {
+  const known = new Set(GROUPS.flatMap(group => group[2]));
+  const rows = GROUPS.flatMap(([group, , names]) =>
+    names.map(name => [group, name, ledger[name] || 0]));
+
+  for (const [name, ns] of Object.entries(ledger)) {
+    if (!known.has(name)) {
+      rows.push(['unknown', name, ns]);
+    }
+  }
+  return rows.filter(row => row[2] > 0);
+}
+
+const deviceName = device => device.name +
+  (device.number === null || device.number === undefined ? '' : ' #' + device.number);
+const deviceLabel = device => (device.ranks.length > 0 ? 'rank ' + ranksText(device.ranks) + ' ' : '') +
+  deviceName(device);
+
+function segment(device, group, name, ns) {
+  const text = deviceLabel(device) + ': ' + name + ' ' + time(ns) + ', ' +
+    percent(ns, device.wall_ns) + ' of the region';
+  const part = button('', () => select({ranks: device.ranks.slice(), cause: BUSY.has(group) ? '' : name}),
+    {class: 'segment g-' + group + ' c-' + name, title: safe(text), 'aria-label': safe(text), 'data-cause': name});
+
+  part.style.flexGrow = String(ns / device.wall_ns);
+  return part;
+}
+
+function ledgerBar(device) {
+  return el('tr', {'data-ranks': device.ranks.join(' ')},
+    el('th', {scope: 'row'}, deviceLabel(device)),
+    el('td', {class: 'number'}, percent(device.busy_ns, device.wall_ns)),
+    el('td', {class: 'wide'}, el('div', {class: 'bar'},
+      ledgerRows(device.ledger).map(([group, name, ns]) => segment(device, group, name, ns)))));
+}
+
+const BARS_MOST = 64;
+
+/* All devices, or of many the worst 20, the median and the best 3. */
+function ledgerChoice(devices) {
+  if (devices.length <= BARS_MOST) {
+    return devices;
+  }
+  const sorted = [...devices].sort((a, b) => b.idle_ns - a.idle_ns);
+
+  return [...sorted.slice(0, 20), sorted[sorted.length >> 1], ...sorted.slice(-3)];
+}
+
+function legend(ledger) {
+  const sums = new Map();
+
+  for (const [group, , ns] of ledgerRows(ledger)) {
+    sums.set(group, (sums.get(group) || 0) + ns);
+  }
+  return el('ul', {class: 'legend'}, GROUPS.filter(([group]) => sums.has(group)).map(([group, title]) =>
+    el('li', null, el('span', {class: 'swatch g-' + group}), title)));
+}
+
+const ledgerColumns = wall => [
+  textColumn('', row => (BUSY.has(row[0]) ? 'busy' : 'idle')),
+  headColumn('what', row => row[1]),
+  timeColumn('time', row => row[2], true),
+  {title: 'of all device time', value: row => row[2] / wall, number: true, text: value => percent(value, 1)}];
+
+view('ledger', 'Where the device time went', (report, body) => {
+  const devices = report.devices || [];
+
+  if (devices.length === 0) {
+    return 'no device worked in this run';
+  }
+  const all = {...report.all_devices, name: devices.length + ' devices', ranks: [], number: null};
+  const shown = ledgerChoice(devices);
+  const rows = shown.map(ledgerBar);
+
+  body.append(legend(all.ledger),
+    el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'device time by cause'},
+      el('table', {class: 'bars'}, el('thead', null, el('tr', null, el('th', {scope: 'col'}, 'device'),
+        el('th', {scope: 'col', class: 'number'}, 'busy'), el('th', {scope: 'col'}, 'share of the region'))),
+      el('tbody', null, devices.length > 1 ? ledgerBar(all) : null, rows))));
+  if (shown.length < devices.length) {
+    body.append(el('p', {class: 'quiet'}, count(devices.length) +
+      ' devices: the 20 that were idle most, the median and the 3 that were busy most are shown.'));
+  }
+  body.append(el('details', null, el('summary', null, 'as a table, all devices added up'),
+    table('ledger of all devices', ledgerColumns(all.wall_ns), ledgerRows(all.ledger))));
+  onSelect(() => {
+    for (const row of rows) {
+      const ranks = row.dataset.ranks === '' ? [] : row.dataset.ranks.split(' ').map(Number);
+
+      row.classList.toggle('dim', selection.ranks.length > 0 && !ranks.some(isRankSelected));
+    }
+    for (const part of body.querySelectorAll('.segment')) {
+      part.classList.toggle('dim', selection.cause !== '' && part.dataset.cause !== selection.cause);
+    }
+  });
+});

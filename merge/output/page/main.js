@@ -1,0 +1,96 @@
+/* main.js - put the views into the page
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+function sectionOf(id, title) {
+  const there = document.getElementById('view-' + id);
+
+  if (there) {
+    return there;
+  }
+  const section = el('section', {id: 'view-' + id, 'aria-labelledby': 'title-' + id},
+    el('h2', {id: 'title-' + id, tabindex: -1}, title));
+
+  document.querySelector('main').insertBefore(section, document.getElementById('view-trust'));
+  return section;
+}
+
+/* One view; why it is not there, or null. */
+async function show(one, report) {
+  const section = sectionOf(one.id, one.title);
+  const body = el('div', {class: 'view'});
+  let reason;
+
+  section.append(body);
+  try {
+    reason = await one.render(report, body);
+  } catch (error) {
+    reason = 'this page could not draw it (' + error.message + ')';
+    console.error(error);
+  }
+  if (reason) {
+    body.remove();
+    section.remove();
+    return one.title + ': ' + reason + '.';
+  }
+  section.querySelectorAll('.without-script').forEach(node => node.remove());
+  return null;
+}
+
+function navigation() {
+  const links = [...document.querySelectorAll('main > section > h2')].map((head, i) =>
+    el('li', null, button((i < 9 ? i + 1 + ' ' : '') + head.textContent, () => goTo(i))));
+
+  document.getElementById('contents').replaceChildren(...links);
+}
+
+/* Changes come in bursts; browsers allow few entries a second. */
+function keepHash() {
+  let isDue = false;
+
+  onSelect(() => {
+    if (!isDue) {
+      isDue = true;
+      setTimeout(() => {
+        isDue = false;
+        history.replaceState(null, '', hashOf());
+      }, 300);
+    }
+  });
+  window.addEventListener('hashchange', () => selectHash(location.hash));
+}
+
+async function start() {
+  const report = await blockJson('report');
+  const reasons = [];
+
+  for (const one of views) {
+    const reason = await show(one, report);
+
+    if (reason) {
+      reasons.push(reason);
+    }
+  }
+  dressFindings(report);
+  if (reasons.length > 0) {
+    document.getElementById('absent').append(el('h3', null, 'Not shown'),
+      el('ul', null, reasons.map(reason => el('li', null, reason))));
+  }
+  onSelect(showChips);
+  keepHash();
+  listenToKeys();
+  navigation();
+  selectHash(location.hash);
+  document.documentElement.dataset.ready = 'yes';
+}
+
+if (typeof DecompressionStream === 'undefined') {
+  document.getElementById('absent').append(el('p', null,
+    'This browser cannot inflate the data of this page: what is above is all that it can show.'));
+} else {
+  start().catch(error => {
+    console.error(error);
+    document.getElementById('absent').append(el('p', {class: 'alarm-text'},
+      'The data of this page could not be read (' + safe(error.message) + '): what is above is all that can be shown.'));
+  });
+}

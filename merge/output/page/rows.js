@@ -1,0 +1,81 @@
+/* rows.js - view 6: tables of what ran
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+const sumOf = (rows, value) => rows.reduce((sum, row) => sum + (value(row) || 0), 0);
+const shareColumn = (title, value, whole) => ({title, value: row => value(row) / whole, number: true,
+  text: part => percent(part, 1)});
+
+function kernelColumns(rows) {
+  const busy = sumOf(rows, row => row.busy_ns);
+
+  return [headColumn('kernel', row => row.name), countColumn('calls', row => row.calls),
+    timeColumn('busy', row => row.busy_ns, true), shareColumn('share', row => row.busy_ns, busy),
+    timeColumn('median', row => row.median_ns), timeColumn('longest', row => row.max_ns),
+    textColumn('ranks', row => row.rank_list || '-')];
+}
+
+const copyColumns = () => [headColumn('copy', row => row.name), textColumn('launched by', place),
+  countColumn('how many', row => row.calls), bytesColumn('bytes', row => row.bytes),
+  timeColumn('time', row => row.total_ns, true), numberColumn('GB/s', row => row.gb_per_s)];
+
+const lineColumns = () => [headColumn('line', place), textColumn('kernel', row => row.kernel),
+  countColumn('launches', row => row.calls), timeColumn('device busy', row => row.busy_ns, true),
+  timeColumn('in the launching calls', row => row.launch_ns)];
+
+const callColumns = () => [headColumn('call', row => row.name), textColumn('called from', place),
+  countColumn('calls', row => row.calls), timeColumn('time', row => row.total_ns, true),
+  timeColumn('longest', row => row.max_ns), bytesColumn('sent', row => (row.sent || {}).bytes),
+  bytesColumn('received', row => (row.received || {}).bytes), countColumn('ranks', row => row.ranks)];
+
+const rangeColumns = () => [headColumn('range', row => row.name), countColumn('times', row => row.calls),
+  timeColumn('time', row => row.total_ns, true), timeColumn('median', row => row.median_ns),
+  timeColumn('longest', row => row.max_ns), timeColumn('devices busy meanwhile', row => row.device_busy_ns),
+  timeColumn('devices idle meanwhile', row => row.idle_ns), countColumn('ranks', row => row.ranks)];
+
+const hotColumns = () => [headColumn('function', row => row.function), textColumn('hottest line', place),
+  timeColumn('CPU time', row => row.ns, true), timeColumn('in that line', row => row.line_ns),
+  countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
+
+const libcColumns = () => [headColumn('function', row => row.name), textColumn('for', row => row.group),
+  countColumn('calls', row => row.calls), timeColumn('time', row => row.total_ns, true),
+  bytesColumn('bytes', row => row.bytes), countColumn('threads', row => row.threads), countColumn('ranks', row => row.ranks)];
+
+const rankColumns = () => [headColumn('rank', row => row.rank), textColumn('host', row => row.host),
+  textColumn('end', row => row.end), timeColumn('outside MPI', row => row.useful_ns, true),
+  timeColumn('waited', row => row.waited_ns, true), timeColumn('others waited for it', row => row.caused_ns, true),
+  timeColumn('in MPI', row => row.mpi_ns), countColumn('steps', row => row.steps),
+  timeColumn('median step', row => row.step_median_ns), timeColumn('longest step', row => row.step_max_ns)];
+
+const counterColumns = () => [headColumn('counter', row => row.name), numberColumn('value', row => row.value),
+  {title: 'counted', value: row => row.share_counted, number: true, text: part => percent(part, 1)},
+  countColumn('ranks', row => row.ranks)];
+
+/* [title, member of the report, columns of its rows]. */
+const TABLES = [
+  ['Ranks', 'ranks', rankColumns], ['Kernels', 'kernels', kernelColumns], ['Copies', 'copy_places', copyColumns],
+  ['Lines that launched device work', 'lines', lineColumns], ['Functions that computed', 'hot_spots', hotColumns],
+  ['Calls by place', 'calls', callColumns], ['Ranges of the program', 'ranges', rangeColumns],
+  ['Files, locks, sleep', 'libc', libcColumns], ['Counters', 'counters', counterColumns],
+];
+
+view('tables', 'Tables', (report, body) => {
+  const missing = [];
+
+  for (const [title, member, columns] of TABLES) {
+    const rows = report[member] || [];
+
+    if (rows.length === 0) {
+      missing.push(title.toLowerCase());
+    } else {
+      const choose = member === 'ranks' ? row => select({ranks: [row.rank]}) : undefined;
+
+      body.append(el('details', {open: body.querySelector('details') ? null : ''},
+        el('summary', null, title + ' (' + count(rows.length) + ')'), table(title, columns(rows), rows, {choose})));
+    }
+  }
+  if (missing.length > 0) {
+    body.append(el('p', {class: 'quiet'}, 'Not in this run: ' + missing.join(', ') + '.'));
+  }
+  return undefined;
+});

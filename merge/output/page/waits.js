@@ -1,0 +1,77 @@
+/* waits.js - view 5: who waited for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+const pairEnd = (pair, which) => pair[which] ?? pair[which + '_host'];
+
+/* Pairs in which somebody waited: waiter, awaited, ns. `to` waited for `from`
+ * to send, and `from` for `to` to receive. */
+function waitPairs(report) {
+  const sums = new Map();
+  const add = (waiter, awaited, ns, row) => {
+    if (ns > 0 && waiter !== null && awaited !== null && waiter !== undefined && awaited !== undefined) {
+      const key = waiter + '\u0000' + awaited;
+      const sum = sums.get(key) || {waiter, awaited, ns: 0, waits: 0};
+
+      sum.ns += ns;
+      sum.waits += row;
+      sums.set(key, sum);
+    }
+  };
+
+  for (const pair of (report.traffic || {}).pairs || []) {
+    add(pairEnd(pair, 'to'), pairEnd(pair, 'from'), pair.waited_ns, pair.waits);
+  }
+  return [...sums.values()].sort((a, b) => b.ns - a.ns);
+}
+
+const endName = end => (typeof end === 'number' ? rankName(end) : safe(end));
+
+function waitGrid(pairs) {
+  const ends = [...new Set(pairs.flatMap(pair => [pair.waiter, pair.awaited]))].sort(compare);
+  const at = new Map(pairs.map(pair => [pair.waiter + '\u0000' + pair.awaited, pair.ns]));
+  const most = pairs[0].ns;
+  const of = (row, column) => at.get(ends[row] + '\u0000' + ends[column]) ?? null;
+
+  return new HeatGrid({
+    name: 'who waited (down) for whom (across)', rows: ends.length, columns: ends.length,
+    hint: 'Down: who waited. Across: for whom. ' + ends.slice(0, 8).map(endName).join(', ') + (ends.length > 8 ? ', ...' : ''),
+    part: (row, column) => (of(row, column) === null ? 0 : of(row, column) / most),
+    label: (row, column) => endName(ends[row]) + ' waited ' + time(of(row, column) || 0) + ' for ' + endName(ends[column]),
+    choose: (row, column) => select({ranks: [ends[row], ends[column]].filter(Number.isInteger).sort((a, b) => a - b)}),
+  }).node;
+}
+
+const waitColumns = report => [
+  headColumn('who', row => row.ranks > 1 ? rankName(row.rank) + ' and ' + (row.ranks - 1) + ' more' : rankName(row.rank)),
+  timeColumn('waited', row => row.ns, true),
+  countColumn('times', row => row.count),
+  textColumn('how', row => row.wait || row.cause),
+  textColumn('in', row => (row.host && row.host.call ? row.host.call + ' (' + place(row.host) + ')' : '-')),
+  textColumn('for', row => rankName(row.blamed_rank ?? row.last_rank)),
+  textColumn('which was late by', row => row.blamed_cause || '-'),
+  textColumn('in its', row => (row.blamed ? (row.blamed.call || row.blamed.function || 'code') + ' (' + place(row.blamed) + ')' : '-')),
+  ...(report.clocks && report.clocks.length > 1 ? [timeColumn('+- clocks', row => row.error_ns || 0)] : [])];
+
+view('waits', 'Who waited for whom', (report, body) => {
+  const pairs = waitPairs(report);
+  const waits = report.waits || [];
+
+  if (pairs.length === 0 && waits.length === 0) {
+    return 'no rank waited for another one in MPI or for data on a socket';
+  }
+  if (pairs.length > 0) {
+    body.append(heatLegend('0', time(pairs[0].ns)), waitGrid(pairs),
+      el('details', null, el('summary', null, 'pairs as a table'), table('waits by pair', [
+        headColumn('who waited', pair => endName(pair.waiter)), textColumn('for', pair => endName(pair.awaited)),
+        timeColumn('time', pair => pair.ns, true), countColumn('times', pair => pair.waits)], pairs)));
+  }
+  if (waits.length > 0) {
+    body.append(el('h3', null, 'Waits by place'), table('waits', waitColumns(report), waits,
+      {choose: row => select({ranks: [row.rank, row.blamed_rank].filter(Number.isInteger).sort((a, b) => a - b)})}));
+  }
+  if ((report.edge_waits || []).length > 0) {
+    body.append(el('details', null, el('summary', null, 'in MPI_Init and MPI_Finalize'),
+      table('waits at start and end', waitColumns(report), report.edge_waits)));
+  }
+});
