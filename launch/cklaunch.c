@@ -83,8 +83,8 @@ static const struct ck_cli_option option_table[] = {
      "will be (default now)"},
     {CK_CLI_TEXT, "output", 0, "FORMAT[=FILE]", &options.output,
      CK_FORMAT_NAMES,
-     "Write the run in this format too: text or json to stdout, chrome to "
-     "DIR/trace.json; with =FILE to that file"},
+     "Write the run in this format too: text or json to stdout, html to "
+     "DIR/report.html, chrome to DIR/trace.json; with =FILE to that file"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
      "Send to this running ckagg: the line that it printed, in single quotes"},

@@ -10,6 +10,7 @@
 static const char *const names[] = {
     [CK_FORMAT_TEXT] = "text",
     [CK_FORMAT_JSON] = "json",
+    [CK_FORMAT_HTML] = "html",
     [CK_FORMAT_CHROME] = "chrome",
 };
 

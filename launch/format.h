@@ -10,12 +10,13 @@
 #include "schema/err.h"
 
 /* In the order of the enum: for completion, and for people. */
-#define CK_FORMAT_NAMES "text|json|chrome"
-#define CK_FORMAT_LIST "text, json or chrome"
+#define CK_FORMAT_NAMES "text|json|html|chrome"
+#define CK_FORMAT_LIST "text, json, html or chrome"
 
 enum ck_format {
     CK_FORMAT_TEXT,
     CK_FORMAT_JSON,
+    CK_FORMAT_HTML,
     CK_FORMAT_CHROME,
 };
 

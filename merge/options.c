@@ -195,7 +195,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
-         "text and json go to stdout and chrome to RUN/trace.json. A chrome "
+         "text and json go to stdout, html to RUN/report.html and chrome to "
+         "RUN/trace.json. A chrome "
          "FILE that ends in .gz is compressed"},
         {CK_CLI_HEADING, "What to analyse", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,

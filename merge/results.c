@@ -17,6 +17,7 @@
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
 #include "merge/output/outputfile.h"
+#include "merge/output/page/html.h"
 #include "merge/output/text/fold.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
@@ -100,18 +101,61 @@ static char *text_make(const struct results *results,
     return NULL;
 }
 
+/* The page, the caller's to free; NULL with err. */
+static char *
+page_make(const struct results *results, size_t *length, struct ck_err *err)
+{
+    size_t text_length = 0, json_length = 0;
+    char *text = text_make(results, -1, &text_length, err);
+    char *json = output_json(results->report, &json_length);
+    struct html_block block = {"report", json, json_length};
+    struct html_page page = {results->report, text, text_length, &block, 1};
+    char *html =
+        text == NULL || json == NULL ? NULL : output_html(&page, length);
+
+    free(text);
+    free(json);
+    if (html == NULL) {
+        (void)ck_err_set(err, "out of memory");
+    }
+    return html;
+}
+
+/* Where it goes without a name: beside the report. */
+static int
+write_page(const struct results *results, const char *path, struct ck_err *err)
+{
+    const struct options *options = results->options;
+    size_t length = 0;
+    char *html = page_make(results, &length, err);
+    int rc;
+
+    if (html == NULL) {
+        return -1;
+    }
+    rc = path != NULL
+             ? write_out(path, html, length, err)
+             : ck_run_replace(options->run, "report.html", html, length, err);
+    free(html);
+    return rc;
+}
+
 static int write_format(const struct results *results,
                         enum ck_format format,
                         const char *path,
                         struct ck_err *err)
 {
     size_t length;
-    char *text = format == CK_FORMAT_JSON
-                     ? output_json(results->report, &length)
-                     : text_make(results, path == NULL ? STDOUT_FILENO : -1,
-                                 &length, err);
+    char *text;
     int rc;
 
+    if (format == CK_FORMAT_HTML) {
+        return write_page(results, path, err);
+    }
+    text = format == CK_FORMAT_JSON
+               ? output_json(results->report, &length)
+               : text_make(results, path == NULL ? STDOUT_FILENO : -1, &length,
+                           err);
     if (text == NULL) {
         return ck_err_set(err, "out of memory");
     }
@@ -177,7 +221,8 @@ int results_write(const struct results *results, struct ck_err *err)
             continue;
         }
         is_stdout_used =
-            is_stdout_used || path == NULL || strcmp(path, "-") == 0;
+            is_stdout_used ||
+            (path == NULL ? format != CK_FORMAT_HTML : strcmp(path, "-") == 0);
         if (write_format(results, format, path, err) != 0) {
             return -1;
         }

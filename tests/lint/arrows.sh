@@ -37,7 +37,7 @@ agent/inject agent/inject agent/inject/opencl
 agent/inject agent/inject agent/inject/cupti
 agent/inject agent/inject agent/inject/cuda
 aggregator  aggregator/store aggregator/clock aggregator
-merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/totals merge/analysis merge/output merge/output/text merge/output/json merge/output/chrome merge
+merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/totals merge/analysis merge/output merge/output/text merge/output/json merge/output/chrome merge/output/page merge
 END
 }
 
@@ -122,11 +122,11 @@ zmq.*           agent/link/ship.c aggregator/agg.c aggregator/watch.c
 perfmon/        agent/perf/counters.c agent/perf/sampler.c
 linux/perf_     agent/perf/counters.c agent/perf/perfevent.c agent/perf/perfevent.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
 flatbuffers/    schema/batch/wire.cpp
-sodium.h        schema/auth.c
+sodium.h        schema/auth.c merge/output/page/htmlblock.c
 isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c
 lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
 zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
-zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c
+zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/htmlblock.c
 sqlite3.h       merge/output/sqlite.c
 elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c
 dwarf.h         agent/symbols/symbols.c agent/symbols/symboltable.c

@@ -99,6 +99,17 @@ function place(of) {
   return of.function || '-';
 }
 
+/* What a thread did, as the report's "host": "MPI_Recv (ring.c:40)". */
+function activity(did) {
+  const at = did && did.sampled && !did.call ? did.sampled : did;
+  const name = at && (at.call || at.function);
+
+  if (!name) {
+    return did && did.after && did.after.call ? 'after ' + did.after.call + ' (' + place(did.after) + ')' : '-';
+  }
+  return at.file ? name + ' (' + place(at) + ')' : name;
+}
+
 const rankName = rank => rank === null || rank === undefined ? '-' : 'rank ' + rank;
 
 /* A view: `render(report, body)` fills the element `body`. It returns

@@ -53,8 +53,7 @@ function paired(here, there, key, value) {
 
 const causeKey = cause => cause.cause + (cause.blamed_rank === null || cause.blamed_rank === undefined ? '' :
   ' for ' + rankName(cause.blamed_rank)) + ' on ' + rankName(cause.rank) +
-  (cause.host && (cause.host.call || cause.host.function) ? ', ' + (cause.host.call || cause.host.function) +
-    ' (' + place(cause.host) + ')' : '');
+  (activity(cause.blamed || cause.host) === '-' ? '' : ', ' + activity(cause.blamed || cause.host));
 
 function signed(value, shown) {
   return (value > 0 ? '+' : value < 0 ? '-' : '') + shown(Math.abs(value));

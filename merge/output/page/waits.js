@@ -47,10 +47,10 @@ const waitColumns = report => [
   timeColumn('waited', row => row.ns, true),
   countColumn('times', row => row.count),
   textColumn('how', row => row.wait || row.cause),
-  textColumn('in', row => (row.host && row.host.call ? row.host.call + ' (' + place(row.host) + ')' : '-')),
+  textColumn('in', row => activity(row.host)),
   textColumn('for', row => rankName(row.blamed_rank ?? row.last_rank)),
-  textColumn('which was late by', row => row.blamed_cause || '-'),
-  textColumn('in its', row => (row.blamed ? (row.blamed.call || row.blamed.function || 'code') + ' (' + place(row.blamed) + ')' : '-')),
+  textColumn('late by', row => row.blamed_cause || '-'),
+  textColumn('which was in', row => activity(row.blamed)),
   ...(report.clocks && report.clocks.length > 1 ? [timeColumn('+- clocks', row => row.error_ns || 0)] : [])];
 
 view('waits', 'Who waited for whom', (report, body) => {

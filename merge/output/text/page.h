@@ -157,6 +157,14 @@ void page_copies(const struct page *page);
 void page_submits(const struct page *page);
 /* Why the devices were idle (textwhy.c). */
 void page_why(const struct page *page);
+/* Most findings that it has. */
+#define PAGE_FINDINGS 8
+/* Which of the report's causes it shows, in its order; their number. */
+size_t page_findings(const struct report *report, size_t *causes);
+/* One of them, as it is shown there. */
+void page_finding(const struct page *page,
+                  size_t number,
+                  const struct report_cause *cause);
 /* The program's ranges (ranges.c). */
 void page_ranges(const struct page *page);
 /* Files, sockets, locks and sleeps (libc.c). */

@@ -595,6 +595,74 @@ static void put_path(const struct page *page, const char *path)
     }
 }
 
+/* What is wrong with the run, before anything else is said of it. */
+static void put_alarms(const struct page *page)
+{
+    page_ends(page);
+    page_undone(page);
+    page_failures(page);
+    put_partial_inputs(page);
+    put_kept(page);
+    put_missing(page);
+}
+
+static void put_rows(const struct page *page)
+{
+    if (page->report->devices_count > 0) {
+        page_devices(page);
+    } else {
+        page_hosts(page);
+    }
+}
+
+static void put_tables(const struct page *page)
+{
+    page_ranges(page);
+    page_hot(page);
+    page_calls(page);
+    page_traffic(page);
+    page_libc(page);
+    page_counters(page);
+}
+
+static void put_device_tables(const struct page *page)
+{
+    page_submits(page);
+    page_kernels(page);
+    page_copies(page);
+}
+
+static void put_more(const struct page *page)
+{
+    const struct report *report = page->report;
+
+    fprintf(
+        page->file, "%s MORE%s        %s ", page_bold(page), page_normal(page),
+        report->inputs_count > 0 ? "scalene view" : "ckmerge --output chrome");
+    put_path(page, report->run);
+    fprintf(page->file, "  %s  %s\n", page_dot(page),
+            report->inputs_count > 0 ? "its member \"ck\"" : "report.json");
+}
+
+static void (*const parts[TEXT_PARTS])(const struct page *page) = {
+    [TEXT_HEAD] = put_head,     [TEXT_ALARMS] = put_alarms,
+    [TEXT_ANSWER] = put_answer, [TEXT_WHY] = page_why,
+    [TEXT_ROWS] = put_rows,     [TEXT_DEVICE_TABLES] = put_device_tables,
+    [TEXT_MPI] = page_mpi,      [TEXT_TABLES] = put_tables,
+    [TEXT_TRUST] = put_trust,   [TEXT_MORE] = put_more,
+};
+
+void output_text_part(const struct report *report,
+                      const struct text_style *style,
+                      enum text_part part,
+                      FILE *file)
+{
+    struct page_given given = {.count = 0};
+    struct page page = {report, style, file, &given};
+
+    parts[part](&page);
+}
+
 void output_text(const struct report *report,
                  const struct text_style *style,
                  FILE *file)
@@ -602,35 +670,7 @@ void output_text(const struct report *report,
     struct page_given given = {.count = 0};
     struct page page = {report, style, file, &given};
 
-    put_head(&page);
-    page_ends(&page);
-    page_undone(&page);
-    page_failures(&page);
-    put_partial_inputs(&page);
-    put_kept(&page);
-    put_missing(&page);
-    put_answer(&page);
-    page_why(&page);
-    if (report->devices_count > 0) {
-        page_devices(&page);
-    } else {
-        page_hosts(&page);
+    for (size_t i = 0; i < TEXT_PARTS; i++) {
+        parts[i](&page);
     }
-    page_submits(&page);
-    page_kernels(&page);
-    page_copies(&page);
-    page_mpi(&page);
-    page_ranges(&page);
-    page_hot(&page);
-    page_calls(&page);
-    page_traffic(&page);
-    page_libc(&page);
-    page_counters(&page);
-    put_trust(&page);
-    fprintf(file, "%s MORE%s        %s ", page_bold(&page), page_normal(&page),
-            report->inputs_count > 0 ? "scalene view"
-                                     : "ckmerge --output chrome");
-    put_path(&page, report->run);
-    fprintf(file, "  %s  %s\n", page_dot(&page),
-            report->inputs_count > 0 ? "its member \"ck\"" : "report.json");
 }

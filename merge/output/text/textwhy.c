@@ -492,31 +492,55 @@ static void put_cause(const struct page *page,
     fputs(".\n", page->file);
 }
 
+size_t page_findings(const struct report *report, size_t *causes)
+{
+    ck_time_t worth = report->all.wall / WORTH_SHARE;
+    size_t count = 0, onces = 0;
+
+    for (size_t i = 0; i < report->causes_count; i++) {
+        const struct report_cause *cause = &report->causes[i];
+
+        if (cause->ns > worth &&
+            (report_is_once(cause) ? onces < TOP_ONCES
+                                   : count < TOP_CAUSES + onces)) {
+            onces += report_is_once(cause);
+            causes[count++] = i;
+        }
+    }
+    return count;
+}
+
+void page_finding(const struct page *page,
+                  size_t number,
+                  const struct report_cause *cause)
+{
+    put_cause(page, number, cause);
+    page_windows(page, &cause->windows);
+    put_try(page, cause);
+}
+
 void page_why(const struct page *page)
 {
     const struct report *report = page->report;
-    ck_time_t worth = report->all.wall / WORTH_SHARE;
-    size_t shown = 0, onces = 0;
+    size_t causes[PAGE_FINDINGS];
+    size_t count = page_findings(report, causes);
+    bool is_once = false;
 
     if (report->devices_count == 0) {
         return;
     }
     fprintf(page->file, "\n%s WHY THE DEVICES WERE IDLE%s\n", page_bold(page),
             page_normal(page));
-    for (size_t i = 0; i < report->causes_count; i++) {
-        const struct report_cause *cause = &report->causes[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct report_cause *cause = &report->causes[causes[i]];
 
-        if (cause->ns > worth &&
-            (report_is_once(cause) ? onces < TOP_ONCES : shown < TOP_CAUSES)) {
-            if (report_is_once(cause) && onces++ == 0) {
-                fputs(" Once, at the start or the end:\n", page->file);
-            }
-            put_cause(page, ++shown, cause);
-            page_windows(page, &cause->windows);
-            put_try(page, cause);
+        if (report_is_once(cause) && !is_once) {
+            fputs(" Once, at the start or the end:\n", page->file);
+            is_once = true;
         }
+        page_finding(page, i + 1, cause);
     }
-    if (shown == 0) {
+    if (count == 0) {
         fputs(" No cause above 1 % of device time.\n", page->file);
     }
 }

@@ -1,0 +1,88 @@
+/* html.c - the report as one page that a browser opens from the disk
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page/html.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/page/embed.h"
+#include "merge/output/page/htmlparts.h"
+#include "merge/output/page/htmltext.h"
+
+/* What may run in the page: its own script and style, by their hashes. */
+static void put_policy(FILE *file)
+{
+    char script[HTML_HASH_BYTES];
+    char sheet[HTML_HASH_BYTES];
+
+    html_hash(page_script, (size_t)(page_script_end - page_script), script);
+    html_hash(page_style, (size_t)(page_style_end - page_style), sheet);
+    fprintf(file,
+            "<meta http-equiv=\"Content-Security-Policy\" content=\""
+            "default-src 'none'; script-src %s; style-src %s; "
+            "base-uri 'none'; form-action 'none'; "
+            "require-trusted-types-for 'script'; trusted-types 'none'\">\n",
+            script, sheet);
+}
+
+static void put_top(FILE *file, const struct report *report)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+          "<meta charset=\"utf-8\">\n",
+          file);
+    put_policy(file);
+    fputs("<meta name=\"referrer\" content=\"no-referrer\">\n"
+          "<meta name=\"generator\" content=\"ck " CK_VERSION "\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width\">\n"
+          "<title>ck: ",
+          file);
+    html_text(file, report->name, strlen(report->name));
+    fputs("</title>\n<style>", file);
+    (void)fwrite(page_style, 1, (size_t)(page_style_end - page_style), file);
+    fputs("</style>\n</head>\n<body>\n", file);
+}
+
+/* 0, or -1 with errno. */
+static int put_page(FILE *file, const struct html_page *page)
+{
+    put_top(file, page->report);
+    if (html_head(file, page->report) != 0) {
+        return -1;
+    }
+    fputs("<main>\n", file);
+    if (html_sections(file, page->report, page->text, page->text_length) != 0) {
+        return -1;
+    }
+    fputs("</main>\n<footer class=\"quiet\"><p>Written by ck " CK_VERSION
+          ".</p></footer>\n",
+          file);
+    for (size_t i = 0; i < page->blocks_count; i++) {
+        if (html_block_put(file, &page->blocks[i]) != 0) {
+            return -1;
+        }
+    }
+    fputs("<script>", file);
+    (void)fwrite(page_script, 1, (size_t)(page_script_end - page_script), file);
+    fputs("</script>\n</body>\n</html>\n", file);
+    return ferror(file) ? -1 : 0;
+}
+
+char *output_html(const struct html_page *page, size_t *length)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, length);
+    int rc;
+
+    if (file == NULL) {
+        return NULL;
+    }
+    rc = put_page(file, page);
+    if (fclose(file) != 0 || rc != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

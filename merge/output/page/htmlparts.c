@@ -1,0 +1,290 @@
+/* htmlparts.c - what the page says without scripts
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/page/htmlparts.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/page/htmltext.h"
+#include "merge/output/text/page.h"
+#include "merge/output/text/text.h"
+
+/* A part of the text report in memory. */
+struct words {
+    char *text;
+    size_t length;
+    FILE *file;
+};
+
+static const struct text_style style = {.has_unicode = true};
+
+/* 0, or -1 with errno. */
+static int words_open(struct words *words)
+{
+    words->text = NULL;
+    words->length = 0;
+    words->file = open_memstream(&words->text, &words->length);
+    return words->file == NULL ? -1 : 0;
+}
+
+/* What was written is in the text. 0, or -1 with errno. */
+static int words_close(struct words *words)
+{
+    if (fclose(words->file) != 0) {
+        free(words->text);
+        words->text = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+static int
+words_of(struct words *words, const struct report *report, enum text_part part)
+{
+    if (words_open(words) != 0) {
+        return -1;
+    }
+    output_text_part(report, &style, part, words->file);
+    return words_close(words);
+}
+
+/* Lines that belong together as one; a line of advice stays one of its own. */
+static void words_join(struct words *words)
+{
+    size_t to = 0;
+    bool is_start = true;
+
+    for (size_t i = 0; i < words->length; i++) {
+        size_t blanks = strspn(words->text + i, " \n");
+
+        if (blanks == 0) {
+            words->text[to++] = words->text[i];
+            is_start = false;
+            continue;
+        }
+        i += blanks - 1;
+        if (!is_start && words->text[i + 1] != '\0') {
+            bool is_advice = strncmp(words->text + i + 1, "Try:", 4) == 0;
+
+            words->text[to++] = is_advice ? '\n' : ' ';
+        }
+    }
+    words->text[to] = '\0';
+    words->length = to;
+}
+
+/* A part as paragraphs of running text. */
+static int put_joined(FILE *file,
+                      const struct report *report,
+                      enum text_part part,
+                      const char *before,
+                      const char *behind)
+{
+    struct words words;
+
+    if (words_of(&words, report, part) != 0) {
+        return -1;
+    }
+    words_join(&words);
+    fputs(before, file);
+    html_text(file, words.text, words.length);
+    fputs(behind, file);
+    free(words.text);
+    return 0;
+}
+
+/* A part as it is laid out in the text; nothing where it is empty. */
+static int put_laid_out(FILE *file,
+                        const struct report *report,
+                        enum text_part part,
+                        const char *before,
+                        const char *behind)
+{
+    struct words words;
+
+    if (words_of(&words, report, part) != 0) {
+        return -1;
+    }
+    if (words.length > 0) {
+        size_t first = strspn(words.text, "\n");
+
+        fputs(before, file);
+        html_text(file, words.text + first, words.length - first);
+        fputs(behind, file);
+    }
+    free(words.text);
+    return 0;
+}
+
+int html_head(FILE *file, const struct report *report)
+{
+    fputs("<header class=\"page\">\n", file);
+    if (put_joined(file, report, TEXT_HEAD, "<h1>", "</h1>\n") != 0 ||
+        put_laid_out(file, report, TEXT_ALARMS,
+                     "<div class=\"alarm\" role=\"alert\"><pre>",
+                     "</pre></div>\n") != 0) {
+        return -1;
+    }
+    fputs("</header>\n"
+          "<nav aria-label=\"contents\"><ul id=\"contents\"></ul>"
+          "<ul id=\"chips\" aria-label=\"selected\" hidden></ul></nav>\n",
+          file);
+    return 0;
+}
+
+/* The share of all device time as a bar. */
+static void put_meter(FILE *file, ck_time_t part, ck_time_t whole)
+{
+    double share = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+
+    fprintf(file,
+            "<svg class=\"meter\" viewBox=\"0 0 100 1\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+            "<rect class=\"mark\" width=\"%.2f\" height=\"1\"/></svg>\n",
+            share);
+}
+
+/* " 1. 8.1 % of ..." without its number, which the list has. */
+static void put_numbered(FILE *file, const struct words *words)
+{
+    const char *dot = strstr(words->text, ". ");
+    size_t skip = dot == NULL ? 0 : (size_t)(dot + 2 - words->text);
+
+    html_text(file, words->text + skip, words->length - skip);
+}
+
+static int
+put_finding(FILE *file, const struct page *page, size_t number, size_t index)
+{
+    const struct report_cause *cause = &page->report->causes[index];
+    struct words words;
+    struct page part = *page;
+
+    if (words_open(&words) != 0) {
+        return -1;
+    }
+    part.file = words.file;
+    page_finding(&part, number, cause);
+    if (words_close(&words) != 0) {
+        return -1;
+    }
+    words_join(&words);
+    fprintf(file,
+            "<li data-finding=\"%zu\" data-cause=\"%zu\">"
+            "<p class=\"words\">",
+            number, index);
+    put_numbered(file, &words);
+    fputs("</p>\n", file);
+    put_meter(file, cause->ns, page->report->all.wall);
+    fputs("<div class=\"tools\"></div></li>\n", file);
+    free(words.text);
+    return 0;
+}
+
+static int put_findings(FILE *file, const struct report *report)
+{
+    struct page_given given = {.count = 0};
+    struct page page = {report, &style, NULL, &given};
+    size_t causes[PAGE_FINDINGS];
+    size_t count = page_findings(report, causes);
+
+    if (count == 0) {
+        fputs("<p>No cause above 1 % of device time.</p>\n", file);
+        return 0;
+    }
+    fputs("<ol id=\"findings\">\n", file);
+    for (size_t i = 0; i < count; i++) {
+        if (put_finding(file, &page, i + 1, causes[i]) != 0) {
+            return -1;
+        }
+    }
+    fputs("</ol>\n", file);
+    return 0;
+}
+
+static void put_section(FILE *file, const char *id, const char *title)
+{
+    fprintf(file,
+            "<section id=\"view-%s\" aria-labelledby=\"title-%s\">"
+            "<h2 id=\"title-%s\" tabindex=\"-1\">%s</h2>\n",
+            id, id, id, title);
+}
+
+/* With devices why they were idle; without, what made ranks late. */
+static int put_why(FILE *file, const struct report *report)
+{
+    bool has_devices = report->devices_count > 0;
+
+    put_section(file, "why",
+                has_devices ? "Why the devices were idle"
+                            : "What the ranks did with their time");
+    if (put_joined(file, report, TEXT_ANSWER, "<p class=\"answer\">",
+                   "</p>\n") != 0) {
+        return -1;
+    }
+    if (has_devices
+            ? put_findings(file, report) != 0
+            : put_laid_out(file, report, TEXT_MPI, "<pre>", "</pre>\n") != 0) {
+        return -1;
+    }
+    fputs("</section>\n", file);
+    put_section(file, has_devices ? "ledger" : "rows",
+                has_devices ? "Where the device time went" : "The ranks");
+    if (put_laid_out(file, report, TEXT_ROWS, "<pre class=\"without-script\">",
+                     "</pre>\n") != 0) {
+        return -1;
+    }
+    fputs("</section>\n", file);
+    return 0;
+}
+
+/* Words that not everybody knows. */
+static void put_glossary(FILE *file)
+{
+    static const char *const words[][2] = {
+        {"region", "the part of the run that all figures are of; the heading "
+                   "names it"},
+        {"device time", "the region's length times the number of devices; "
+                        "busy and idle time add up to it, to the nanosecond"},
+        {"busy, idle", "a device is busy while at least one kernel or copy "
+                       "runs on it, counted once however many there are"},
+        {"cause", "what a device was idle for; each instant has one"},
+        {"waited, late", "a rank waits in MPI until another one has come; that "
+                         "one is late by what it did for longer"},
+        {"clock error", "times of different hosts are compared within the "
+                        "bound that is stated; a wait below it is claimed of "
+                        "nobody"},
+    };
+
+    fputs("<dl>", file);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        fprintf(file, "<dt>%s</dt><dd>%s</dd>\n", words[i][0], words[i][1]);
+    }
+    fputs("</dl>\n", file);
+}
+
+int html_sections(FILE *file,
+                  const struct report *report,
+                  const char *text,
+                  size_t length)
+{
+    if (put_why(file, report) != 0) {
+        return -1;
+    }
+    put_section(file, "trust", "How far to trust it");
+    if (put_laid_out(file, report, TEXT_TRUST, "<pre>", "</pre></section>\n") !=
+        0) {
+        return -1;
+    }
+    put_section(file, "more", "More");
+    fputs("<details><summary>the whole report as text</summary><pre>", file);
+    html_text(file, text, length);
+    fputs("</pre></details>\n<details><summary>words</summary>", file);
+    put_glossary(file);
+    fputs("</details>\n<div id=\"absent\"></div></section>\n", file);
+    return ferror(file) ? -1 : 0;
+}

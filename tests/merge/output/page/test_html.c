@@ -1,0 +1,204 @@
+/* test_html.c - the page: hostile names are text, its data comes out as it
+ * went in
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+#include <zlib.h>
+
+#include "merge/output/page/embed.h"
+#include "merge/output/page/html.h"
+#include "merge/output/page/htmlblock.h"
+#include "merge/output/page/htmltext.h"
+
+static char *shown(const char *text, size_t length)
+{
+    char *out = NULL;
+    size_t out_length = 0;
+    FILE *file = open_memstream(&out, &out_length);
+
+    assert_non_null(file);
+    html_text(file, text, length);
+    assert_int_equal(fclose(file), 0);
+    return out;
+}
+
+static void hostile_texts_are_shown_and_not_believed(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *html;
+    } cases[] = {
+        {"plain", "plain"},
+        {"</script><b>", "&lt;/script&gt;&lt;b&gt;"},
+        {"<img src=x onerror='a()'>",
+         "&lt;img src=x onerror=&#39;a()&#39;&gt;"},
+        {"a&b \"c\"", "a&amp;b &quot;c&quot;"},
+        {"\xe2\x80\xaegnp.exe", "\\u202egnp.exe"},
+        {"zero\xe2\x80\x8bwidth", "zero\\u200bwidth"},
+        {"tag\xf3\xa0\x81\x81", "tag\\ue0041"},
+        {"\x1b[31m\r\t", "\\u001b[31m\\u000d\\u0009"},
+        {"line\nline", "line\nline"},
+        {"M\xc3\xbcnchen \xe6\xb1\x89 \xf0\x9f\x98\x80",
+         "M\xc3\xbcnchen \xe6\xb1\x89 \xf0\x9f\x98\x80"},
+        {"\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"cut \xe6\xb1", "cut \xef\xbf\xbd\xef\xbf\xbd"},
+        {"long form \xc0\xbc", "long form \xef\xbf\xbd\xef\xbf\xbd"},
+        {"half \xed\xa0\x80", "half \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"too large \xf4\x90\x80\x80",
+         "too large \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *html = shown(cases[i].text, strlen(cases[i].text));
+
+        assert_string_equal(html, cases[i].html);
+        free(html);
+    }
+}
+
+static void a_zero_byte_ends_no_text(void **state)
+{
+    char *html = shown("a\0<b", 4);
+
+    (void)state;
+    assert_string_equal(html, "a\\u0000&lt;b");
+    free(html);
+}
+
+/* What a block holds, inflated: the caller's to free. */
+static unsigned char *block_read(const char *html, size_t room, size_t *length)
+{
+    const char *from = strchr(html, '>');
+    const char *end = from == NULL ? NULL : strchr(from, '<');
+    size_t packed_length = 0;
+    unsigned char *packed, *bytes = malloc(room + 1);
+    z_stream stream = {.next_out = bytes, .avail_out = (uInt)room + 1};
+
+    assert_non_null(end);
+    assert_non_null(bytes);
+    packed = malloc((size_t)(end - from));
+    assert_non_null(packed);
+    assert_int_equal(sodium_base642bin(packed, (size_t)(end - from), from + 1,
+                                       (size_t)(end - from - 1), NULL,
+                                       &packed_length, NULL,
+                                       sodium_base64_VARIANT_ORIGINAL),
+                     0);
+    stream.next_in = packed;
+    stream.avail_in = (uInt)packed_length;
+    assert_int_equal(inflateInit2(&stream, -15), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    *length = stream.total_out;
+    (void)inflateEnd(&stream);
+    free(packed);
+    return bytes;
+}
+
+static void a_block_comes_out_as_it_went_in(void **state)
+{
+    static const size_t lengths[] = {0, 1, 2, 3, 4095, 49152, 1000003};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        size_t length = lengths[i], html_length = 0, back_length = 0;
+        unsigned char *bytes = malloc(length + 1), *back;
+        char *html = NULL;
+        struct html_block block = {"x", bytes, length};
+        FILE *file = open_memstream(&html, &html_length);
+        uint64_t random = 88172645463325252u;
+
+        assert_non_null(bytes);
+        assert_non_null(file);
+        for (size_t k = 0; k < length; k++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            bytes[k] = (unsigned char)random;
+        }
+        assert_int_equal(html_block_put(file, &block), 0);
+        assert_int_equal(fclose(file), 0);
+        assert_non_null(strstr(html, "id=\"block-x\">"));
+        back = block_read(html, length, &back_length);
+        assert_int_equal(back_length, length);
+        assert_memory_equal(back, bytes, length);
+        free(back);
+        free(html);
+        free(bytes);
+    }
+}
+
+static void a_hash_is_that_of_the_published_example(void **state)
+{
+    char hash[HTML_HASH_BYTES];
+
+    (void)state;
+    /* FIPS 180-2, B.1: SHA-256 of "abc". */
+    html_hash("abc", 3, hash);
+    assert_string_equal(hash, "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/"
+                              "YfIAFa0='");
+}
+
+/* Nothing that makes code or markup of a text is in the scripts. */
+static void the_scripts_make_no_markup_of_text(void **state)
+{
+    static const char *const refused[] = {
+        "innerHTML",    "outerHTML", "insertAdjacentHTML", "document.write",
+        "eval(",        "Function(", "setAttribute('on",   "</script",
+        "localStorage", "fetch(",    "XMLHttpRequest",     "WebSocket"};
+    size_t length = (size_t)(page_script_end - page_script);
+
+    (void)state;
+    assert_true(length > 10000);
+    assert_int_equal(page_script_end[0], '\0');
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        assert_null(strstr(page_script, refused[i]));
+    }
+    assert_null(strstr(page_style, "</style"));
+    assert_null(strstr(page_style, "url("));
+}
+
+static void a_page_of_an_empty_report_names_a_hostile_run(void **state)
+{
+    struct report report = {.name = "</title><script>x</script>",
+                            .command = "",
+                            .program = "",
+                            .size = 1,
+                            .present = 1};
+    struct html_block block = {"report", "{}", 2};
+    struct html_page page = {&report, "text", 4, &block, 1};
+    size_t length = 0;
+    char *html = output_html(&page, &length);
+
+    (void)state;
+    assert_non_null(html);
+    assert_int_equal(strlen(html), length);
+    assert_null(strstr(html, "<script>x"));
+    assert_non_null(strstr(html, "&lt;/title&gt;&lt;script&gt;x"));
+    assert_non_null(strstr(html, "default-src 'none'; script-src 'sha256-"));
+    free(html);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_texts_are_shown_and_not_believed),
+        cmocka_unit_test(a_zero_byte_ends_no_text),
+        cmocka_unit_test(a_block_comes_out_as_it_went_in),
+        cmocka_unit_test(a_hash_is_that_of_the_published_example),
+        cmocka_unit_test(the_scripts_make_no_markup_of_text),
+        cmocka_unit_test(a_page_of_an_empty_report_names_a_hostile_run),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
