@@ -65,32 +65,72 @@ static ck_time_t step_of(const struct clockmap_point *point, ck_time_t *bound)
     return point[1].offset - point[0].offset;
 }
 
+/* Whether a clock was set back behind a point, and by how much at most. */
+static bool
+is_back(const struct clockmap_point *points, size_t at, ck_time_t *most)
+{
+    ck_time_t bound, step;
+
+    if (!points[at].is_last) {
+        return false;
+    }
+    step = step_of(&points[at], &bound);
+    *most = step + bound;
+    return step > bound;
+}
+
+/* The first point behind a jump back whose readings are there once only; what
+ * is set back again in between has readings that are there twice, too. */
+static size_t
+back_end(const struct clockmap_point *points, size_t count, size_t jump)
+{
+    ck_time_t most = 0, until = INT64_MIN;
+    size_t at = jump;
+
+    do {
+        if (is_back(points, at, &most) && points[at + 1].at + most > until) {
+            until = points[at + 1].at + most;
+        }
+        at++;
+    } while (at + 1 < count && points[at].at < until);
+    return at;
+}
+
+/* Points that are left out behind another one stay within its jump's error. */
+static void reach_over(struct clockmap_point *point,
+                       const struct clockmap_point *left_out,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t reach = ck_clock_distance(left_out[i].offset, point->offset) +
+                          left_out[i].bound + left_out[i].reach;
+
+        point->reach = reach > point->reach ? reach : point->reach;
+    }
+}
+
 size_t clockjump_clear(struct clockmap_point *points, size_t count)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        ck_time_t bound, step, until;
-        size_t first = kept;
+        ck_time_t most;
+        size_t first = kept, end;
 
         points[kept++] = points[i];
-        if (!points[i].is_last || i + 1 >= count) {
-            continue;
-        }
-        step = step_of(&points[i], &bound);
-        if (step <= bound) {
+        if (i + 1 >= count || !is_back(points, i, &most)) {
             continue;
         }
         /* Readings from a step before to a step after are there twice. */
-        until = points[i + 1].at + step + bound;
-        while (first > 0 && points[first].at > points[i].at - step - bound) {
+        end = back_end(points, count, i);
+        while (first > 0 && points[first].at > points[i].at - most) {
             first--;
         }
-        while (i + 2 < count && points[i + 1].at < until) {
-            i++;
-        }
+        reach_over(&points[first], &points[first + 1], kept - first - 1);
+        reach_over(&points[first], &points[i + 1], end - i - 1);
         kept = first + 1;
         points[first].is_last = true;
+        i = end - 1;
     }
     return kept;
 }

@@ -135,12 +135,16 @@ static int jump_add(struct clockmap *map,
     struct clockmap_point left = *a;
     struct clockmap_point right = *b;
     ck_time_t span = b->at - a->at;
-    ck_time_t step;
+    ck_time_t step, reach;
 
     right.offset = a->offset + (ck_time_t)(((__int128)span * course.slope) >>
                                            CLOCKMAP_SLOPE_BITS);
     step = b->offset - right.offset;
     step = step < 0 ? -step : step;
+    reach = a->reach == 0
+                ? 0
+                : a->reach + ck_clock_distance(right.offset, a->offset);
+    step = reach > step ? reach : step;
     left.bound = right.bound =
         (a->bound > b->bound ? a->bound : b->bound) + step +
         ck_clock_drift(span, course.rate_ppb > RATE_BLIND ? course.rate_ppb

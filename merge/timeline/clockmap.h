@@ -55,6 +55,7 @@ struct clockmap_point {
     ck_time_t bound;
     int64_t rate_ppb; /* up to the next point */
     bool is_last;     /* the clock jumped before the next */
+    ck_time_t reach;  /* in that jump the offset is no further from this one */
 };
 
 void clockmap_fini(struct clockmap *map);

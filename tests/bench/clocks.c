@@ -65,9 +65,11 @@ static struct clockmap map_of(const struct ck_clockband *band)
             room = room * 2 + 1024;
             points = realloc(points, room * sizeof(*points));
         }
-        points[count++] = (struct clockmap_point){knot.at, knot.theta.offset,
-                                                  knot.theta.bound,
-                                                  knot.rate_ppb, knot.is_last};
+        points[count++] = (struct clockmap_point){.at = knot.at,
+                                                  .offset = knot.theta.offset,
+                                                  .bound = knot.theta.bound,
+                                                  .rate_ppb = knot.rate_ppb,
+                                                  .is_last = knot.is_last};
     }
     if (clockmap_make(&map, points, count) != 0) {
         abort();
