@@ -14,6 +14,9 @@
 #define SLEW_PPB 50000
 /* Readings come each second; a fault is about one when it is no further off. */
 #define NEAR (1500 * CK_TIME_MS)
+/* A limit contradicts another by less than the step between them: by the
+ * delays, a quarter of it at most. */
+#define STAMP_SHARE 4
 
 int clockstep_add(struct clockstep_clock *clock,
                   const struct clockstep_fault *fault)
@@ -65,12 +68,17 @@ static int gain_median(const struct clockstep_clock *clock, int64_t *median)
     return 0;
 }
 
+/* A jump of RAW, and how well its size is known. */
+struct jump {
+    ck_time_t size;
+    ck_time_t slack;
+};
+
 /* Between two readings near a stretch of the clock: did RAW jump by about
- * `size`? */
-static bool has_jump(const struct clockstep_clock *clock,
-                     const ck_time_t part[2],
-                     ck_time_t size,
-                     ck_time_t slack)
+ * that much? As the readings have it, if so. */
+static bool jump_find(const struct clockstep_clock *clock,
+                      const ck_time_t part[2],
+                      struct jump *wanted)
 {
     int64_t usual;
 
@@ -89,11 +97,22 @@ static bool has_jump(const struct clockstep_clock *clock,
 
         if (passed > 0 && (jump > doubt || jump < -doubt) &&
             high >= part[0] - NEAR && low <= part[1] + NEAR &&
-            ck_clock_distance(jump, size) <= doubt + slack) {
+            ck_clock_distance(jump, wanted->size) <= doubt + wanted->slack) {
+            *wanted = (struct jump){jump, doubt};
             return true;
         }
     }
     return false;
+}
+
+static bool has_jump(const struct clockstep_clock *clock,
+                     const ck_time_t part[2],
+                     ck_time_t size,
+                     ck_time_t slack)
+{
+    struct jump wanted = {size, slack};
+
+    return jump_find(clock, part, &wanted);
 }
 
 static bool is_same_time(const struct clockstep_fault *a,
@@ -114,7 +133,7 @@ bool clockstep_has(const struct clockstep_clock *clock,
     for (size_t i = 0; i < clock->count; i++) {
         const struct clockstep_fault *other = &clock->faults[i];
 
-        if (other->fault.kind == CK_CLOCK_FAULT_STEP &&
+        if (other->fault.kind != CK_CLOCK_FAULT_PROBE &&
             is_same_time(other, step) &&
             ck_clock_distance(other->fault.step, step->fault.step) <=
                 other->fault.bound + step->fault.bound) {
@@ -153,7 +172,7 @@ static bool is_others(const struct clockstep_clock *clocks,
     const ck_time_t own[2] = {step->fault.from, step->fault.to};
     const ck_time_t its[2] = {step->from, step->to};
 
-    if (step->fault.kind != CK_CLOCK_FAULT_STEP || against >= count ||
+    if (step->fault.kind == CK_CLOCK_FAULT_PROBE || against >= count ||
         has_jump(&clocks[number], own, -step->fault.step, step->fault.bound)) {
         return false;
     }
@@ -201,6 +220,97 @@ static size_t steps_take(struct clockstep_clock *clocks,
     return taken;
 }
 
+/* The one limit that a burst has of the other side of a step, before the first
+ * reading or behind the last, looks like a wrong stamp. */
+static bool is_of_step(const struct clockstep_clock *clock,
+                       const struct clockstep_fault *stamp)
+{
+    ck_time_t size = ck_clock_distance(stamp->fault.step, 0);
+
+    for (size_t i = 0; i < clock->count; i++) {
+        const struct clockstep_fault *other = &clock->faults[i];
+
+        if (other->fault.kind == CK_CLOCK_FAULT_STEP &&
+            is_same_time(other, stamp) &&
+            ck_clock_distance(ck_clock_distance(other->fault.step, 0), size) <=
+                other->fault.bound + size / STAMP_SHARE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A wrong stamp as the step of a clock by whose own readings it jumped then;
+ * `sign`: of that jump in what the stamp compares. */
+static bool step_read(const struct clockstep_clock *clock,
+                      const ck_time_t part[2],
+                      int sign,
+                      struct clockstep_fault *stamp)
+{
+    ck_time_t size = ck_clock_distance(stamp->fault.step, 0);
+
+    for (int up = -1; up <= 1; up += 2) {
+        struct jump jump = {up * size, size / STAMP_SHARE};
+
+        if (jump_find(clock, part, &jump)) {
+            stamp->fault.kind = CK_CLOCK_FAULT_STEP;
+            stamp->fault.step = sign * jump.size;
+            stamp->fault.bound = jump.slack;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a fault stays with its clock: a stamp that is none of a step. 1, 0,
+ * or -1 with ENOMEM. */
+static int stamp_keep(struct clockstep_clock *clocks,
+                      size_t count,
+                      struct clockstep_clock *clock,
+                      struct clockstep_fault *stamp)
+{
+    const ck_time_t own[2] = {stamp->fault.from, stamp->fault.to};
+    const ck_time_t its[2] = {stamp->from, stamp->to};
+    struct clockstep_clock *against =
+        clock->against < count ? &clocks[clock->against] : NULL;
+
+    if (stamp->fault.kind != CK_CLOCK_FAULT_PROBE) {
+        return 1;
+    }
+    if (is_of_step(clock, stamp) ||
+        (against != NULL && is_of_step(against, stamp))) {
+        return 0;
+    }
+    if (!step_read(clock, own, -1, stamp) && against != NULL &&
+        step_read(against, its, 1, stamp)) {
+        return step_move(against, stamp);
+    }
+    return 1;
+}
+
+/* Wrong stamps beside steps are none. 0, or -1 with ENOMEM. */
+static int stamps_sift(struct clockstep_clock *clocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct clockstep_clock *clock = &clocks[i];
+        size_t kept = 0;
+
+        for (size_t k = 0; k < clock->count; k++) {
+            struct clockstep_fault fault = clock->faults[k];
+            int is_kept = stamp_keep(clocks, count, clock, &fault);
+
+            if (is_kept < 0) {
+                return -1;
+            }
+            if (is_kept > 0) {
+                clock->faults[kept++] = fault;
+            }
+        }
+        clock->count = kept;
+    }
+    return 0;
+}
+
 /* What is to be moved is marked first: clocks are compared as they were. */
 int clockstep_blame(struct clockstep_clock *clocks, size_t count)
 {
@@ -228,6 +338,7 @@ int clockstep_blame(struct clockstep_clock *clocks, size_t count)
         for (size_t i = 0; rc == 0 && i < faults; i++) {
             rc = step_move(&clocks[whose[i]], &moved[i]);
         }
+        rc = rc == 0 ? stamps_sift(clocks, count) : rc;
     }
     free(is_moved);
     free(moved);
