@@ -60,6 +60,7 @@ static struct options {
     int64_t spool_limit;
     int64_t posix_threshold;
     int64_t sample_hz;
+    bool has_page;
     bool is_insecure;
     bool is_strict;
     bool is_clean;
@@ -69,6 +70,7 @@ static struct options {
     .clock = "auto",
     .shortcut = "on",
     .report = "now",
+    .has_page = true,
     .posix = "on",
     .posix_threshold = 10 * CK_TIME_US,
     .sample_hz = SAMPLER_HZ,
@@ -122,6 +124,9 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_CHOICE, "report", 0, NULL, &options.report, "now|later|none",
      "now: rank 0 waits for the report and prints it on stderr. later: rank "
      "0 prints where the report will be (default now)"},
+    {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
+     "Write the report as an HTML page too, report.html in the run (default; "
+     "--no-page: do not). Applies to the ckagg that is started for this job"},
     {CK_CLI_HEADING, "Memory and modes", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_BYTES, "ring-bytes", 0, "SIZE", &options.ring_bytes, NULL,
      "Maximum recording memory of this rank (default: its share of /dev/shm)"},
@@ -377,6 +382,7 @@ static void wish_fill(struct front_wish *wish,
         .fallback = places->fallback,
         .claim = places->claim,
         .keep = options.keep,
+        .is_pageless = !options.has_page,
         .obstacle = target_obstacle(wish->argv[0]),
         .env = environ,
         .limit = (uint64_t)options.limit,
@@ -547,8 +553,17 @@ static void standin_offer(const struct identity *identity,
 
     if (identity->place.rank == 0 && options.aggregator == NULL &&
         recorded > 0) {
-        rank0substitute_start(identity, places->dir, options.keep,
-                              options.is_insecure, recorded);
+        const struct rendezvous_wish wish = {
+            .identity = identity,
+            .dir = places->dir,
+            .is_dir_given = true,
+            .is_insecure = options.is_insecure,
+            .keep = options.keep,
+            .is_pageless = !options.has_page,
+            .recorded = recorded,
+        };
+
+        rank0substitute_start(&wish);
     }
 }
 

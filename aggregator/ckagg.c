@@ -48,6 +48,7 @@ struct options {
     bool is_clocks;
     bool is_json;
     bool has_merge;
+    bool has_page;
     bool is_verbose;
 };
 
@@ -56,6 +57,7 @@ static struct options options = {
     .job_timeout = 600 * CK_TIME_S,
     .beat_timeout = 5 * CK_TIME_S,
     .has_merge = true,
+    .has_page = true,
 };
 
 static const struct ck_cli_option table[] = {
@@ -94,6 +96,9 @@ static const struct ck_cli_option table[] = {
      "run)"},
     {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, CK_FORMAT_NAMES,
      "Pass FORMAT to ckmerge; may be given several times"},
+    {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
+     "Let ckmerge write the report as an HTML page too, report.html in the "
+     "run (default; --no-page: do not)"},
     {CK_CLI_TEXT, "keep", 0, "SIZE|TIME", &options.keep_text, NULL,
      "Keep only the newest part of each run: SIZE of disk (2G), divided "
      "evenly among its ranks, or for each rank the last TIME in which it "
@@ -347,7 +352,8 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
         .limits = {.peer = {.beat = options.beat_timeout,
                             .remote = 6 * options.beat_timeout},
                    .silence = options.job_timeout},
-        .outputs = options.outputs.items,
+        .merging = {.outputs = options.outputs.items,
+                    .is_pageless = !options.has_page},
         .dir = dir,
         .retain = options.retain,
         .is_embedded = options.is_embedded,

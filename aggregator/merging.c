@@ -27,11 +27,12 @@ struct merging {
 
 static int merging_spawn(struct merging *merging,
                          const char *run,
-                         const char *const *outputs,
+                         const struct merging_wish *wish,
                          struct ck_err *err)
 {
     char path[PATH_MAX];
-    char *argv[2 * OUTPUTS_MAX + 3];
+    const char *const *outputs = wish->outputs;
+    char *argv[2 * OUTPUTS_MAX + 4];
     int n = 0;
     struct ck_child child = {
         .path = path, .argv = argv, .fds = {-1, merging->out, -2}};
@@ -44,13 +45,17 @@ static int merging_spawn(struct merging *merging,
         argv[n++] = (char *)"--output";
         argv[n++] = (char *)outputs[i]; /* exec does not write to it */
     }
+    if (wish->is_pageless) {
+        argv[n++] = (char *)"--no-page";
+    }
     argv[n++] = (char *)run;
     argv[n] = NULL;
     return ck_child_start(&child, &merging->pid, err);
 }
 
-struct merging *
-merging_start(const char *run, const char *const *outputs, struct ck_err *err)
+struct merging *merging_start(const char *run,
+                              const struct merging_wish *wish,
+                              struct ck_err *err)
 {
     struct merging *merging = calloc(1, sizeof(*merging));
 
@@ -63,7 +68,7 @@ merging_start(const char *run, const char *const *outputs, struct ck_err *err)
         (void)ck_err_set(err, "cannot make a memory file: %s", strerror(errno));
         goto error;
     }
-    if (merging_spawn(merging, run, outputs, err) != 0) {
+    if (merging_spawn(merging, run, wish, err) != 0) {
         goto error;
     }
     return merging;

@@ -3,11 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * `ckmerge RUN` prints the report on stdout, which is kept here for the
- * clients that wait for it, and writes report.txt and report.json itself.
+ * clients that wait for it, and writes report.txt, report.json and report.html
+ * itself.
  */
 #ifndef CK_AGGREGATOR_MERGING_H
 #define CK_AGGREGATOR_MERGING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "schema/err.h"
@@ -17,10 +19,17 @@
 
 struct merging;
 
-/* Start it. `outputs`: values of --output for ckmerge, ends with NULL, may be
- * NULL. NULL with err. */
-struct merging *
-merging_start(const char *run, const char *const *outputs, struct ck_err *err);
+/* What ckmerge is asked for; all borrowed. */
+struct merging_wish {
+    const char *const *outputs; /* values of --output, ends with NULL; or
+                                   NULL */
+    bool is_pageless;           /* no report.html in the run */
+};
+
+/* Start it on a run. NULL with err. */
+struct merging *merging_start(const char *run,
+                              const struct merging_wish *wish,
+                              struct ck_err *err);
 /* 1 it has ended: *code is its exit code (128 + signal), 0 not yet. */
 int merging_look(struct merging *merging, int *code);
 /* What it printed, after its end; borrowed, NUL-terminated. */

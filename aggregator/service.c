@@ -244,7 +244,7 @@ static void merge_start(struct service *service, struct job *job)
         ck_error("%s", err.text);
     }
     service->merging =
-        merging_start(job_facts(job)->dir, service->options.outputs, &err);
+        merging_start(job_facts(job)->dir, &service->options.merging, &err);
     if (!service->merging) {
         ck_error("cannot merge: %s; the run is stored in %s", err.text,
                  job_facts(job)->dir);

@@ -14,6 +14,7 @@
 #include "aggregator/agg.h"
 #include "aggregator/clock/clockserve.h"
 #include "aggregator/jobs.h"
+#include "aggregator/merging.h"
 #include "schema/err.h"
 
 /* While data comes it is acknowledged so often in the mean. */
@@ -33,9 +34,9 @@
 
 struct service_options {
     struct job_limits limits;
-    const char *const *outputs; /* for ckmerge; ends with NULL; or NULL */
-    const char *dir;            /* where the runs of a service are */
-    int64_t retain;             /* finished runs kept there; 0 = all */
+    struct merging_wish merging; /* what ckmerge is asked for */
+    const char *dir;             /* where the runs of a service are */
+    int64_t retain;              /* finished runs kept there; 0 = all */
     bool is_embedded;
     bool has_merge;
     bool has_line; /* live status line on stderr */

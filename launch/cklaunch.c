@@ -45,10 +45,11 @@ static struct {
     struct ck_cli_list agent_options;
     const char *aggregator;
     const char *listen;
+    bool has_page;
     bool is_insecure;
     bool is_strict;
     bool is_dry;
-} options = {.count = 1, .listen = "tcp://*:0"};
+} options = {.count = 1, .listen = "tcp://*:0", .has_page = true};
 
 static const struct ck_cli_option option_table[] = {
     {CK_CLI_HEADING, "Ranks and hosts", 0, NULL, NULL, NULL, NULL},
@@ -85,6 +86,9 @@ static const struct ck_cli_option option_table[] = {
      CK_FORMAT_NAMES,
      "Write the run in this format too: text or json to stdout, html to "
      "DIR/report.html, chrome to DIR/trace.json; with =FILE to that file"},
+    {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
+     "Write the report as an HTML page too, report.html in the run directory "
+     "(default; --no-page: do not)"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
      "Send to this running ckagg: the line that it printed, in single quotes"},
@@ -200,6 +204,9 @@ add_agent(struct argv *words, char **target, bool is_served, struct ck_err *err)
     if (options.keep != NULL && !is_served) {
         argv_printf(words, "--keep=%s", options.keep);
     }
+    if (!options.has_page && !is_served) {
+        argv_add(words, "--no-page");
+    }
     if (options.is_strict) {
         argv_add(words, "--strict");
     }
@@ -233,6 +240,9 @@ static int start_service(struct ckaggchild *service, struct ck_err *err)
     }
     if (options.keep != NULL) {
         argv_printf(&words, "--keep=%s", options.keep);
+    }
+    if (!options.has_page) {
+        argv_add(&words, "--no-page");
     }
     if (words.is_short) {
         (void)ck_err_set(err, "out of memory");
@@ -279,6 +289,9 @@ static int print_output(const char *dir, struct ck_err *err)
     }
     argv_add(&words, path);
     argv_add(&words, "--quiet");
+    if (!options.has_page) {
+        argv_add(&words, "--no-page");
+    }
     argv_printf(&words, "--output=%s", options.output);
     argv_add(&words, dir);
     status = words.is_short ? ck_err_set(err, "out of memory")

@@ -742,7 +742,7 @@ static int job_report(struct job *job, struct ck_err *err)
 
 static int job_do(struct job *job, struct ck_err *err)
 {
-    struct results results = {job->options, &job->report, NULL};
+    struct results results = {.options = job->options, .report = &job->report};
     int code;
 
     if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
@@ -794,7 +794,8 @@ int main(int argc, char **argv)
                               .max_clock_error = -1,
                               .ranks = "",
                               .region = "",
-                              .clock_facts = "all"};
+                              .clock_facts = "all",
+                              .has_page = true};
     struct job job = {.options = &options};
     struct ck_err err = {""};
     enum ck_cli_result result = options_read(&options, argc, argv, &err);

@@ -5,6 +5,7 @@
 #include "merge/options.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "text and json go to stdout, html to RUN/report.html and chrome to "
          "RUN/trace.json. A chrome "
          "FILE that ends in .gz is compressed"},
+        {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
+         "Write the report as an HTML page too: RUN/report.html, with "
+         "--kernel-only OUT.html (default; --no-page: do not)"},
         {CK_CLI_HEADING, "What to analyse", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,
          "Start the analysis TIME after the start of the run (5s, 20ms)"},
@@ -276,6 +280,29 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         result = operands_read(options, argc, argv, err);
     }
     return result;
+}
+
+bool options_is_part(const struct options *options)
+{
+    return !options->is_kernel_only &&
+           (options->from >= 0 || options->to >= 0 ||
+            options->ranks[0] != '\0' || options->region[0] != '\0');
+}
+
+int options_page(const struct options *options,
+                 char path[PATH_MAX],
+                 struct ck_err *err)
+{
+    size_t length = strlen(options->run);
+    bool has_slash = length > 0 && options->run[length - 1] == '/';
+    int n = options->is_kernel_only
+                ? snprintf(path, PATH_MAX, "%s.html", options->run)
+                : snprintf(path, PATH_MAX, "%s%s" OPTIONS_PAGE, options->run,
+                           has_slash ? "" : "/");
+
+    return n < PATH_MAX
+               ? 0
+               : ck_err_set(err, "%s: the path is too long", options->run);
 }
 
 /* Want those of the ranks; how many there are. */

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_OPTIONS_H
 #define CK_MERGE_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ struct options {
     bool is_plain;
     bool is_verify;
     bool is_quiet;
+    bool has_page; /* report.html beside the report */
     bool has_progress;
 };
 
@@ -40,6 +42,16 @@ enum ck_cli_result options_read(struct options *options,
                                 int argc,
                                 char **argv,
                                 struct ck_err *err);
+
+/* Is only a part of the run to be looked at? Then nothing in it is replaced
+ * but what was asked for. */
+bool options_is_part(const struct options *options);
+/* Where the HTML page goes that has no name: beside the report of the run, or
+ * the output of a kernel-only merge. 0, or -1 with err. */
+#define OPTIONS_PAGE "report.html"
+int options_page(const struct options *options,
+                 char path[PATH_MAX],
+                 struct ck_err *err);
 
 /* Mark the ranks of "0,2-5" as the wanted ones; "" = all. `missing` says which
  * are not there, "" = all are. 0, or -1 with err: none is there. */

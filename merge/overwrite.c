@@ -139,6 +139,47 @@ static int merged_check(const struct options *options, struct ck_err *err)
                       path);
 }
 
+/* True when the file is a page of ours. */
+static bool is_page(const char *path)
+{
+    char text[2048];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (length <= 0) {
+        return length == 0;
+    }
+    text[length] = '\0';
+    return strstr(text, "<meta name=\"generator\" content=\"ck ") != NULL;
+}
+
+/* The page beside the output of a kernel-only merge. 0, or -1 with err. */
+static int page_check(const struct options *options, struct ck_err *err)
+{
+    char path[PATH_MAX];
+    struct stat file;
+
+    if (!options->has_page || strcmp(options->run, "-") == 0) {
+        return 0;
+    }
+    if (options_page(options, path, err) != 0 ||
+        any_check(options, path, err) != 0) {
+        return -1;
+    }
+    if (stat(path, &file) != 0 || options->is_forced ||
+        (S_ISREG(file.st_mode) && is_page(path))) {
+        return 0;
+    }
+    return ck_err_set(err,
+                      "%s is there and was not written by ckmerge: the HTML "
+                      "page goes there; replace it with --force, or write no "
+                      "page (--no-page)",
+                      path);
+}
+
 int overwrite_check(const struct options *options,
                     const char *chrome,
                     struct ck_err *err)
@@ -154,8 +195,11 @@ int overwrite_check(const struct options *options,
     if (any_check(options, chrome, err) != 0) {
         return -1;
     }
-    return options->is_kernel_only ? (any_check(options, options->run, err) != 0
-                                          ? -1
-                                          : merged_check(options, err))
-                                   : 0;
+    if (!options->is_kernel_only) {
+        return 0;
+    }
+    return any_check(options, options->run, err) != 0 ||
+                   merged_check(options, err) != 0
+               ? -1
+               : page_check(options, err);
 }

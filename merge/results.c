@@ -5,6 +5,7 @@
 #include "merge/results.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +25,13 @@
 #include "schema/store/run.h"
 
 /* Bars where the terminal can show them. */
-static struct text_style style_of(const struct options *options, int fd)
+static struct text_style style_of(const struct results *results, int fd)
 {
+    const struct options *options = results->options;
     const char *locale = setlocale(LC_CTYPE, "");
-    struct text_style style = {.is_all_ranks = options->is_all_ranks};
+    struct text_style style = {
+        .is_all_ranks = options->is_all_ranks,
+        .page = results->page[0] == '\0' ? NULL : results->page};
     bool is_utf8 = locale != NULL && (strcasestr(locale, "utf-8") != NULL ||
                                       strcasestr(locale, "utf8") != NULL);
 
@@ -86,7 +90,7 @@ static char *text_make(const struct results *results,
                        size_t *length,
                        struct ck_err *err)
 {
-    struct text_style style = style_of(results->options, fd);
+    struct text_style style = style_of(results, fd);
     char *text = NULL;
     FILE *file = open_memstream(&text, length);
 
@@ -121,23 +125,46 @@ page_make(const struct results *results, size_t *length, struct ck_err *err)
     return html;
 }
 
-/* Where it goes without a name: beside the report. */
+/* Without a name it goes beside the report. */
 static int
 write_page(const struct results *results, const char *path, struct ck_err *err)
 {
     const struct options *options = results->options;
+    char beside[PATH_MAX];
     size_t length = 0;
-    char *html = page_make(results, &length, err);
+    char *html;
     int rc;
 
+    if (path == NULL && options_page(options, beside, err) != 0) {
+        return -1;
+    }
+    html = page_make(results, &length, err);
     if (html == NULL) {
         return -1;
     }
-    rc = path != NULL
-             ? write_out(path, html, length, err)
-             : ck_run_replace(options->run, "report.html", html, length, err);
+    rc = path == NULL && !options->is_kernel_only
+             ? ck_run_replace(options->run, OPTIONS_PAGE, html, length, err)
+             : write_out(path == NULL ? beside : path, html, length, err);
     free(html);
     return rc;
+}
+
+/* The page that nobody asked for; results->page tells whether it is there. 0,
+ * or -1 with err: then there is none, and the rest goes on. */
+static int write_own_page(struct results *results, struct ck_err *err)
+{
+    const struct options *options = results->options;
+
+    if (!options->has_page || strcmp(options->run, "-") == 0) {
+        return 0;
+    }
+    /* The text in it names it, too. */
+    if (options_page(options, results->page, err) == 0 &&
+        write_page(results, NULL, err) == 0) {
+        return 0;
+    }
+    results->page[0] = '\0';
+    return -1;
 }
 
 static int write_format(const struct results *results,
@@ -164,65 +191,94 @@ static int write_format(const struct results *results,
     return rc;
 }
 
-/* report.txt and report.json beside the segments. A directory that may not be
- * written to is no failure. */
-static int write_run(const struct results *results, struct ck_err *err)
+/* report.txt and report.json beside the segments. 0, or -1 with err. */
+static int write_reports(const struct results *results, struct ck_err *err)
 {
     const char *dir = results->options->run;
     size_t text_length, json_length;
     char *text = text_make(results, -1, &text_length, err);
     char *json = output_json(results->report, &json_length);
-    int rc = 0;
+    int rc;
 
     if (text == NULL || json == NULL) {
         rc = ck_err_set(err, "out of memory");
-    } else if (ck_run_replace(dir, "report.txt", text, text_length, err) != 0 ||
-               ck_run_replace(dir, "report.json", json, json_length, err) !=
-                   0) {
-        ck_warn("the report is not kept in the run: %s", err->text);
+    } else {
+        rc = ck_run_replace(dir, "report.txt", text, text_length, err);
+        if (rc == 0) {
+            rc = ck_run_replace(dir, "report.json", json, json_length, err);
+        }
     }
     free(text);
     free(json);
     return rc;
 }
 
-/* The output of a kernel-only merge, or the report in its run. */
-static int write_kept(const struct results *results, struct ck_err *err)
+/* They and the page, which gives up its room for them. A directory that may
+ * not be written to is no failure. */
+static void write_run(struct results *results)
 {
-    const struct options *options = results->options;
+    struct ck_err page_err, err;
+    int page_rc = write_own_page(results, &page_err);
+    int rc = write_reports(results, &err);
 
-    if (results->join != NULL) {
-        return scalenejoin_write(results->join, results->report, options->run,
-                                 err);
+    if (rc != 0 && results->page[0] != '\0') {
+        (void)unlink(results->page);
+        results->page[0] = '\0';
+        page_err = err;
+        page_rc = -1;
+        rc = write_reports(results, &err);
     }
-    if (options->is_kernel_only) {
-        return scalene_write(results->report, options->run, err);
+    if (rc != 0) {
+        ck_warn("the report is not kept in the run: %s", err.text);
+    } else if (page_rc != 0) {
+        ck_warn("the HTML page is not kept in the run: %s", page_err.text);
     }
-    return options->from < 0 && options->to < 0 && options->ranks[0] == '\0' &&
-                   options->region[0] == '\0'
-               ? write_run(results, err)
-               : 0;
 }
 
-int results_write(const struct results *results, struct ck_err *err)
+/* The output of a kernel-only merge and its page, or the report in its run. */
+static int write_kept(struct results *results, struct ck_err *err)
+{
+    const struct options *options = results->options;
+    struct ck_err page_err;
+    int rc;
+
+    if (!options->is_kernel_only) {
+        if (!options_is_part(options)) {
+            write_run(results);
+        }
+        return 0;
+    }
+    rc = results->join != NULL
+             ? scalenejoin_write(results->join, results->report, options->run,
+                                 err)
+             : scalene_write(results->report, options->run, err);
+    if (rc == 0 && write_own_page(results, &page_err) != 0) {
+        ck_warn("the HTML page is not kept: %s", page_err.text);
+    }
+    return rc;
+}
+
+int results_write(struct results *results, struct ck_err *err)
 {
     const struct options *options = results->options;
     bool is_stdout_used =
         options->is_kernel_only && strcmp(options->run, "-") == 0;
 
+    results->page[0] = '\0';
     if (write_kept(results, err) != 0) {
         return -1;
     }
     for (int i = 0; i < options->outputs.count; i++) {
         const char *path;
         int format = ck_format_parse(options->outputs.items[i], &path, err);
+        bool is_page = format == CK_FORMAT_HTML && path == NULL;
 
-        if (format == CK_FORMAT_CHROME) {
+        if (format == CK_FORMAT_CHROME ||
+            (is_page && results->page[0] != '\0')) {
             continue;
         }
-        is_stdout_used =
-            is_stdout_used ||
-            (path == NULL ? format != CK_FORMAT_HTML : strcmp(path, "-") == 0);
+        is_stdout_used = is_stdout_used ||
+                         (path == NULL ? !is_page : strcmp(path, "-") == 0);
         if (write_format(results, format, path, err) != 0) {
             return -1;
         }

@@ -5,13 +5,17 @@
 #ifndef CK_MERGE_RESULTS_H
 #define CK_MERGE_RESULTS_H
 
+#include <limits.h>
+
 #include "merge/options.h"
 #include "merge/report/report.h"
 #include "merge/scalenejoin.h"
 #include "schema/err.h"
 
-/* All borrowed. */
 struct results {
+    char page[PATH_MAX]; /* where the HTML page is, "" = nowhere: filled by
+                            results_write() */
+    /* All borrowed. */
     const struct options *options;
     const struct report *report;
     const struct scalenejoin *join; /* NULL = none */
@@ -19,6 +23,6 @@ struct results {
 
 /* Everything but the trace, which is written while the run is merged. 0, or
  * -1 with err. */
-int results_write(const struct results *results, struct ck_err *err);
+int results_write(struct results *results, struct ck_err *err);
 
 #endif

@@ -149,6 +149,7 @@ static int collector_open(struct collector *collector,
         .is_insecure = wish->is_insecure,
         .is_verbose = wish->is_verbose,
         .keep = wish->keep,
+        .is_pageless = wish->is_pageless,
         .recorded = wish->recorded,
         .header = ring->header,
     };

@@ -36,7 +36,8 @@ struct collector_wish {
     enum ck_pack pack;
     pid_t target;
     int channel;
-    int recorded; /* ranks of the job that are recorded */
+    int recorded;     /* ranks of the job that are recorded */
+    bool is_pageless; /* no report.html at the job's end */
     bool is_pack_given;
     bool is_dir_given;
     bool is_insecure;

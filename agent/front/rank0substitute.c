@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/link/rendezvous.h"
 #include "agent/process/detach.h"
 
 #define TRIES 50 /* of 100 ms */
@@ -33,27 +32,15 @@ static void rank0substitute_run(const struct rendezvous_wish *wish)
     rendezvous_destroy(rendezvous);
 }
 
-void rank0substitute_start(const struct identity *identity,
-                           const char *dir,
-                           const char *keep,
-                           bool is_insecure,
-                           int recorded)
+void rank0substitute_start(const struct rendezvous_wish *wish)
 {
-    struct rendezvous_wish wish = {
-        .identity = identity,
-        .dir = dir,
-        .is_dir_given = true,
-        .is_insecure = is_insecure,
-        .keep = keep,
-        .recorded = recorded,
-    };
     struct detach_cpus home;
     pid_t pid = fork();
 
     if (pid == 0) {
         if (fork() == 0) {
             detach_go(false, &home);
-            rank0substitute_run(&wish);
+            rank0substitute_run(wish);
         }
         _exit(0);
     }

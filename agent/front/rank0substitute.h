@@ -5,16 +5,10 @@
 #ifndef CK_AGENT_FRONT_RANK0SUBSTITUTE_H
 #define CK_AGENT_FRONT_RANK0SUBSTITUTE_H
 
-#include <stdbool.h>
-
-#include "agent/process/identity.h"
+#include "agent/link/rendezvous.h"
 
 /* Start the job's ckagg from a process that is nobody's child, so that the
  * program that this one becomes meets no child it did not make. */
-void rank0substitute_start(const struct identity *identity,
-                           const char *dir,
-                           const char *keep,
-                           bool is_insecure,
-                           int recorded);
+void rank0substitute_start(const struct rendezvous_wish *wish);
 
 #endif

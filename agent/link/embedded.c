@@ -195,6 +195,9 @@ static int ckagg_run(struct embedded *embedded,
         argv[argc++] = (char *)(uintptr_t) "--keep";
         argv[argc++] = (char *)(uintptr_t)wish->keep;
     }
+    if (wish->is_pageless) {
+        argv[argc++] = (char *)(uintptr_t) "--no-page";
+    }
     argv[argc] = NULL;
     if (pipe2(out, O_CLOEXEC) != 0) {
         return ck_err_set(err, "cannot make a pipe: %s", strerror(errno));

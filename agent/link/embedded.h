@@ -49,6 +49,7 @@ struct embedded_wish {
     bool is_tcp;     /* other hosts need it too */
     bool is_insecure;
     const char *keep; /* value of --keep, NULL = everything */
+    bool is_pageless; /* no report.html at the job's end */
     bool is_verbose;  /* keep our stderr for its log */
 };
 

@@ -171,6 +171,7 @@ static int start_step(struct rendezvous *rendezvous,
         .is_insecure = rendezvous->wish.is_insecure,
         .is_verbose = rendezvous->wish.is_verbose,
         .keep = rendezvous->wish.keep,
+        .is_pageless = rendezvous->wish.is_pageless,
     };
     int rc;
 

@@ -29,6 +29,7 @@ struct rendezvous_wish {
     bool is_insecure;
     bool is_verbose;
     const char *keep;              /* how much of the run, NULL = everything */
+    bool is_pageless;              /* no report.html at the job's end */
     int recorded;                  /* ranks that will say hello, 0 = unknown */
     struct ck_ring_header *header; /* NULL: no ring */
 };

@@ -10,6 +10,7 @@
  *     facts-<agent>.ck           what stays of segments that were discarded
  *     spool-<agent>.ck           frames an agent could not deliver
  *     report.txt report.json     written by ckmerge
+ *     report.html                the same as a page
  * <agent> = 32 hex digits. A directory without a manifest is still a run.
  */
 #ifndef CK_SCHEMA_STORE_RUN_H

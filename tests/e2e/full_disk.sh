@@ -249,7 +249,7 @@ unmount
 cell=$work/merge places=
 mkdir -p "$cell"/{run,full}
 mounted /dev/shm 64m
-TMPDIR=$cell "$bin/ckagent" --report none --dir "$cell/run/run" -- \
+TMPDIR=$cell "$bin/ckagent" --no-page --report none --dir "$cell/run/run" -- \
     "$tests/lives_target" 300 || :
 wait_done "$cell/run/run"
 mounted "$cell/full" 32k
@@ -260,6 +260,7 @@ status=0
 TMPDIR=$cell/full "$bin/ckmerge" --quiet "$cell/full/run" 2>"$work/err" ||
     status=$?
 same "ckmerge in a full run" "0 1" "$status $(grep -c 'No space left' "$work/err")"
+[ ! -e "$cell/full/run/report.html" ] || fail "a page took the room of the report"
 TMPDIR=$cell/full "$bin/ckmerge" --quiet --output chrome="$cell/full/t.json" \
     "$cell/run/run" 2>"$work/err" && fail "no error of a full output"
 same "lines of an output that is full" "1 1" \

@@ -540,6 +540,98 @@ static void the_trace_is_json_with_every_slice_and_arrow(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* The first bytes of a file of the run; "" = it is not there. */
+static void head_of(char head[64], const char *path)
+{
+    FILE *file = fopen(path, "re");
+    size_t length = file == NULL ? 0 : fread(head, 1, 63, file);
+
+    head[length] = '\0';
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+static void
+the_page_lies_beside_the_report_whose_last_line_names_it(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[PATH_MAX + 16], last[PATH_MAX + 64], head[64];
+    size_t length;
+
+    (void)snprintf(path, sizeof(path), "%s/report.html", fixture->run);
+    (void)unlink(path);
+    assert_int_equal(merge(fixture, "--no-page %s", fixture->run), 0);
+    head_of(head, path);
+    assert_string_equal(head, "");
+    assert_null(strstr(fixture->text, " PAGE "));
+    assert_int_equal(merge(fixture, "--to 5ms %s", fixture->run), 0);
+    head_of(head, path);
+    assert_string_equal(head, "");
+    assert_null(strstr(fixture->text, " PAGE "));
+
+    assert_int_equal(merge(fixture, "%s", fixture->run), 0);
+    head_of(head, path);
+    assert_int_equal(strncmp(head, "<!DOCTYPE html>", 15), 0);
+    (void)snprintf(last, sizeof(last), "\n PAGE        %s\n", path);
+    length = strlen(fixture->text);
+    assert_true(length > strlen(last));
+    assert_string_equal(fixture->text + length - strlen(last), last);
+}
+
+static void the_page_follows_no_link_out_of_the_run(void **state)
+{
+    static const char *const asked[] = {"-q %s", "-q --no-page -o html %s"};
+    struct fixture *fixture = *state;
+    char other[PATH_MAX + 16], name[PATH_MAX + 16];
+    struct stat st;
+    int fd;
+
+    (void)snprintf(other, sizeof(other), "%s.other", fixture->run);
+    (void)snprintf(name, sizeof(name), "%s/report.html", fixture->run);
+    fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        (void)unlink(name);
+        assert_int_equal(symlink(other, name), 0);
+        assert_int_equal(merge(fixture, asked[i], fixture->run), 0);
+        assert_int_equal(stat(other, &st), 0);
+        assert_int_equal(st.st_size, 0);
+        assert_int_equal(lstat(name, &st), 0);
+        assert_true(S_ISREG(st.st_mode) && st.st_size > 10000);
+    }
+    assert_int_equal(unlink(other), 0);
+}
+
+static void a_merge_of_profiles_has_a_page_and_replaces_no_other(void **state)
+{
+    struct fixture *fixture = *state;
+    char merged[PATH_MAX + 16], page[PATH_MAX + 32], head[64];
+    FILE *file;
+
+    (void)snprintf(merged, sizeof(merged), "%s/merged.json", fixture->run);
+    (void)snprintf(page, sizeof(page), "%s.html", merged);
+    file = fopen(page, "we");
+    assert_non_null(file);
+    assert_true(fputs("<html>a person's own</html>", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+#define PROFILES "--kernel-only -q " CK_TEST_EXPECT "/../profiles/kineto.json "
+    assert_int_equal(merge(fixture, PROFILES "%s", merged), 1);
+    assert_non_null(strstr(fixture->text, "--no-page"));
+    head_of(head, merged);
+    assert_string_equal(head, ""); /* nothing was begun */
+    assert_int_equal(merge(fixture, "--no-page " PROFILES "%s", merged), 0);
+    head_of(head, page);
+    assert_string_equal(head, "<html>a person's own</html>");
+    assert_int_equal(merge(fixture, "--force " PROFILES "%s", merged), 0);
+    head_of(head, page);
+    assert_int_equal(strncmp(head, "<!DOCTYPE html>", 15), 0);
+    assert_int_equal(merge(fixture, PROFILES "%s", merged), 0); /* ours now */
+    assert_int_equal(unlink(merged), 0);
+    assert_int_equal(unlink(page), 0);
+}
+
 static void missing_ranks_and_damage_are_said_and_partial(void **state)
 {
     struct fixture *fixture = *state;
@@ -628,6 +720,10 @@ int main(void)
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_follows_no_link_out_of_the_run),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
+        cmocka_unit_test(
+            the_page_lies_beside_the_report_whose_last_line_names_it),
+        cmocka_unit_test(the_page_follows_no_link_out_of_the_run),
+        cmocka_unit_test(a_merge_of_profiles_has_a_page_and_replaces_no_other),
         cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
         cmocka_unit_test(many_ranks_show_the_extremes_unless_all_are_asked_for),
         cmocka_unit_test(misuse_gets_one_line_and_exit_two),

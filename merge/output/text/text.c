@@ -642,6 +642,12 @@ static void put_more(const struct page *page)
     put_path(page, report->run);
     fprintf(page->file, "  %s  %s\n", page_dot(page),
             report->inputs_count > 0 ? "its member \"ck\"" : "report.json");
+    if (page->style->page != NULL) {
+        fprintf(page->file, "%s PAGE%s        ", page_bold(page),
+                page_normal(page));
+        put_path(page, page->style->page);
+        fputc('\n', page->file);
+    }
 }
 
 static void (*const parts[TEXT_PARTS])(const struct page *page) = {

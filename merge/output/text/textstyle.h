@@ -12,6 +12,7 @@ struct text_style {
     bool has_colour;
     bool is_all_ranks; /* every row, however many */
     int columns;       /* of the terminal, if it has less than a page; else 0 */
+    const char *page;  /* path of the HTML page, NULL = none; borrowed */
 };
 
 #endif
