@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""page.py SHOTS NAME=PAGE[,REPORT]... - HTML pages in a real browser
+
+SPDX-License-Identifier: Apache-2.0
+
+Opens each page without scripts and with them, clicks and types what a person
+would, and says what is wrong. SHOTS: a folder for pictures, "" = none.
+The last page is also compared with the first one.
+"""
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser, Failed  # noqa: E402
+
+# Names that are script, markup or formulas to somebody; page.sh makes a run
+# with them.
+HOSTILE = ["</script><script>window.hacked=1</script>",
+           "<img src=x onerror=window.hacked=1>",
+           "\"'><svg onload=window.hacked=1>",
+           "=HYPERLINK(\"http://x\")"]
+
+# Contrast, names, labels, headings: what can be found without a person.
+ACCESS = r"""
+(() => {
+  const wrong = [];
+  const seen = new Set();
+  const rgb = text => {
+    const found = /^rgba?\(([^)]*)\)$/.exec(text);
+    const part = found ? found[1].split(/[,\s/]+/).map(Number) : [0, 0, 0, 0];
+    return {r: part[0], g: part[1], b: part[2], a: part.length > 3 ? part[3] : 1};
+  };
+  const light = c => {
+    const [r, g, b] = [c.r, c.g, c.b].map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = node => {
+    for (let at = node; at; at = at.parentElement) {
+      const c = rgb(getComputedStyle(at).backgroundColor);
+      if (c.a > 0.99) return c;
+    }
+    return {r: 255, g: 255, b: 255, a: 1};
+  };
+  const shown = node => node.checkVisibility({checkOpacity: false, checkVisibilityCSS: true});
+  for (const node of document.querySelectorAll('body *')) {
+    const own = [...node.childNodes].some(one => one.nodeType === 3 && one.textContent.trim());
+    if (own && shown(node) && !['SCRIPT', 'STYLE', 'text'].includes(node.tagName) &&
+        node.getBoundingClientRect().width > 1.5) {
+      const a = light(rgb(getComputedStyle(node).color)), b = light(ground(node));
+      const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      const key = getComputedStyle(node).color + JSON.stringify(ground(node));
+      if (ratio < 4.5 && !seen.has(key)) {
+        seen.add(key);
+        wrong.push('contrast ' + ratio.toFixed(2) + ': ' + node.tagName + ' ' + node.textContent.trim().slice(0, 40));
+      }
+    }
+    if (node.id) {
+      if (seen.has('#' + node.id)) wrong.push('two elements have the id ' + node.id);
+      seen.add('#' + node.id);
+    }
+  }
+  for (const node of document.querySelectorAll('button, input, canvas, [role=grid], [tabindex="0"]')) {
+    const name = node.getAttribute('aria-label') || node.textContent.trim() || node.getAttribute('aria-labelledby') || node.title;
+    if (!name) wrong.push('no name: ' + node.outerHTML.slice(0, 80));
+    if (node.tagName === 'BUTTON' && shown(node) && !node.closest('.bar') && !node.closest('thead')) {
+      const box = node.getBoundingClientRect();
+      if (box.height > 0 && box.height < 23.5) wrong.push('target of ' + box.height.toFixed(0) + ' px: ' + name);
+    }
+  }
+  for (const head of document.querySelectorAll('th')) {
+    if (!head.getAttribute('scope') && !head.closest('[role=grid]')) wrong.push('th without scope: ' + head.textContent);
+  }
+  let last = 1;
+  for (const head of document.querySelectorAll('h1, h2, h3')) {
+    const level = Number(head.tagName[1]);
+    if (level > last + 1) wrong.push('h' + level + ' below h' + last + ': ' + head.textContent);
+    last = level;
+  }
+  if (document.querySelectorAll('h1').length !== 1) wrong.push('not one h1');
+  if (!document.documentElement.lang) wrong.push('no language');
+  if (document.querySelectorAll('main').length !== 1) wrong.push('not one main');
+  return wrong.slice(0, 12);
+})()
+"""
+
+
+class Page:
+    """One file in the browser, and what is wrong with it."""
+
+    def __init__(self, browser, name, path, report):
+        self.browser = browser
+        self.name = name
+        self.path = path
+        self.report = report
+        self.faults = []
+
+    def wrong(self, what):
+        self.faults.append(f"{self.name}: {what}")
+
+    def same(self, what, wanted, found):
+        if wanted != found:
+            self.wrong(f"{what}: {found!r}, not {wanted!r}")
+
+    def text(self):
+        return self.browser.run("document.body.innerText")
+
+    def open(self, fragment=""):
+        self.browser.open(self.path, fragment)
+        self.browser.wait("document.documentElement.dataset.ready === 'yes'",
+                          f"{self.name}: all views are drawn")
+
+    def clean(self, when):
+        for fault in self.browser.complaints():
+            self.wrong(f"{when}: {fault}")
+        if self.browser.run("window.hacked === undefined") is not True:
+            self.wrong(f"{when}: a name of the run became script")
+
+    # -- what each page must do
+
+    def without_scripts(self):
+        self.browser.scripts(False)
+        self.browser.open(self.path)
+        said = " ".join(self.text().split())
+        devices = self.report["devices"]
+        if devices and "Devices were busy" not in said:
+            self.wrong("without scripts the first answer is missing")
+        if "events lost" not in said:
+            self.wrong("without scripts TRUST is missing")
+        if devices and "of all device time" not in said and \
+                "No cause above" not in said:
+            self.wrong("without scripts the causes are missing")
+        self.browser.scripts(True)
+
+    def data(self):
+        packed = self.browser.run("blockJson('report').then(r => JSON.stringify(r))")
+        # Numbers of scripts end at 2^53.
+        if json.loads(packed, parse_int=float) != \
+                json.loads(json.dumps(self.report), parse_int=float):
+            self.wrong("the report in the page is not report.json")
+        walls = self.browser.run("""blockJson('report').then(r => r.devices.map(d =>
+            [d.wall_ns, ledgerRows(d.ledger).reduce((sum, row) => sum + row[2], 0)]))""")
+        for wall, rows in walls:
+            self.same("a ledger's rows", wall, rows)
+
+    def views(self):
+        shown = self.browser.run("""[...document.querySelectorAll('main > section')]
+            .filter(s => !s.hidden).map(s => s.id)""")
+        absent = self.browser.run("document.getElementById('absent').innerText")
+        report = self.report
+        wanted = {
+            "view-why": True, "view-trust": True, "view-more": True, "view-tables": True,
+            "view-compare": True, "view-ledger": bool(report["devices"]),
+            "view-steps": bool(report["step_table"]["rows"]),
+            "view-efficiency": report["efficiency"]["ranks"] > 0 or
+            report["efficiency"].get("devices", 0) > 0,
+        }
+        for view, is_there in wanted.items():
+            self.same(f"{view} is there", is_there, view in shown)
+        if "could not draw" in absent:
+            self.wrong(absent)
+        titles = self.browser.run("views.map(one => [one.id, one.title])")
+        for view, title in titles:
+            if "view-" + view not in shown and title + ":" not in absent:
+                self.wrong(f"no word on why there is no {view}")
+        empty = self.browser.run("""[...document.querySelectorAll('main > section')]
+            .filter(s => s.innerText.trim().length < 30).map(s => s.id)""")
+        self.same("empty views", [], empty)
+
+    def findings(self):
+        count = self.browser.run("document.querySelectorAll('#findings > li').length")
+        for i in range(count):
+            self.browser.run(f"""document.querySelectorAll('#findings > li')[{i}]
+                .querySelector('button').click()""")
+            self.same(f"Show of finding {i + 1}", i + 1,
+                      self.browser.run("selection.finding"))
+            self.same("chips are shown", False,
+                      self.browser.run("document.getElementById('chips').hidden"))
+        if self.report["devices"] and not count and \
+                "No cause above" not in self.text():
+            self.wrong("no findings")
+        self.browser.key("Escape", "Escape")
+        self.same("Escape selects nothing", True, self.browser.run(
+            "selection.finding === 0 && selection.ranks.length === 0"))
+
+    def keys(self):
+        self.browser.key("?", "Slash", 8)
+        self.same("? opens the keys", True,
+                  self.browser.run("document.querySelector('dialog').open"))
+        self.browser.key("Escape", "Escape")
+        self.same("Escape closes them", False,
+                  self.browser.run("document.querySelector('dialog').open"))
+        sections = self.browser.run("document.querySelectorAll('main > section').length")
+        for i in range(1, min(9, sections) + 1):
+            self.browser.key(str(i), f"Digit{i}")
+            self.same(f"key {i}", True, self.browser.run(
+                f"document.activeElement === document.querySelectorAll('main > section')[{i - 1}].querySelector('h2')"))
+        field = self.browser.run("document.querySelector('input.filter') !== null")
+        if field:
+            self.browser.run("document.querySelector('input.filter').closest('details')?.setAttribute('open', '')")
+            self.browser.run("document.querySelector('input.filter').focus()")
+            self.browser.key("1", "Digit1")
+            self.same("a key in a field is text", "1", self.browser.run(
+                "document.querySelector('input.filter').value"))
+            self.browser.run("""(() => { const f = document.querySelector('input.filter');
+                f.value = ''; f.dispatchEvent(new Event('input')); f.blur(); })()""")
+
+    def address(self):
+        self.browser.run("select({range: [1000, 2000000], ranks: [0, 2, 3], cause: 'mpi_wait', finding: 0})")
+        time.sleep(0.5)
+        fragment = self.browser.run("location.hash")
+        self.same("the address", "#t=1000-2000000&r=0,2-3&c=mpi_wait", fragment)
+        self.open(fragment)
+        self.same("the selection of an address", [[1000, 2000000], [0, 2, 3], "mpi_wait"],
+                  self.browser.run("[selection.range, selection.ranks, selection.cause]"))
+        self.open("#r=<img>&t=5-1&c=%22%3E&f=99999&x")
+        self.same("a broken address selects nothing", True, self.browser.run(
+            "selection.range === null && selection.cause === '' && selection.ranks.length === 0"))
+
+    def tables(self):
+        rows = """[...document.querySelectorAll('#view-tables table')].map(t =>
+            [...t.querySelectorAll('tbody tr')].map(r => r.textContent))"""
+        self.browser.run("document.querySelectorAll('#view-tables details').forEach(d => d.open = true)")
+        before = self.browser.run(rows)
+        self.browser.run("""document.querySelectorAll('#view-tables table').forEach(t => {
+            const b = t.querySelectorAll('thead th button'); b[b.length - 1].click(); b[0].click(); })""")
+        after = self.browser.run(rows)
+        self.same("tables", len(before), len(after))
+        for one, other in zip(before, after):
+            if len(one) < 20:
+                self.same("rows after sorting", sorted(one), sorted(other))
+        sums = self.browser.run("""(() => { const t = document.querySelectorAll('th[aria-sort=ascending], th[aria-sort=descending]'); return t.length; })()""")
+        if before and sums < len(before):
+            self.wrong("a sorted column does not say so")
+        bad = self.browser.run("""csvOf([textColumn('a', r => r)], ['=1+1', 'x,"y"', '-', 'plain'])""")
+        self.same("CSV", "a\r\n'=1+1\r\n\"x,\"\"y\"\"\"\r\n'-\r\nplain\r\n", bad)
+
+    def looks(self, shots):
+        for width, height in ((1280, 720), (1920, 1080)):
+            self.browser.size(width, height)
+            for scheme in ("light", "dark"):
+                self.browser.media("screen", prefers_color_scheme=scheme)
+                self.same(f"columns beyond {width} px", True, self.browser.run(
+                    "document.documentElement.scrollWidth <= innerWidth"))
+                for fault in self.browser.run(ACCESS):
+                    self.wrong(f"{scheme}, {width} px: {fault}")
+            self.browser.media("screen", prefers_color_scheme="light")
+            self.browser.run("scrollTo(0, 0)")
+            self.same(f"the answer is on the first screen of {width} px", True, self.browser.run("""
+                (() => { const first = document.querySelector('#findings > li, #view-why pre, #view-why p');
+                  return first.getBoundingClientRect().top < innerHeight - 60; })()"""))
+            if shots:
+                self.browser.shot(f"{shots}/{self.name}-{width}.png")
+                self.browser.shot(f"{shots}/{self.name}-{width}-whole.png", True)
+        if shots:
+            self.browser.media("screen", prefers_color_scheme="dark")
+            self.browser.shot(f"{shots}/{self.name}-dark.png")
+        self.browser.media("", prefers_color_scheme="light")
+        self.browser.size(1280, 720)
+        if not self.browser.paper().startswith(b"%PDF"):
+            self.wrong("it cannot be printed")
+
+    def drop(self, *files):
+        """Files with (name, text) let go over the page."""
+        self.browser.run("""(files => { const data = new DataTransfer();
+            files.forEach(([name, text]) => data.items.add(new File([text], name)));
+            document.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+            })(%s)""" % json.dumps(files))
+        time.sleep(0.3)
+
+    def compare(self, other):
+        """`other`: the report of another page."""
+        self.drop(("other.json", json.dumps(other)))
+        said = self.browser.run("document.getElementById('view-compare').innerText")
+        if other["size"] != self.report["size"] and "Not comparable because" not in said:
+            self.wrong("other ranks, and no word of it in the comparison")
+        if "There:" not in said:
+            self.wrong("a dropped report is not compared: " + said[:200])
+        for name, text in (("broken.json", "{\"format\": \"ck.report\""),
+                           ("no.json", "{}"), ("empty.html", ""),
+                           ("<img src=x onerror=hacked=1>.html", "<html>" + "x" * 100),
+                           ("block.html", "<script type=\"text/plain\" id=\"block-report\">AAAA</script>")):
+            self.drop((name, text))
+            said = self.browser.run("document.querySelector('#view-compare [role=status]').innerText")
+            if not said.startswith(name.split("<")[0] or "<img"):
+                self.wrong(f"{name} is not refused: {said!r}")
+
+    def hostile(self):
+        """Names of the hostile run are text."""
+        self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        said = self.browser.run("document.body.textContent")
+        for name in HOSTILE:
+            if name not in said:
+                self.wrong(f"{name} is not shown as text")
+        if any(mark in said for mark in "\u202e\u2066\u0000"):
+            self.wrong("a mark of direction or a NUL is in the text")
+        self.same("elements of a name", 0, self.browser.run(
+            "document.querySelectorAll('img, iframe, object, embed, svg[onload]').length"))
+
+
+def check(browser, page, shots, others):
+    began = time.monotonic()
+    page.without_scripts()
+    page.open()
+    page.data()
+    page.views()
+    page.findings()
+    page.keys()
+    page.tables()
+    page.looks(shots)
+    page.clean("open")
+    page.address()
+    for other in others:
+        page.compare(other)
+    if page.name == "hostile":
+        page.hostile()
+    page.clean("after clicks")
+    print(f"{page.name}: {len(page.faults)} faults, {os.path.getsize(page.path)} bytes, "
+          f"{time.monotonic() - began:.1f} s")
+    return page.faults
+
+
+def main():
+    shots = sys.argv[1]
+    faults = []
+    pages = []
+    for item in sys.argv[2:]:
+        name, paths = item.split("=", 1)
+        path, report = paths.split(",")
+        with open(report, encoding="utf8") as file:
+            pages.append((name, path, json.load(file)))
+    with Browser() as browser:
+        browser.size(1280, 720)
+        for i, (name, path, report) in enumerate(pages):
+            others = [pages[0][2]] if i == len(pages) - 1 and i > 0 else []
+            try:
+                faults += check(browser, Page(browser, name, path, report), shots, others)
+            except Failed as failed:
+                faults.append(f"{name}: {failed}")
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# page.sh - the HTML page in a real browser: every view, key and button, of runs
+# that differ as much as they can
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# CK_SCREENSHOTS=FOLDER keeps pictures of each page.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+need python3 python3
+[ -n "${CHROMIUM:-}" ] || need chromium chromium
+[ -x "$tests/train" ] || skip "train was not built"
+
+# A late rank: causes of idle time, waits, steps.
+timeout 300 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/late" -- \
+    "$tests/train" --steps 30 --inject late:2:10 >"$work/out" 2>&1
+# A rank that dies.
+timeout 300 mpirun -n 3 "$bin/ckagent" --report none --dir "$work/dead" -- \
+    "$tests/train" --steps 30 --inject crash:1:15 >"$work/out" 2>&1 &&
+    fail "no rank died"
+# No device, and no step.
+timeout 300 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/host" -- \
+    "$tests/known.openmpi" imbalance 100 sleep >"$work/out" 2>&1
+wait_done "$work/late"
+wait_done "$work/dead"
+wait_done "$work/host"
+
+# Names that want to be more than names, in profiles without a run.
+/usr/bin/python3 - "$here" "$work" <<'PY'
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from page import HOSTILE
+names = HOSTILE + ["\u202eevil\u2066", "nul\u0000byte", "n" * 1000000, "plain"]
+for rank in range(2):
+    events = []
+    for i, name in enumerate(names * 3):
+        at = 1000.0 + 100 * i + 10 * rank
+        events += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7,
+             "tid": 9, "ts": at, "dur": 5, "args": {"correlation": i + 1}},
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at + 8,
+             "dur": 60, "args": {"device": 0, "stream": 7, "correlation": i + 1}}]
+    text = json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 2},
+                       "deviceProperties": [{"id": 0, "name": HOSTILE[1]}],
+                       "traceEvents": events}, ensure_ascii=False)
+    with open(f"{sys.argv[2]}/hostile{rank}.json", "wb") as file:
+        file.write(text.replace("plain", "bad\udcff\udcfe").encode("utf8", "surrogateescape"))
+PY
+"$bin/ckmerge" --quiet --kernel-only --output json="$work/hostile.report" \
+    "$work/hostile0.json" "$work/hostile1.json" "$work/hostile.json" ||
+    [ $? -eq 3 ]
+[ -s "$work/hostile.json.html" ] || fail "a merge of profiles has no page"
+
+for run in late dead host; do
+    [ -s "$work/$run/report.html" ] || fail "the job $run has no page"
+    tail -n 1 "$work/$run/report.txt" | grep -qF "$work/$run/report.html" ||
+        fail "the report's last line does not name the page"
+done
+if [ -n "${CK_SCREENSHOTS:-}" ]; then
+    mkdir -p "$CK_SCREENSHOTS"
+fi
+/usr/bin/python3 "$here/page.py" "${CK_SCREENSHOTS:-}" \
+    late="$work/late/report.html,$work/late/report.json" \
+    dead="$work/dead/report.html,$work/dead/report.json" \
+    host="$work/host/report.html,$work/host/report.json" \
+    hostile="$work/hostile.json.html,$work/hostile.report" ||
+    fail "a page is not as it should be"
