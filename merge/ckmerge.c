@@ -50,6 +50,7 @@
 #include "merge/model/comm.h"
 #include "merge/options.h"
 #include "merge/output/chrome/chrome.h"
+#include "merge/output/lanes/lanes.h"
 #include "merge/overwrite.h"
 #include "merge/profiles/profile.h"
 #include "merge/results.h"
@@ -62,7 +63,7 @@
 #include "merge/verify.h"
 #include "schema/store/run.h"
 
-#define CONSUMERS 14
+#define CONSUMERS 15
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -93,6 +94,7 @@ struct job {
     struct analysis *blame;
     struct devicewaits *devicewaits;
     struct chrome *chrome;
+    struct lanes *lanes; /* of the HTML page's timeline; NULL = none */
     char chrome_path[PATH_MAX];
     bool is_chrome_ours; /* the user gave no name for it */
     struct report report;
@@ -104,6 +106,7 @@ static void job_fini(struct job *job)
 {
     report_fini(&job->report);
     chrome_destroy(job->chrome);
+    lanes_destroy(job->lanes);
     devicewaits_destroy(job->devicewaits);
     analysis_destroy(job->blame);
     causality_destroy(job->causality);
@@ -447,8 +450,37 @@ static int job_region(struct job *job, struct ck_err *err)
     return 0;
 }
 
-static int wait_draw(void *chrome, const struct waitstates_seen *seen)
+/* The rank that a thread is of. */
+static int32_t rank_of(const struct job *job, uint32_t thread)
 {
+    return thread == DEFS_NONE
+               ? DEFS_RANK_UNKNOWN
+               : job->defs->processes[job->defs->threads[thread].process].rank;
+}
+
+static int wait_lane(const struct job *job, const struct waitstates_seen *seen)
+{
+    const struct lanes_wait wait = {
+        .part = seen->part,
+        .rank = rank_of(job, seen->thread),
+        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                               : rank_of(job, seen->wait->thread),
+        .kind = wait_kind_name(seen->wait->kind),
+        .error = seen->wait->error,
+    };
+
+    return lanes_wait(job->lanes, &wait);
+}
+
+static int
+idle_lane(void *state, const struct ledger_row *row, struct region part)
+{
+    return lanes_idle(state, row->device, row->rank, part, row->cause);
+}
+
+static int wait_draw(void *state, const struct waitstates_seen *seen)
+{
+    const struct job *job = state;
     const struct chrome_wait wait = {
         .thread = seen->thread,
         .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
@@ -457,26 +489,64 @@ static int wait_draw(void *chrome, const struct waitstates_seen *seen)
         .error = seen->wait->error,
     };
 
-    return chrome_wait(chrome, &wait);
+    if (job->lanes != NULL && wait_lane(job, seen) != 0) {
+        return -1;
+    }
+    /* Held clocks are not those of the trace. */
+    return job->chrome == NULL || job->is_held
+               ? 0
+               : chrome_wait(job->chrome, &wait);
+}
+
+/* What of the run is drawn. */
+static struct region drawn_part(const struct job *job)
+{
+    return job->report.region_kind == REPORT_REGION_GIVEN ||
+                   job->report.region_kind == REPORT_REGION_RANGE
+               ? job->report.region
+               : job->report.whole;
 }
 
 static int job_chrome(struct job *job, struct ck_err *err)
 {
-    struct region part = job->report.region_kind == REPORT_REGION_GIVEN ||
-                                 job->report.region_kind == REPORT_REGION_RANGE
-                             ? job->report.region
-                             : job->report.whole;
+    struct region part = drawn_part(job);
 
     job->chrome =
         chrome_create(job->chrome_path, job->defs, job->align, part, err);
     if (job->chrome == NULL) {
         return -1;
     }
-    /* Held clocks are not those of the trace. */
-    if (!job->is_held) {
-        analysis_see(job->blame, wait_draw, job->chrome);
-    }
     return 0;
+}
+
+/* Is there to be an HTML page? */
+static bool has_page(const struct options *options)
+{
+    struct ck_err unused;
+    const char *file;
+    bool is_asked = options->has_page;
+
+    for (int i = 0; i < options->outputs.count; i++) {
+        is_asked = is_asked || ck_format_parse(options->outputs.items[i], &file,
+                                               &unused) == CK_FORMAT_HTML;
+    }
+    return is_asked && !options->is_verify;
+}
+
+/* What is drawn of the run. */
+static int job_drawings(struct job *job, struct ck_err *err)
+{
+    if (has_page(job->options)) {
+        job->lanes = lanes_create(job->defs, drawn_part(job), LANES_ITEMS);
+        if (job->lanes == NULL) {
+            return ck_err_set(err, "out of memory");
+        }
+        analysis_see_idle(job->blame, idle_lane, job->lanes);
+    }
+    if (job->lanes != NULL || job->chrome_path[0] != '\0') {
+        analysis_see(job->blame, wait_draw, job);
+    }
+    return job->chrome_path[0] != '\0' ? job_chrome(job, err) : 0;
 }
 
 static int job_consumers(struct job *job, struct ck_err *err)
@@ -517,7 +587,7 @@ static int job_consumers(struct job *job, struct ck_err *err)
             return ck_err_set(err, "out of memory");
         }
     }
-    return job->chrome_path[0] != '\0' ? job_chrome(job, err) : 0;
+    return job_drawings(job, err);
 }
 
 static void progress_show(void *state, double done)
@@ -684,6 +754,10 @@ static int job_run(struct job *job, struct ck_err *err)
         consumers[count++] =
             (struct timeline_consumer){chrome_take, job->chrome, 0};
     }
+    if (job->lanes != NULL) {
+        consumers[count++] = (struct timeline_consumer){lanes_take, job->lanes,
+                                                        OF_HOST | OF_DEVICE};
+    }
     if (job->join != NULL) {
         consumers[count++] =
             (struct timeline_consumer){scalenejoin_take, job->join, OF(KERNEL)};
@@ -758,6 +832,8 @@ static int job_do(struct job *job, struct ck_err *err)
                    : CK_EXIT_PARTIAL;
     }
     results.join = job->join;
+    results.lanes = job->lanes;
+    results.defs = job->defs;
     if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;
     }

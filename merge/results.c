@@ -17,6 +17,7 @@
 #include "launch/log.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
+#include "merge/output/lanes/laneblock.h"
 #include "merge/output/outputfile.h"
 #include "merge/output/page/html.h"
 #include "merge/output/text/fold.h"
@@ -112,13 +113,22 @@ page_make(const struct results *results, size_t *length, struct ck_err *err)
     size_t text_length = 0, json_length = 0;
     char *text = text_make(results, -1, &text_length, err);
     char *json = output_json(results->report, &json_length);
-    struct html_block block = {"report", json, json_length};
-    struct html_page page = {results->report, text, text_length, &block, 1};
-    char *html =
-        text == NULL || json == NULL ? NULL : output_html(&page, length);
+    struct laneblock lanes = {0};
+    bool is_good = text != NULL && json != NULL &&
+                   (results->lanes == NULL ||
+                    laneblock_make(&lanes, results->lanes, results->defs,
+                                   results->report->whole.start) == 0);
+    const struct html_block blocks[] = {
+        {"report", json, json_length},
+        {"lanes", lanes.index, lanes.index_length},
+        {"items", lanes.items, lanes.items_length}};
+    const struct html_page page = {results->report, text, text_length, blocks,
+                                   results->lanes == NULL ? 1 : 3};
+    char *html = is_good ? output_html(&page, length) : NULL;
 
     free(text);
     free(json);
+    laneblock_fini(&lanes);
     if (html == NULL) {
         (void)ck_err_set(err, "out of memory");
     }

@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #include "merge/options.h"
+#include "merge/output/lanes/lanes.h"
 #include "merge/report/report.h"
 #include "merge/scalenejoin.h"
 #include "schema/err.h"
@@ -19,6 +20,8 @@ struct results {
     const struct options *options;
     const struct report *report;
     const struct scalenejoin *join; /* NULL = none */
+    struct lanes *lanes;            /* of the page's timeline; NULL = none */
+    const struct defs *defs;
 };
 
 /* Everything but the trace, which is written while the run is merged. 0, or

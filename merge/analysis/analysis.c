@@ -198,6 +198,11 @@ void analysis_see(struct analysis *analysis, waitstates_see_f f, void *state)
     waitstates_see(analysis->waitstates, f, state);
 }
 
+void analysis_see_idle(struct analysis *analysis, sharing_see_f f, void *state)
+{
+    ledger_see(analysis->ledger, f, state);
+}
+
 struct steps *analysis_steps(struct analysis *analysis)
 {
     return analysis->steps;

@@ -8,6 +8,7 @@
 #ifndef CK_MERGE_ANALYSIS_ANALYSIS_H
 #define CK_MERGE_ANALYSIS_ANALYSIS_H
 
+#include "merge/analysis/idle/sharing.h"
 #include "merge/analysis/waits/hang.h"
 #include "merge/analysis/waits/waitstates.h"
 #include "merge/clocks/align.h"
@@ -37,6 +38,9 @@ int analysis_stopped(struct analysis *analysis,
 int analysis_impasse(struct analysis *analysis, const struct hang *hang);
 /* Show each wait in MPI and on sockets; before the first event. */
 void analysis_see(struct analysis *analysis, waitstates_see_f f, void *state);
+/* Show each piece of idle time of a device, in order of time for a device;
+ * before the first event. */
+void analysis_see_idle(struct analysis *analysis, sharing_see_f f, void *state);
 /* Borrowed, for those who report of them. */
 struct steps *analysis_steps(struct analysis *analysis);
 const struct lookback *analysis_scene(const struct analysis *analysis);

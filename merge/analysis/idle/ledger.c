@@ -122,6 +122,12 @@ void ledger_destroy(struct ledger *ledger)
     free(ledger);
 }
 
+void ledger_see(struct ledger *ledger, sharing_see_f f, void *state)
+{
+    ledger->books.see = f;
+    ledger->books.see_state = state;
+}
+
 int ledger_delay(struct ledger *ledger, const struct delay *delay)
 {
     ledger->books.delays = delaysums_create();

@@ -11,6 +11,7 @@
 #include "merge/analysis/delays/delaysums.h"
 #include "merge/analysis/delays/rows.h"
 #include "merge/analysis/history/lookback.h"
+#include "merge/analysis/idle/sharing.h"
 #include "merge/analysis/steps/when.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
@@ -28,6 +29,8 @@ struct ledger *ledger_create(const struct defs *defs,
 int ledger_delay(struct ledger *ledger, const struct delay *delay);
 struct delaysums *ledger_delays(const struct ledger *ledger);
 void ledger_destroy(struct ledger *ledger);
+/* Show each piece of idle time from now on. */
+void ledger_see(struct ledger *ledger, sharing_see_f f, void *state);
 /* Before the lookback takes an event at `now`, and the ledger after it. 0, or
  * -1 with ENOMEM. */
 int ledger_settle(struct ledger *ledger, ck_time_t now);

@@ -37,6 +37,9 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
     row->count++;
     row->error += what->error;
     sum->ns += what->ns;
+    if (books->see != NULL && books->see(books->see_state, what, part) != 0) {
+        return -1;
+    }
     if (books->when == NULL || rank == DEFS_NONE) {
         return 0;
     }

@@ -21,6 +21,12 @@ struct books_sum {
     uint32_t last[ROWS_LAST]; /* rows that were added to last */
 };
 
+/* Is shown each piece of idle time, in order of time for a device. 0, or -1
+ * with errno. */
+typedef int (*sharing_see_f)(void *state,
+                             const struct ledger_row *row,
+                             struct region part);
+
 /* Where it goes. */
 struct books {
     const struct defs *defs;   /* borrowed */
@@ -33,6 +39,8 @@ struct books {
     struct books_sum *sums;    /* device * CAUSES + cause */
     const struct delay *delay; /* borrowed; NULL = nobody asks */
     struct delaysums *delays;  /* NULL = the same */
+    sharing_see_f see;         /* NULL = nobody asks */
+    void *see_state;
 };
 
 /* An idle time being shared out. */

@@ -1,0 +1,57 @@
+/* lane.h - one row of a timeline: items that do not overlap, exact or folded
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * FOLD(w): an exact item of w/2 or longer is kept as it is. Any other joins the
+ * run before it where the gap to that is shorter than w and the run itself is,
+ * too; else it begins a run. A run knows how many items it has, their time, and
+ * the longest one. So nothing vanishes, an item of length d is itself wherever
+ * w <= 2d, and a lane of length T has at most 4T/w + 1 items: of those kept,
+ * each is w/2 or longer; of two neighbours that are not, either a gap of w is
+ * between them or the first is w long.
+ *
+ * (Joining runs of short items to one with a count is Tracy's way of drawing;
+ * keeping the longest of what falls together is Perfetto's.)
+ */
+#ifndef CK_MERGE_OUTPUT_LANES_LANE_H
+#define CK_MERGE_OUTPUT_LANES_LANE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/time.h"
+
+struct lane_item {
+    ck_time_t start;
+    ck_time_t end;
+    ck_time_t busy; /* of its items, added up */
+    ck_time_t longest;
+    ck_time_t class_busy; /* of busy, what is known to be of its class */
+    const char *name;     /* of the longest one; borrowed, NULL = none */
+    uint32_t count;       /* 1 = exact */
+    uint8_t class;        /* that most of its time has */
+};
+
+struct lane {
+    struct lane_item *items; /* by start; the end of each is no later than the
+                                start of the next */
+    size_t count;
+    size_t room;
+};
+
+/* One exact item. */
+static inline struct lane_item
+lane_item(ck_time_t start, ck_time_t end, uint8_t class, const char *name)
+{
+    return (struct lane_item){start,       end,  end - start, end - start,
+                              end - start, name, 1,           class};
+}
+
+void lane_fini(struct lane *lane);
+/* Append an item that begins at the end of the last one or later, at level w
+ * (0 = all items are exact). 0, or -1 with ENOMEM. */
+int lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w);
+/* Fold all items again at a coarser level. */
+void lane_fold(struct lane *lane, ck_time_t w);
+
+#endif

@@ -1,0 +1,321 @@
+/* laneblock.c - lanes as two blocks of bytes: what there is, and its items
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/lanes/laneblock.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/defs.h"
+#include "merge/model/table.h"
+#include "schema/json.h"
+
+#define VERSION 1
+/* Ticks of a level, so that a run is as exact as a pixel can show. */
+#define TICKS 64
+
+struct writer {
+    struct lanes *lanes;
+    const struct defs *defs;
+    struct table *names; /* by address: equal texts are one */
+    struct ck_json *json;
+    FILE *items;
+    ck_time_t tick;
+    ck_time_t zero;
+    ck_time_t end; /* of the part, in ns from zero */
+};
+
+static void put_number(FILE *file, uint64_t value)
+{
+    while (value >= 0x80) {
+        fputc((int)(value & 0x7f) | 0x80, file);
+        value >>= 7;
+    }
+    fputc((int)value, file);
+}
+
+/* In ticks from zero, within the part. */
+static uint64_t tick_down(const struct writer *writer, ck_time_t time)
+{
+    ck_time_t ns = time - writer->zero;
+
+    ns = ns < 0 ? 0 : ns;
+    return (uint64_t)(ns > writer->end ? writer->end : ns) /
+           (uint64_t)writer->tick;
+}
+
+static uint64_t tick_up(const struct writer *writer, ck_time_t time)
+{
+    ck_time_t ns = time - writer->zero;
+
+    ns = ns < 0 ? 0 : ns;
+    return ((uint64_t)(ns > writer->end ? writer->end : ns) +
+            (uint64_t)writer->tick - 1) /
+           (uint64_t)writer->tick;
+}
+
+/* Gaps, then lengths. Rounding makes no two items overlap. */
+static void put_times(const struct writer *writer, const struct lane *lane)
+{
+    for (int column = 0; column < 2; column++) {
+        uint64_t before = 0;
+
+        for (size_t i = 0; i < lane->count; i++) {
+            uint64_t start = tick_down(writer, lane->items[i].start);
+            uint64_t end = tick_up(writer, lane->items[i].end);
+
+            start = start < before ? before : start;
+            end = end < start ? start : end;
+            put_number(writer->items,
+                       column == 0 ? start - before : end - start);
+            before = end;
+        }
+    }
+}
+
+/* Its number and 1, 0 = none. -1 with ENOMEM. */
+static int64_t name_number(const struct writer *writer, const char *name)
+{
+    int64_t number;
+
+    if (name == NULL) {
+        return 0;
+    }
+    number = table_number_of(writer->names, (uint64_t)(uintptr_t)name, 0, 0);
+    return number < 0 ? -1 : number + 1;
+}
+
+static int put_items(const struct writer *writer, const struct lane *lane)
+{
+    FILE *file = writer->items;
+
+    put_times(writer, lane);
+    for (size_t i = 0; i < lane->count; i++) {
+        put_number(file, lane->items[i].class);
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        int64_t name = name_number(writer, lane->items[i].name);
+
+        if (name < 0) {
+            return -1;
+        }
+        put_number(file, (uint64_t)name);
+    }
+    if (lanes_level(writer->lanes) == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        put_number(file, lane->items[i].count);
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        put_number(file, (uint64_t)(lane->items[i].busy / writer->tick));
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        put_number(file, (uint64_t)(lane->items[i].longest / writer->tick));
+    }
+    return 0;
+}
+
+static bool is_thread(const struct lanes_row *row)
+{
+    return row->kind != LANES_IDLE && row->kind != LANES_QUEUE;
+}
+
+/* Of the first thread of its process? */
+static bool is_main(const struct defs *defs, const struct lanes_row *row)
+{
+    const struct defs_thread *thread;
+
+    if (!is_thread(row)) {
+        return false;
+    }
+    thread = &defs->threads[row->number];
+    return thread->tid == defs->processes[thread->process].pid;
+}
+
+static void title_of(const struct writer *writer,
+                     const struct lanes_row *row,
+                     char title[300])
+{
+    const struct defs *defs = writer->defs;
+    const struct defs_device *device;
+    const struct defs_thread *thread;
+
+    switch (row->kind) {
+    case LANES_IDLE:
+        (void)snprintf(title, 300, "%.250s", defs->physicals[row->number].name);
+        break;
+    case LANES_QUEUE:
+        device = defs_device(defs, row->process, row->number);
+        (void)snprintf(title, 300, "%.200s #%u queue %u",
+                       device != NULL ? device->name : "device", row->number,
+                       row->queue);
+        break;
+    default:
+        thread = &defs->threads[row->number];
+        (void)snprintf(title, 300, "%.250s %u",
+                       thread->name != NULL ? thread->name : "thread",
+                       thread->tid);
+        break;
+    }
+}
+
+static const char *const kinds[LANES_KINDS] = {
+    [LANES_IDLE] = "idle",     [LANES_QUEUE] = "queue", [LANES_STEPS] = "steps",
+    [LANES_RANGES] = "ranges", [LANES_CALLS] = "calls",
+};
+
+static int put_lane(const struct writer *writer, const struct lanes_row *row)
+{
+    long offset = ftell(writer->items);
+    char title[300];
+
+    if (offset < 0 || put_items(writer, &row->lane) != 0) {
+        return -1;
+    }
+    title_of(writer, row, title);
+    ck_json_object(writer->json, NULL);
+    ck_json_string(writer->json, "kind", kinds[row->kind]);
+    ck_json_int(writer->json, "rank", row->rank);
+    ck_json_string(writer->json, "title", title);
+    ck_json_bool(writer->json, "main", is_main(writer->defs, row));
+    ck_json_uint(writer->json, "depth", row->depth);
+    ck_json_uint(writer->json, "items", row->lane.count);
+    ck_json_int(writer->json, "tick_ns", writer->tick);
+    ck_json_int(writer->json, "offset", offset);
+    ck_json_int(writer->json, "bytes", ftell(writer->items) - offset);
+    ck_json_end(writer->json);
+    return 0;
+}
+
+static int put_lanes(const struct writer *writer)
+{
+    size_t count;
+    const struct lanes_row *rows = lanes_rows(writer->lanes, &count);
+
+    ck_json_array(writer->json, "lanes");
+    for (size_t i = 0; i < count; i++) {
+        if (put_lane(writer, &rows[i]) != 0) {
+            return -1;
+        }
+    }
+    ck_json_end(writer->json);
+    return 0;
+}
+
+/* A column of the waits. */
+static void put_waits(const struct writer *writer)
+{
+    static const char *const columns[] = {"start", "length", "rank",
+                                          "whom",  "kind",   "error"};
+    size_t count;
+    const struct lanes_wait *waits = lanes_waits(writer->lanes, &count);
+
+    ck_json_object(writer->json, "waits");
+    ck_json_uint(writer->json, "left_out", lanes_waits_left(writer->lanes));
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        ck_json_array(writer->json, columns[c]);
+        for (size_t i = 0; i < count; i++) {
+            const struct lanes_wait *wait = &waits[i];
+            const ck_time_t values[] = {
+                wait->part.start - writer->zero,
+                region_length(wait->part),
+                wait->rank,
+                wait->whom == DEFS_RANK_UNKNOWN ? -1 : wait->whom,
+                0,
+                wait->error};
+
+            if (strcmp(columns[c], "kind") == 0) {
+                ck_json_string(writer->json, NULL,
+                               wait->kind == NULL ? "" : wait->kind);
+            } else {
+                ck_json_int(writer->json, NULL, values[c]);
+            }
+        }
+        ck_json_end(writer->json);
+    }
+    ck_json_end(writer->json);
+}
+
+static void put_names(const struct writer *writer)
+{
+    ck_json_array(writer->json, "classes");
+    for (unsigned i = 0; i < LANES_CLASSES; i++) {
+        ck_json_string(writer->json, NULL, lanes_class_name(i));
+    }
+    ck_json_end(writer->json);
+    ck_json_array(writer->json, "names");
+    for (size_t i = 0; i < table_count(writer->names); i++) {
+        ck_json_string(writer->json, NULL,
+                       (const char *)(uintptr_t)table_key(writer->names, i).a);
+    }
+    ck_json_end(writer->json);
+}
+
+static int put_all(const struct writer *writer)
+{
+    struct lanes *lanes = writer->lanes;
+
+    ck_json_object(writer->json, NULL);
+    ck_json_int(writer->json, "version", VERSION);
+    ck_json_int(writer->json, "length_ns", writer->end);
+    ck_json_int(writer->json, "level_ns", lanes_level(lanes));
+    ck_json_uint(writer->json, "items_taken", lanes_taken(lanes));
+    ck_json_uint(writer->json, "items_hidden", lanes_hidden(lanes));
+    if (put_lanes(writer) != 0) {
+        return -1;
+    }
+    put_waits(writer);
+    put_names(writer);
+    ck_json_end(writer->json);
+    return 0;
+}
+
+int laneblock_make(struct laneblock *block,
+                   struct lanes *lanes,
+                   const struct defs *defs,
+                   ck_time_t zero)
+{
+    struct region part = lanes_part(lanes);
+    ck_time_t level = lanes_level(lanes);
+    struct writer writer = {.lanes = lanes,
+                            .defs = defs,
+                            .tick = level > TICKS ? level / TICKS : 1,
+                            .zero = zero,
+                            .end = part.end - zero};
+    int rc = -1;
+
+    *block = (struct laneblock){0};
+    writer.names = table_create();
+    writer.json = ck_json_create(NULL, false);
+    writer.items = open_memstream((char **)&block->items, &block->items_length);
+    if (writer.names != NULL && writer.json != NULL && writer.items != NULL) {
+        rc = put_all(&writer);
+    }
+    if (writer.items != NULL && fclose(writer.items) != 0) {
+        rc = -1;
+    }
+    if (rc == 0) {
+        block->index = ck_json_take(writer.json);
+        block->index_length = block->index == NULL ? 0 : strlen(block->index);
+    } else {
+        ck_json_destroy(writer.json);
+    }
+    table_destroy(writer.names);
+    if (rc != 0 || block->index == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return 0;
+}
+
+void laneblock_fini(struct laneblock *block)
+{
+    free(block->index);
+    free(block->items);
+    *block = (struct laneblock){0};
+}

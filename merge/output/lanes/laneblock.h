@@ -1,0 +1,41 @@
+/* laneblock.h - lanes as two blocks of bytes: what there is, and its items
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The index is JSON:
+ *   {"version", "length_ns", "level_ns", "items", "items_taken",
+ *    "items_hidden", "names": [text], "classes": [text],
+ *    "lanes": [{"kind": "idle|queue|steps|ranges|calls", "rank", "title",
+ *               "main" (its process's first thread), "depth", "items",
+ * "tick_ns", "offset", "bytes"}], "waits": {"left_out", "start": [ns],
+ * "length": [ns], "rank": [], "whom": [-1 = the clocks do not tell], "kind":
+ * [text], "error": [ns]}} Times count from `zero`, and end at length_ns.
+ *
+ * The items of a lane are columns, one behind the other, each of as many
+ * unsigned LEB128 numbers as there are items: gap to the end of the item
+ * before, length, class, name (its number and 1; 0 = none); where level_ns > 0
+ * also how many items it is, their time, and the length of the longest one.
+ * Times are in ticks of tick_ns; starts are rounded down and ends up.
+ */
+#ifndef CK_MERGE_OUTPUT_LANES_LANEBLOCK_H
+#define CK_MERGE_OUTPUT_LANES_LANEBLOCK_H
+
+#include <stddef.h>
+
+#include "merge/output/lanes/lanes.h"
+
+struct laneblock {
+    char *index; /* a text */
+    size_t index_length;
+    unsigned char *items;
+    size_t items_length;
+};
+
+/* 0, or -1 with ENOMEM; freed by laneblock_fini() in both cases. */
+int laneblock_make(struct laneblock *block,
+                   struct lanes *lanes,
+                   const struct defs *defs,
+                   ck_time_t zero);
+void laneblock_fini(struct laneblock *block);
+
+#endif

@@ -1,0 +1,407 @@
+/* lanes.c - the run as rows of a timeline, in bounded memory
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/lanes/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/totals/devices.h"
+#include "merge/model/array.h"
+#include "merge/model/defs.h"
+#include "merge/model/table.h"
+
+/* Rows of one thread or queue whose items nest or overlap. */
+#define DEPTHS 4
+#define ROWS_MOST ((size_t)1 << 16)
+#define WAITS_MOST ((size_t)1 << 14)
+/* Names whose class is remembered, by address. */
+#define KNOWN 1024
+/* The first level is that part of the run, each further one 4 times it. */
+#define LEVEL_FIRST 65536
+#define LEVEL_NEXT 4
+
+struct known {
+    const char *name;
+    uint16_t kind; /* of the record; 0 = unused */
+    uint8_t class;
+};
+
+struct lanes {
+    const struct defs *defs; /* borrowed */
+    struct region part;
+    size_t items_most;
+    size_t items; /* in all lanes */
+    ck_time_t w;
+    struct lanes_row *rows;
+    size_t rows_count;
+    size_t rows_room;
+    struct table *keys;
+    struct lanes_wait *waits; /* a heap, the shortest first */
+    size_t waits_count;
+    uint64_t waits_left;
+    uint64_t taken;
+    uint64_t hidden;
+    struct known known[KNOWN];
+};
+
+struct lanes *
+lanes_create(const struct defs *defs, struct region part, size_t items)
+{
+    struct lanes *lanes = calloc(1, sizeof(*lanes));
+
+    if (lanes == NULL) {
+        return NULL;
+    }
+    lanes->defs = defs;
+    lanes->part = part;
+    lanes->items_most = items;
+    lanes->keys = table_create();
+    lanes->waits = calloc(WAITS_MOST, sizeof(*lanes->waits));
+    if (lanes->keys == NULL || lanes->waits == NULL) {
+        lanes_destroy(lanes);
+        return NULL;
+    }
+    return lanes;
+}
+
+void lanes_destroy(struct lanes *lanes)
+{
+    if (lanes == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < lanes->rows_count; i++) {
+        lane_fini(&lanes->rows[i].lane);
+    }
+    free(lanes->rows);
+    free(lanes->waits);
+    table_destroy(lanes->keys);
+    free(lanes);
+}
+
+static struct table_key key_of(const struct lanes_row *what)
+{
+    return (struct table_key){(uint64_t)what->kind << 32 | what->depth,
+                              (uint64_t)what->process << 32 | what->number,
+                              what->queue};
+}
+
+/* The row of that place, made at first sight. NULL with ENOMEM. */
+static struct lanes_row *row_of(struct lanes *lanes,
+                                const struct lanes_row *what)
+{
+    int64_t number = table_number(lanes->keys, key_of(what));
+
+    if (number < 0) {
+        return NULL;
+    }
+    if ((size_t)number == lanes->rows_count) {
+        if (array_grow(&lanes->rows, &lanes->rows_room, lanes->rows_count,
+                       sizeof(*lanes->rows)) != 0) {
+            return NULL;
+        }
+        lanes->rows[lanes->rows_count++] = *what;
+    }
+    return &lanes->rows[number];
+}
+
+/* Is there no room for a row that is not there yet? */
+static bool is_full(const struct lanes *lanes, const struct lanes_row *what)
+{
+    return lanes->rows_count >= ROWS_MOST &&
+           !table_has(lanes->keys, key_of(what));
+}
+
+static ck_time_t row_end(const struct lanes_row *row)
+{
+    return row->lane.count == 0 ? INT64_MIN
+                                : row->lane.items[row->lane.count - 1].end;
+}
+
+static void fold_all(struct lanes *lanes)
+{
+    ck_time_t first = region_length(lanes->part) / LEVEL_FIRST;
+
+    lanes->w = lanes->w == 0 ? (first > 1 ? first : 2) : lanes->w * LEVEL_NEXT;
+    lanes->items = 0;
+    for (size_t i = 0; i < lanes->rows_count; i++) {
+        lane_fold(&lanes->rows[i].lane, lanes->w);
+        lanes->items += lanes->rows[i].lane.count;
+    }
+}
+
+void lanes_shrink(struct lanes *lanes, size_t items)
+{
+    /* A level as long as the run leaves a few items a lane. */
+    while (lanes->items > items && lanes->w < region_length(lanes->part)) {
+        fold_all(lanes);
+    }
+}
+
+/* Into the first row of that place where it does not overlap. 0, or -1 with
+ * ENOMEM. */
+static int put(struct lanes *lanes,
+               const struct lanes_row *what,
+               const struct lane_item *item)
+{
+    struct lanes_row where = *what;
+    size_t before;
+
+    lanes->taken++;
+    for (where.depth = 0; where.depth < DEPTHS; where.depth++) {
+        struct lanes_row *row;
+
+        if (is_full(lanes, &where)) {
+            break;
+        }
+        row = row_of(lanes, &where);
+        if (row == NULL) {
+            return -1;
+        }
+        if (row_end(row) > item->start) {
+            continue;
+        }
+        before = row->lane.count;
+        if (lane_add(&row->lane, item, lanes->w) != 0) {
+            return -1;
+        }
+        lanes->items += row->lane.count - before;
+        if (lanes->items > lanes->items_most) {
+            lanes_shrink(lanes, lanes->items_most / 2);
+        }
+        return 0;
+    }
+    lanes->hidden++;
+    return 0;
+}
+
+static uint8_t class_find(uint16_t kind, const char *name)
+{
+    if (kind >= CK_KIND_COPY_H2D && kind <= CK_KIND_COPY_MAP) {
+        return LANES_COPY;
+    }
+    if (kind == CK_KIND_KERNEL) {
+        return name != NULL && devices_is_communication(name) ? LANES_COMM
+                                                              : LANES_COMPUTE;
+    }
+    return (uint8_t)cause_of_call(kind, name);
+}
+
+/* The same, remembered: kept texts stay where they are. */
+static uint8_t class_of(struct lanes *lanes, uint16_t kind, const char *name)
+{
+    size_t at = ((uintptr_t)name / 8 + kind) % KNOWN;
+    struct known *known = &lanes->known[at];
+
+    if (known->kind != kind || known->name != name) {
+        *known = (struct known){name, kind, class_find(kind, name)};
+    }
+    return known->class;
+}
+
+/* tid, call, device and queue lie alike in kernels and copies. */
+static int take_device(struct lanes *lanes, const struct timeline_event *event)
+{
+    const struct ck_copy *work = (const struct ck_copy *)event->record;
+    const char *name =
+        defs_name(lanes->defs, event->process, event->record->name);
+    struct lanes_row row = {.kind = LANES_QUEUE,
+                            .rank = event->rank,
+                            .process = event->process,
+                            .number = work->device,
+                            .queue = work->queue};
+    struct lane_item item;
+
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    item = lane_item(event->start, event->end,
+                     class_of(lanes, event->record->kind, name), name);
+    return put(lanes, &row, &item);
+}
+
+static int take_mark(struct lanes *lanes, const struct timeline_event *event)
+{
+    struct lanes_row row = {.rank = event->rank,
+                            .process = event->process,
+                            .number = event->thread};
+    struct lane_item item;
+
+    if (event->record->kind == CK_KIND_STEP) {
+        row.kind = LANES_STEPS;
+        item = lane_item(event->start, event->end, LANES_STEP, NULL);
+    } else if (event->record->kind == CK_KIND_RANGE) {
+        row.kind = LANES_RANGES;
+        item = lane_item(
+            event->start, event->end, LANES_RANGE,
+            defs_name(lanes->defs, event->process, event->record->name));
+    } else {
+        return 0;
+    }
+    return put(lanes, &row, &item);
+}
+
+static int take_call(struct lanes *lanes, const struct timeline_event *event)
+{
+    struct lanes_row row = {.kind = LANES_CALLS,
+                            .rank = event->rank,
+                            .process = event->process,
+                            .number = event->thread};
+    const char *name =
+        defs_name(lanes->defs, event->process, event->record->name);
+    struct lane_item item;
+
+    if (event->record->kind == CK_KIND_COMPLETE) {
+        return 0;
+    }
+    item = lane_item(event->start, event->end,
+                     class_of(lanes, event->record->kind, name), name);
+    return put(lanes, &row, &item);
+}
+
+int lanes_take(void *consumer, const struct timeline_event *event)
+{
+    struct lanes *lanes = consumer;
+
+    if (event->end <= lanes->part.start || event->start >= lanes->part.end) {
+        return 0;
+    }
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_MARK:
+        return take_mark(lanes, event);
+    case CK_CLASS_CALL:
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        return take_call(lanes, event);
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return take_device(lanes, event);
+    default:
+        return 0;
+    }
+}
+
+int lanes_idle(struct lanes *lanes,
+               uint32_t physical,
+               int32_t rank,
+               struct region part,
+               enum cause cause)
+{
+    const struct lanes_row row = {
+        .kind = LANES_IDLE, .rank = rank, .number = physical};
+    const struct lane_item item =
+        lane_item(part.start, part.end, (uint8_t)cause, NULL);
+
+    return part.start < part.end ? put(lanes, &row, &item) : 0;
+}
+
+static ck_time_t wait_length(const struct lanes_wait *wait)
+{
+    return region_length(wait->part);
+}
+
+/* The shortest one at the top again, from `at` down. */
+static void waits_sink(struct lanes *lanes, size_t at)
+{
+    struct lanes_wait *waits = lanes->waits;
+
+    for (;;) {
+        size_t low = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
+            if (child < lanes->waits_count &&
+                wait_length(&waits[child]) < wait_length(&waits[low])) {
+                low = child;
+            }
+        }
+        if (low == at) {
+            return;
+        }
+        struct lanes_wait swap = waits[at];
+
+        waits[at] = waits[low];
+        waits[low] = swap;
+        at = low;
+    }
+}
+
+int lanes_wait(struct lanes *lanes, const struct lanes_wait *wait)
+{
+    if (wait->rank == DEFS_RANK_UNKNOWN ||
+        wait->part.end <= lanes->part.start ||
+        wait->part.start >= lanes->part.end) {
+        return 0;
+    }
+    if (lanes->waits_count < WAITS_MOST) {
+        lanes->waits[lanes->waits_count++] = *wait;
+        for (size_t i = lanes->waits_count == WAITS_MOST ? WAITS_MOST / 2 : 0;
+             i-- > 0;) {
+            waits_sink(lanes, i);
+        }
+        return 0;
+    }
+    lanes->waits_left++;
+    if (wait_length(wait) > wait_length(&lanes->waits[0])) {
+        lanes->waits[0] = *wait;
+        waits_sink(lanes, 0);
+    }
+    return 0;
+}
+
+const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count)
+{
+    *count = lanes->rows_count;
+    return lanes->rows;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct lanes_wait *one = a, *other = b;
+
+    return (one->part.start > other->part.start) -
+           (one->part.start < other->part.start);
+}
+
+const struct lanes_wait *lanes_waits(struct lanes *lanes, size_t *count)
+{
+    qsort(lanes->waits, lanes->waits_count, sizeof(*lanes->waits), by_start);
+    *count = lanes->waits_count;
+    return lanes->waits;
+}
+
+ck_time_t lanes_level(const struct lanes *lanes)
+{
+    return lanes->w;
+}
+
+struct region lanes_part(const struct lanes *lanes)
+{
+    return lanes->part;
+}
+
+uint64_t lanes_taken(const struct lanes *lanes)
+{
+    return lanes->taken;
+}
+
+uint64_t lanes_hidden(const struct lanes *lanes)
+{
+    return lanes->hidden;
+}
+
+uint64_t lanes_waits_left(const struct lanes *lanes)
+{
+    return lanes->waits_left;
+}
+
+const char *lanes_class_name(unsigned class)
+{
+    static const char *const names[] = {"compute", "comm_transfer", "copy_only",
+                                        "range", "step"};
+
+    if (class >= LANES_COMPUTE) {
+        return names[class - LANES_COMPUTE];
+    }
+    return class < CAUSES ? cause_name(class) : "";
+}

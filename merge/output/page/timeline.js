@@ -1,0 +1,562 @@
+/* timeline.js - view 3: every rank over time, and who waited for whom
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+const GUTTER = 190; /* pixels of the names */
+const RULER = 22;
+const HEIGHTS = {idle: 16, queue: 12, steps: 9, ranges: 11, calls: 13};
+const KIND_ORDER = ['steps', 'idle', 'queue', 'ranges', 'calls'];
+const KIND_TITLES = {idle: 'idle because', queue: 'device', steps: 'steps', ranges: 'ranges', calls: 'calls'};
+const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
+const VIEW_TALLEST = 560;
+const ARROWS_MOST = 200;
+const ITEMS_LISTED = 200;
+
+const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
+
+/* Colours of the style sheet, as the canvas wants them. */
+function palette() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = name => style.getPropertyValue('--' + name).trim();
+
+  return {colour, of: name => (name === 'step' ? colour('line') : name === 'range' ? colour('bar') :
+    colour(groupOfClass.get(name) || 'other'))};
+}
+
+/* One, two or five times a power of ten that gives some ten marks. */
+function rulerStep(length, width) {
+  const least = length * 90 / width;
+  const power = 10 ** Math.floor(Math.log10(least));
+
+  return [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least);
+}
+
+class Timeline {
+  constructor(report, data) {
+    this.report = report;
+    this.index = data.index;
+    this.lanes = data.lanes.filter(lane => lane.info.items > 0);
+    this.withMain = new Set(this.lanes.filter(lane => lane.info.main).map(lane => lane.info.rank));
+    this.whole = [0, data.index.length_ns];
+    this.span = this.firstSpan();
+    this.top = 0;
+    this.cursor = null;
+    this.areAllThreads = false;
+    this.drag = null;
+    this.isOwn = false; /* the selection is changed from here */
+    this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label':
+      'timeline of all ranks; keys w and s zoom, a and d move, 0 shows all; below it is a table of what is in view'});
+    this.spacer = el('div', {class: 'spacer'});
+    this.box = el('div', {class: 'lanes'}, this.canvas, this.spacer);
+    this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'});
+    this.note = el('p', {class: 'quiet'});
+    this.node = el('div', {class: 'timeline'}, this.tools(), this.box, this.tip, this.note, this.list());
+    this.colours = palette();
+    this.layOut();
+    this.listen();
+  }
+
+  /* The region of the report, with a little of what is around it. */
+  firstSpan() {
+    const region = this.report.region || {};
+    const [from, to] = [region.start_rel_ns, region.end_rel_ns];
+    const rim = (to - from) / 50;
+
+    return to > from ? [Math.max(0, from - rim), Math.min(this.whole[1], to + rim)] : [...this.whole];
+  }
+
+  tools() {
+    const threads = el('input', {type: 'checkbox', id: 'all-threads'});
+
+    threads.addEventListener('change', () => {
+      this.areAllThreads = threads.checked;
+      this.layOut();
+      this.soon();
+    });
+    return el('div', {class: 'tools'}, button('+', () => this.zoom(0.5), {'aria-label': 'zoom in'}),
+      button('\u2212', () => this.zoom(2), {'aria-label': 'zoom out'}), button('all', () => this.show(...this.whole)),
+      button('region', () => this.show(...this.firstSpan())), button('selected', () => this.fit()),
+      el('label', {for: 'all-threads', class: 'quiet'}, threads, ' all threads'));
+  }
+
+  list() {
+    const body = el('div');
+    const details = el('details', null, el('summary', null, 'what is in view, longest first, as a table'), body);
+
+    details.addEventListener('toggle', () => {
+      if (details.open) {
+        body.replaceChildren(this.table());
+      }
+    });
+    this.listed = {details, body};
+    return details;
+  }
+
+  /* Which lanes are shown, and where. */
+  layOut() {
+    const ranks = [...new Set(this.lanes.map(lane => lane.info.rank))].sort((a, b) => a - b);
+    const isSmall = ranks.length <= RANKS_OPEN;
+
+    this.rows = [];
+    this.rankAt = new Map();
+    let y = RULER;
+
+    for (const rank of ranks) {
+      const isOpen = isSmall || selection.ranks.includes(rank);
+      const own = this.lanes.filter(lane => lane.info.rank === rank && this.isShown(lane, isOpen))
+        .sort((a, b) => KIND_ORDER.indexOf(a.info.kind) - KIND_ORDER.indexOf(b.info.kind) ||
+          Number(b.info.main) - Number(a.info.main) || compare(a.info.title, b.info.title) || a.info.depth - b.info.depth);
+      const first = y;
+
+      own.forEach((lane, i) => {
+        const height = isOpen ? HEIGHTS[lane.info.kind] : 8;
+
+        this.rows.push({lane, y, height, label: i === 0 ? (rank < 0 ? 'no rank' : rankName(rank)) : '', isOpen});
+        y += height + 2;
+      });
+      this.rankAt.set(rank, (first + y) / 2);
+      y += own.length > 0 && isOpen ? 6 : 0;
+    }
+    this.height = y + 4;
+    this.spacer.style.height = Math.max(0, this.height - VIEW_TALLEST) + 'px';
+    this.box.style.height = Math.min(this.height, VIEW_TALLEST) + 'px';
+  }
+
+  isShown(lane, isOpen) {
+    const {kind, main, depth, rank} = lane.info;
+
+    if (!isOpen) {
+      return kind === 'idle' ? depth === 0 : kind === 'calls' && main && depth === 0 &&
+        !this.lanes.some(one => one.info.rank === lane.info.rank && one.info.kind === 'idle');
+    }
+    return kind === 'idle' || kind === 'queue' || main || this.areAllThreads || !this.withMain.has(rank);
+  }
+
+  x(ns) {
+    return GUTTER + (ns - this.span[0]) / (this.span[1] - this.span[0]) * (this.width - GUTTER);
+  }
+
+  ns(x) {
+    return this.span[0] + (x - GUTTER) / (this.width - GUTTER) * (this.span[1] - this.span[0]);
+  }
+
+  show(from, to) {
+    const least = 100;
+    const length = Math.min(Math.max(to - from, least), this.whole[1]);
+    const start = Math.min(Math.max(0, from), this.whole[1] - length);
+
+    this.span = [start, start + length];
+    this.soon();
+  }
+
+  zoom(factor, at) {
+    const middle = at ?? (this.cursor ? this.ns(this.cursor[0]) : (this.span[0] + this.span[1]) / 2);
+
+    this.show(middle - (middle - this.span[0]) * factor, middle + (this.span[1] - middle) * factor);
+  }
+
+  move(part) {
+    const by = part * (this.span[1] - this.span[0]);
+
+    this.show(this.span[0] + by, this.span[1] + by);
+  }
+
+  /* The selected range in four fifths of the width. */
+  fit() {
+    if (selection.range) {
+      const [from, to] = selection.range;
+
+      this.show(from - (to - from) / 8, to + (to - from) / 8);
+    }
+  }
+
+  soon() {
+    if (!this.isDue) {
+      this.isDue = true;
+      requestAnimationFrame(() => {
+        this.isDue = false;
+        this.draw();
+      });
+    }
+  }
+
+  resize() {
+    const ratio = window.devicePixelRatio || 1;
+    const width = this.box.clientWidth, height = Math.min(this.height, VIEW_TALLEST);
+
+    if (this.width !== width || this.tall !== height || this.ratio !== ratio) {
+      Object.assign(this, {width, tall: height, ratio});
+      this.canvas.width = width * ratio;
+      this.canvas.height = height * ratio;
+      this.canvas.style.width = width + 'px';
+      this.canvas.style.height = height + 'px';
+    }
+  }
+
+  draw() {
+    this.resize();
+    if (this.width <= GUTTER) {
+      return;
+    }
+    const context = this.canvas.getContext('2d');
+
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.tall);
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    this.drawSelection(context);
+    for (const row of this.rows) {
+      const y = row.y - this.top;
+
+      if (y + row.height > RULER && y < this.tall) {
+        this.drawRow(context, row, y);
+      }
+    }
+    this.drawArrows(context);
+    this.drawRuler(context);
+    this.drawnote();
+  }
+
+  drawRuler(context) {
+    const {colour} = this.colours;
+    const step = rulerStep(this.span[1] - this.span[0], this.width - GUTTER);
+
+    context.fillStyle = colour('ground');
+    context.fillRect(0, 0, this.width, RULER);
+    context.fillStyle = colour('muted');
+    for (let at = Math.ceil(this.span[0] / step) * step; at <= this.span[1]; at += step) {
+      context.fillRect(this.x(at), RULER - 6, 1, 5);
+      context.fillText(scaled(Math.round(at), TIMES), this.x(at) + 3, RULER / 2);
+    }
+  }
+
+  drawSelection(context) {
+    if (selection.range) {
+      const [from, to] = selection.range.map(ns => Math.min(Math.max(this.x(ns), GUTTER), this.width));
+
+      context.fillStyle = this.colours.colour('chosen');
+      context.fillRect(from, RULER, Math.max(1, to - from), this.tall);
+    }
+  }
+
+  /* The class with most time in each pixel, so that no item is left out. */
+  drawRow(context, row, y) {
+    const width = this.width - GUTTER;
+    const pixel = (this.span[1] - this.span[0]) / width;
+    const level = row.lane.at(pixel);
+    const isDim = !isRankSelected(row.lane.info.rank);
+    const names = [];
+
+    context.globalAlpha = isDim ? 0.3 : 1;
+    this.drawLabel(context, row, y);
+    let at = -1, kind = -1, best = 0;
+    const put = (from, to, kindOf) => {
+      context.fillStyle = this.colourOf(kindOf);
+      context.fillRect(GUTTER + from, y, Math.max(1, to - from), row.height);
+    };
+
+    for (let i = firstBehind(level, this.span[0]); i < level.count && level.start[i] < this.span[1]; i++) {
+      const from = Math.max(0, (level.start[i] - this.span[0]) / pixel);
+      const to = Math.min(width, (level.end[i] - this.span[0]) / pixel);
+
+      if (to - from >= 3) {
+        put(Math.floor(from), Math.max(Math.floor(to) - (to - from > 6 ? 1 : 0), Math.floor(from) + 1), level.kind[i]);
+        if (to - from > 40) {
+          names.push([from, to, i]);
+        }
+        continue;
+      }
+      const cell = Math.floor(from);
+
+      if (cell !== at || to - from > best) {
+        best = cell === at ? to - from : 0;
+        best = Math.max(best, to - from);
+        at = cell;
+        kind = level.kind[i];
+        put(cell, cell + Math.max(1, Math.round(to - from)), kind);
+      }
+    }
+    this.drawNames(context, row, y, level, names);
+    context.globalAlpha = 1;
+  }
+
+  colourOf(kind) {
+    this.cache = this.cache || [];
+    if (this.cache[kind] === undefined) {
+      this.cache[kind] = this.colours.of(this.index.classes[kind]);
+    }
+    const name = this.index.classes[kind];
+
+    return selection.cause && groupOfClass.has(name) && name !== selection.cause && !BUSY.has(groupOfClass.get(name))
+      ? this.colours.colour('line') : this.cache[kind];
+  }
+
+  drawLabel(context, row, y) {
+    context.fillStyle = this.colours.colour('text');
+    context.fillText(row.label, 4, y + row.height / 2);
+    if (row.isOpen && row.lane.info.depth === 0) {
+      context.fillStyle = this.colours.colour('muted');
+      context.fillText(KIND_TITLES[row.lane.info.kind] + (this.areAllThreads && row.lane.info.kind === 'calls' ?
+        ' ' + safe(row.lane.info.title).slice(0, 14) : ''), 70, y + row.height / 2);
+    }
+  }
+
+  drawNames(context, row, y, level, names) {
+    if (row.height < 11) {
+      return;
+    }
+    for (const [from, to, i] of names) {
+      const name = this.nameOf(level, i);
+
+      if (level.many[i] === 1 && name) {
+        context.save();
+        context.beginPath();
+        context.rect(GUTTER + from, y, to - from - 2, row.height);
+        context.clip();
+        context.fillStyle = ['steps', 'ranges'].includes(row.lane.info.kind) ? this.colours.colour('text') : this.colours.colour('ground');
+        context.fillText(safe(name).slice(0, 80), GUTTER + from + 3, y + row.height / 2);
+        context.restore();
+      }
+    }
+  }
+
+  nameOf(level, i) {
+    return level.name[i] > 0 ? this.index.names[level.name[i] - 1] : this.index.classes[level.kind[i]];
+  }
+
+  /* The longest waits in view: from the rank that was waited for, at the end of
+   * the wait, to the one that waited; the clocks' error as a whisker. */
+  drawArrows(context) {
+    const waits = this.index.waits;
+    const seen = [];
+
+    for (let i = 0; i < waits.start.length; i++) {
+      const end = waits.start[i] + waits.length[i];
+
+      if (end > this.span[0] && end < this.span[1] && waits.whom[i] >= 0 && this.rankAt.has(waits.whom[i]) &&
+          this.rankAt.has(waits.rank[i]) && (isRankSelected(waits.rank[i]) || isRankSelected(waits.whom[i]))) {
+        seen.push(i);
+      }
+    }
+    const shown = seen.sort((a, b) => waits.length[b] - waits.length[a]).slice(0, ARROWS_MOST)
+      .filter(i => this.x(waits.start[i] + waits.length[i]) - this.x(waits.start[i]) >= 4);
+
+    this.arrows = [shown.length, seen.length];
+    context.strokeStyle = context.fillStyle = this.colours.colour('alarm');
+    for (const i of shown) {
+      this.drawArrow(context, waits, i);
+    }
+  }
+
+  drawArrow(context, waits, i) {
+    const x = this.x(waits.start[i] + waits.length[i]);
+    const [from, to] = [this.rankAt.get(waits.whom[i]) - this.top, this.rankAt.get(waits.rank[i]) - this.top];
+    const head = to > from ? -5 : 5;
+    const whisker = this.x(waits.error[i]) - this.x(0);
+
+    context.globalAlpha = 0.75;
+    context.setLineDash(waits.length[i] <= waits.error[i] ? [3, 3] : []);
+    context.beginPath();
+    context.moveTo(x, from);
+    context.lineTo(x, to);
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    context.moveTo(x, to);
+    context.lineTo(x - 3, to + head);
+    context.lineTo(x + 3, to + head);
+    context.fill();
+    if (whisker >= 1) {
+      context.fillRect(x - whisker, from - 1, 2 * whisker, 2);
+    }
+    context.globalAlpha = 1;
+  }
+
+  drawnote() {
+    const {index} = this;
+    const parts = [];
+
+    if (this.arrows[1] > this.arrows[0]) {
+      parts.push('Arrows: ' + this.arrows[0] + ' of ' + count(this.arrows[1]) + ' waits in view, the longest.');
+    }
+    if (index.level_ns > 0) {
+      parts.push('Items shorter than ' + time(index.level_ns / 2) + ' are drawn together where they are close (' +
+        count(index.items_taken) + ' items in all). All of this view: ckmerge --output html=part.html --from ' +
+        Math.floor(this.span[0]) + 'ns --to ' + Math.ceil(this.span[1]) + 'ns ' + safe(this.report.run));
+    }
+    if (index.items_hidden > 0) {
+      parts.push(count(index.items_hidden) + ' items that overlap others more than fourfold are not drawn.');
+    }
+    this.note.textContent = parts.join(' ');
+  }
+
+  /* The row and item at a place of the canvas; null = none. */
+  hit(x, y) {
+    const row = this.rows.find(one => y >= one.y - this.top && y <= one.y - this.top + one.height);
+
+    if (!row || x < GUTTER || y < RULER) {
+      return null;
+    }
+    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+    const level = row.lane.at(pixel);
+    const i = firstBehind(level, this.ns(x) - pixel);
+
+    return i < level.count && level.start[i] <= this.ns(x) + pixel ? {row, level, i} : {row, level, i: -1};
+  }
+
+  describe(hit) {
+    const {row, level, i} = hit;
+    const whose = (row.lane.info.rank < 0 ? 'no rank' : rankName(row.lane.info.rank)) + ', ' +
+      KIND_TITLES[row.lane.info.kind] + ' (' + safe(row.lane.info.title) + '): ';
+
+    if (i < 0) {
+      return whose + 'nothing';
+    }
+    const span = time(level.end[i] - level.start[i]) + ' from ' + time(level.start[i]);
+
+    if (level.many[i] > 1) {
+      return whose + count(level.many[i]) + ' items in ' + span + ', ' + time(level.busy[i]) + ' of it, mostly ' +
+        this.index.classes[level.kind[i]] + '; longest ' + time(level.longest[i]) + ' ' + safe(this.nameOf(level, i));
+    }
+    return whose + safe(this.nameOf(level, i)) + ' (' + this.index.classes[level.kind[i]] + ') ' + span;
+  }
+
+  /* The longest items in view, for those who do not see the picture. */
+  table() {
+    const pixel = (this.span[1] - this.span[0]) / 1000;
+    const items = [];
+
+    for (const {lane} of this.rows) {
+      const level = lane.at(pixel);
+
+      for (let i = firstBehind(level, this.span[0]); i < level.count && level.start[i] < this.span[1]; i++) {
+        items.push({lane, level, i, length: level.end[i] - level.start[i]});
+      }
+    }
+    items.sort((a, b) => b.length - a.length);
+    return table('items in view', [headColumn('rank', item => item.lane.info.rank),
+      textColumn('lane', item => KIND_TITLES[item.lane.info.kind]), textColumn('what', item => this.index.classes[item.level.kind[item.i]]),
+      textColumn('name', item => this.nameOf(item.level, item.i)), countColumn('items', item => item.level.many[item.i]),
+      timeColumn('from', item => item.level.start[item.i]), timeColumn('length', item => item.length, true)],
+    items.slice(0, ITEMS_LISTED), {choose: item => this.choose(item.level.start[item.i], item.level.end[item.i])});
+  }
+
+  choose(from, to) {
+    this.isOwn = true;
+    select({range: to > from ? [from, to] : null});
+    this.isOwn = false;
+    this.soon();
+  }
+
+  follow() {
+    if (!this.isOwn && selection.range) {
+      const [from, to] = selection.range;
+
+      this.show(from - (to - from) / 8, to + (to - from) / 8);
+    }
+    if (new Set(this.lanes.map(lane => lane.info.rank)).size > RANKS_OPEN) {
+      this.layOut();
+    }
+    if (selection.ranks.length > 0 && this.rankAt.has(selection.ranks[0])) {
+      this.box.scrollTop = Math.max(0, this.rankAt.get(selection.ranks[0]) - VIEW_TALLEST / 2);
+    }
+    this.soon();
+  }
+
+  at(event) {
+    const box = this.canvas.getBoundingClientRect();
+
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  listen() {
+    const {canvas} = this;
+
+    canvas.addEventListener('wheel', event => {
+      if (event.ctrlKey) {
+        event.preventDefault();
+        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.ns(this.at(event)[0]));
+      } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+        event.preventDefault();
+        this.move((event.deltaX || event.deltaY) / 1000);
+      }
+    }, {passive: false});
+    canvas.addEventListener('pointerdown', event => {
+      this.drag = {x: this.at(event)[0], span: [...this.span], isPan: event.shiftKey || event.button === 1};
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener('pointermove', event => this.moved(event));
+    canvas.addEventListener('pointerup', event => {
+      const hit = this.drag && Math.abs(this.at(event)[0] - this.drag.x) < 3 ? this.hit(...this.at(event)) : null;
+
+      this.drag = null;
+      if (hit && hit.i >= 0) {
+        this.choose(hit.level.start[hit.i], hit.level.end[hit.i]);
+      }
+    });
+    canvas.addEventListener('dblclick', () => this.fit());
+    this.box.addEventListener('scroll', () => {
+      this.top = this.box.scrollTop;
+      this.soon();
+    });
+    new ResizeObserver(() => this.soon()).observe(this.box);
+    window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      this.colours = palette();
+      this.cache = null;
+      this.soon();
+    });
+    this.listenToKeys();
+    onSelect(() => this.follow());
+  }
+
+  moved(event) {
+    this.cursor = this.at(event);
+    if (this.drag && this.drag.isPan) {
+      const by = (this.drag.x - this.cursor[0]) / (this.width - GUTTER) * (this.drag.span[1] - this.drag.span[0]);
+
+      this.show(this.drag.span[0] + by, this.drag.span[1] + by);
+    } else if (this.drag && Math.abs(this.cursor[0] - this.drag.x) >= 3) {
+      const ends = [this.ns(this.drag.x), this.ns(this.cursor[0])].sort((a, b) => a - b);
+
+      this.choose(...ends);
+    } else {
+      const hit = this.hit(...this.cursor);
+
+      this.tip.textContent = hit ? this.describe(hit) : '';
+    }
+  }
+
+  listenToKeys() {
+    const arrows = {ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2),
+      ArrowUp: () => this.zoom(0.7), ArrowDown: () => this.zoom(1.4)};
+
+    this.canvas.addEventListener('keydown', event => {
+      if (arrows[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
+        event.preventDefault();
+        arrows[event.key]();
+      }
+    });
+    onKey('KeyW', 'w', 'timeline: zoom in at the cursor', () => this.zoom(0.7));
+    onKey('KeyS', 's', 'timeline: zoom out', () => this.zoom(1.4));
+    onKey('KeyA', 'a', 'timeline: earlier', () => this.move(-0.2));
+    onKey('KeyD', 'd', 'timeline: later', () => this.move(0.2));
+    onKey('KeyF', 'f', 'timeline: fit what is selected', () => this.fit());
+    onKey('Digit0', '0', 'timeline: the whole run', () => this.show(...this.whole));
+  }
+}
+
+view('timeline', 'Timeline', async (report, body) => {
+  const data = await readLanes();
+
+  if (!data) {
+    return 'this page was written without a timeline';
+  }
+  if (!data.lanes.some(lane => lane.info.items > 0)) {
+    return 'nothing that takes time was recorded';
+  }
+  const timeline = new Timeline(report, data);
+
+  body.append(timeline.node);
+  timeline.soon();
+  return undefined;
+});
