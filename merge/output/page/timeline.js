@@ -66,7 +66,7 @@ class Timeline {
   }
 
   tools() {
-    const threads = el('input', {type: 'checkbox', id: 'all-threads'});
+    const threads = el('input', {type: 'checkbox', id: 'all-threads', 'aria-label': 'all threads'});
 
     threads.addEventListener('change', () => {
       this.areAllThreads = threads.checked;
