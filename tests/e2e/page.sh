@@ -56,6 +56,9 @@ for run in late dead host; do
     tail -n 1 "$work/$run/report.txt" | grep -qF "$work/$run/report.html" ||
         fail "the report's last line does not name the page"
 done
+/usr/bin/python3 "$here/lanes.py" "$work/late/report.html" \
+    "$work/dead/report.html" "$work/host/report.html" ||
+    fail "the timeline of a page does not add up"
 if [ -n "${CK_SCREENSHOTS:-}" ]; then
     mkdir -p "$CK_SCREENSHOTS"
 fi
