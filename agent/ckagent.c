@@ -26,6 +26,7 @@
 #include "agent/stream/spool.h"
 #include "agent/front/rank0substitute.h"
 #include "agent/front/target.h"
+#include "launch/build.h"
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/keep.h"
@@ -636,6 +637,7 @@ int main(int argc, char **argv)
 
     inherited_take();
     ck_log_init("ckagent", -1, CK_LOG_WARN);
+    ck_cli_facts(ck_build_facts);
     result = options_read(&argc, &argv, &err);
     if (result == CK_CLI_DONE) {
         return 0;

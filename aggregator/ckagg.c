@@ -19,6 +19,7 @@
 #include "aggregator/clock/clockserve.h"
 #include "aggregator/jobs.h"
 #include "aggregator/service.h"
+#include "launch/build.h"
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/keep.h"
@@ -503,6 +504,7 @@ int main(int argc, char **argv)
     struct ck_err err;
 
     ck_log_init("ckagg", -1, CK_LOG_INFO);
+    ck_cli_facts(ck_build_facts);
     switch (ck_cli_parse(&cli, &argc, &argv, &err)) {
     case CK_CLI_RUN:
         break;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launch/build.h"
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/format.h"
@@ -486,6 +487,7 @@ int main(int argc, char **argv)
     int code;
 
     ck_log_init("cklaunch", -1, CK_LOG_INFO);
+    ck_cli_facts(ck_build_facts);
     result = ck_cli_parse(&cli, &argc, &argv, &err);
     if (result == CK_CLI_DONE) {
         return CK_EXIT_DONE;

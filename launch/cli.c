@@ -31,10 +31,16 @@ struct kept_words {
 };
 
 static struct kept_words *kept;
+static const char *const *facts; /* borrowed; NULL = none */
 
 const char *ck_version(void)
 {
     return CK_VERSION;
+}
+
+void ck_cli_facts(const char *const *lines)
+{
+    facts = lines;
 }
 
 static const struct ck_cli_option *
@@ -286,6 +292,14 @@ static int take_short(struct scan *scan, const char *word)
     return 0;
 }
 
+static void print_version(const struct ck_cli *cli)
+{
+    printf("%s %s\n", cli->program, ck_version());
+    for (size_t i = 0; facts != NULL && facts[i] != NULL; i++) {
+        printf("%s\n", facts[i]);
+    }
+}
+
 /* Options that every program has. True when one was served. */
 static bool take_standard(const struct ck_cli *cli, const char *word)
 {
@@ -293,7 +307,7 @@ static bool take_standard(const struct ck_cli *cli, const char *word)
         (strcmp(word, "-h") == 0 && option_lettered(cli, 'h') == NULL)) {
         help_print(cli, stdout);
     } else if (strcmp(word, "--version") == 0) {
-        printf("%s %s\n", cli->program, ck_version());
+        print_version(cli);
     } else if (strcmp(word, "--print-options") == 0) {
         help_print_options(cli, stdout);
     } else {

@@ -43,6 +43,10 @@ enum ck_cli_result ck_cli_parse_variable(const struct ck_cli *cli,
                                          const char *name,
                                          struct ck_err *err);
 
+/* Lines that --version prints after its first (ck_build_facts); borrowed, ends
+ * with NULL. */
+void ck_cli_facts(const char *const *lines);
+
 /* "64K", "1.5G", "512" -> bytes; "20ms", "2s" -> ns. 0 or -1. */
 int ck_cli_bytes(const char *text, int64_t *bytes);
 int ck_cli_duration(const char *text, int64_t *ns);

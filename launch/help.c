@@ -17,7 +17,8 @@ enum {
 
 static const struct ck_cli_option standard_options[] = {
     {CK_CLI_FLAG, "help", 'h', NULL, NULL, NULL, "Show this text"},
-    {CK_CLI_FLAG, "version", 0, NULL, NULL, NULL, "Show the version"},
+    {CK_CLI_FLAG, "version", 0, NULL, NULL, NULL,
+     "Show the version, the commit and what it was built with"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "launch/build.h"
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
@@ -874,10 +875,12 @@ int main(int argc, char **argv)
                               .has_page = true};
     struct job job = {.options = &options};
     struct ck_err err = {""};
-    enum ck_cli_result result = options_read(&options, argc, argv, &err);
+    enum ck_cli_result result;
     int code;
 
     ck_log_init("ckmerge", -1, CK_LOG_INFO);
+    ck_cli_facts(ck_build_facts);
+    result = options_read(&options, argc, argv, &err);
     if (result == CK_CLI_DONE) {
         code = CK_EXIT_DONE;
     } else if (result == CK_CLI_WRONG) {

@@ -21,8 +21,20 @@ cmake --install "$build" --prefix "$work/made" >"$work/log" 2>&1 ||
 mv "$work/made" "$work/moved"
 prefix="$work/moved"
 
+# What --version says of the commit: git's, where it can be asked.
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+commit='[0-9a-f]{12}'
+if [ -e "$top/.git" ]; then
+    commit=$(git -c safe.directory='*' -C "$top" rev-parse --short=12 HEAD)
+fi
 for program in ckagent ckagg ckmerge cklaunch; do
-    "$prefix/bin/$program" --version >/dev/null || fail "$program --version"
+    "$prefix/bin/$program" --version >"$work/version" ||
+        fail "$program --version"
+    grep -Eq "^commit $commit(, with changes that are not committed)?$" \
+        "$work/version" ||
+        fail "$program --version, commit $commit: $(cat "$work/version")"
+    grep -q '^built for .* by ' "$work/version" ||
+        fail "$program --version: $(cat "$work/version")"
     completion=$prefix/share/bash-completion/completions/$program
     [ -e "$completion" ] || fail "no completion of $program"
     if command -v scdoc >/dev/null; then

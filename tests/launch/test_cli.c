@@ -344,6 +344,20 @@ static void version_names_the_program(void **state)
     assert_string_equal(ck_version(), CK_VERSION);
 }
 
+static void what_it_was_built_from_follows_the_version(void **state)
+{
+    static const char *const facts[] = {"commit 1234", "built for a machine",
+                                        NULL};
+    char text[256];
+
+    (void)state;
+    ck_cli_facts(facts);
+    print_of("--version", text, sizeof(text));
+    ck_cli_facts(NULL);
+    assert_string_equal(text, "cktest " CK_VERSION
+                              "\ncommit 1234\nbuilt for a machine\n");
+}
+
 static void options_are_listed_for_completion(void **state)
 {
     char text[4096];
@@ -378,6 +392,7 @@ int main(void)
             a_variable_is_read_as_text_and_named_when_it_is_wrong, forget),
         cmocka_unit_test(help_shows_every_option_and_wraps),
         cmocka_unit_test(version_names_the_program),
+        cmocka_unit_test(what_it_was_built_from_follows_the_version),
         cmocka_unit_test(options_are_listed_for_completion),
     };
 
