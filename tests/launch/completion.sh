@@ -24,7 +24,7 @@ proposes() {
     fi
 }
 
-proposes "--posix --posix-threshold --pack" ckagent --p
+proposes "--posix --posix-threshold" ckagent --po
 proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
 proposes "all probes messages kernels" ckmerge --clock-facts ''
