@@ -195,6 +195,10 @@ bool ck_clockband_is_step(const struct ck_clockband *band)
         return true;
     }
     right = side_slope(band, k, 1, &errors[1]);
+    /* A burst that is alone on its side has no rate to compare. */
+    if (isinf(errors[0]) || isinf(errors[1])) {
+        return false;
+    }
     return fabs(left - right) <=
            errors[0] + errors[1] + (double)band->options.rate_ppb / 2;
 }

@@ -428,17 +428,19 @@ static double bound_ratio(const struct world *w,
     return worst;
 }
 
-/* A clock that wanders, up to 5 ppm within 30 s, on a fast network or a slow
- * one. */
+/* A clock that wanders, up to 5 ppm within 30 s and a third of them by as much,
+ * on a fast network or a slow one. */
 static struct world world_wandering(void)
 {
     double base = pow(10, 2.3 + 2.5 * random_unit());
+    bool is_most = random_unit() < 0.33;
 
     return (struct world){
         .offset = 12345,
         .drift_ppm = 80 * random_unit() - 40,
-        .wander_ppm = 5 * random_unit(),
-        .wander_period = (ck_time_t)(30e9 * pow(30, random_unit())),
+        .wander_ppm = is_most ? 5 : 5 * random_unit(),
+        .wander_period = is_most ? 30 * CK_TIME_S
+                                 : (ck_time_t)(30e9 * pow(30, random_unit())),
         .phase = 6.28 * random_unit(),
         .forward = (int64_t)base,
         .backward = (int64_t)(base * (1 + 0.3 * random_unit())),
