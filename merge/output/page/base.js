@@ -105,7 +105,9 @@ function activity(did) {
   const name = at && (at.call || at.function);
 
   if (!name) {
-    return did && did.after && did.after.call ? 'after ' + did.after.call + ' (' + place(did.after) + ')' : '-';
+    const after = did && did.after && did.after.call ? did.after : null;
+
+    return after ? 'after ' + after.call + (after.file ? ' (' + place(after) + ')' : '') : '-';
   }
   return at.file ? name + ' (' + place(at) + ')' : name;
 }

@@ -16,20 +16,28 @@ function heatColour(part) {
 }
 
 const CELLS_WIDE = 1100;
+/* Rows and columns of a grid that has names beside it, at most, and their room. */
+const NAMED_MOST = 40;
+const NAME_WIDE = 96;
+const NAME_HIGH = 20;
 
 /* A grid {name, rows, columns, part(row, column), label(row, column),
- * rowName(row), choose(row, column)}. Where cells are narrower than a pixel,
+ * choose(row, column), and of a small one rowName(row), columnName(column)}.
+ * Where cells are narrower than a pixel,
  * one shows the largest of those that fall on it. */
 class HeatGrid {
   constructor(grid) {
     this.grid = grid;
     this.across = Math.min(grid.columns, CELLS_WIDE);
-    this.width = Math.max(2, Math.min(28, Math.floor(CELLS_WIDE / this.across)));
+    this.isNamed = grid.rowName !== undefined && grid.rows <= NAMED_MOST;
+    this.left = this.isNamed ? NAME_WIDE : 0;
+    this.top = grid.columnName !== undefined && grid.columns <= NAMED_MOST ? NAME_HIGH : 0;
+    this.width = Math.max(2, Math.min(this.top > 0 ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
     this.height = Math.max(4, Math.min(22, Math.floor(700 / grid.rows)));
     this.at = [0, 0];
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, grid.hint || '');
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label': grid.name,
-      width: this.across * this.width, height: grid.rows * this.height});
+      width: this.left + this.across * this.width, height: this.top + grid.rows * this.height});
     this.listen();
     this.draw();
     this.node = el('div', {class: 'grid'}, el('div', {class: 'scroll'}, this.canvas), this.tip);
@@ -58,13 +66,37 @@ class HeatGrid {
     return [best, column];
   }
 
+  /* A text in so many pixels, cut where it has no room. */
+  write(context, text, x, y, room) {
+    let shown = safe(text);
+
+    while (shown.length > 1 && context.measureText(shown).width > room) {
+      shown = shown.slice(0, -1);
+    }
+    context.fillText(shown, x, y);
+  }
+
+  names(context) {
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.fillStyle = getComputedStyle(document.body).color;
+    context.font = '12px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    for (let row = 0; this.isNamed && this.height > 11 && row < this.grid.rows; row++) {
+      this.write(context, this.grid.rowName(row), 0, this.top + (row + 0.5) * this.height, this.left - 6);
+    }
+    for (let column = 0; this.top > 0 && column < this.across; column++) {
+      this.write(context, this.grid.columnName(column), this.left + column * this.width + 2, this.top / 2, this.width - 3);
+    }
+  }
+
   draw() {
     const context = this.canvas.getContext('2d');
 
+    this.names(context);
     for (let row = 0; row < this.grid.rows; row++) {
       for (let k = 0; k < this.across; k++) {
         context.fillStyle = heatColour(this.largest(row, k)[0]);
-        context.fillRect(k * this.width, row * this.height,
+        context.fillRect(this.left + k * this.width, this.top + row * this.height,
           this.width > 4 ? this.width - 1 : this.width, this.height > 5 ? this.height - 1 : this.height);
       }
     }
@@ -74,8 +106,8 @@ class HeatGrid {
     const box = this.canvas.getBoundingClientRect();
     const clamp = (value, most) => Math.min(most - 1, Math.max(0, Math.floor(value)));
 
-    return [clamp((event.clientY - box.top) / box.height * this.grid.rows, this.grid.rows),
-      clamp((event.clientX - box.left) / box.width * this.across, this.across)];
+    return [clamp((event.clientY - box.top - this.top) / this.height, this.grid.rows),
+      clamp((event.clientX - box.left - this.left) / this.width, this.across)];
   }
 
   say() {
@@ -101,6 +133,7 @@ class HeatGrid {
   listen() {
     const moves = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
     this.canvas.addEventListener('mousemove', event => {
       this.at = this.cellAt(event);
       this.say();

@@ -52,14 +52,17 @@ words_of(struct words *words, const struct report *report, enum text_part part)
     return words_close(words);
 }
 
-/* Lines that belong together as one; a line of advice stays one of its own. */
+/* Lines that belong together as one; advice, and what follows it at the usual
+ * indent, are lines of their own. */
 static void words_join(struct words *words)
 {
     size_t to = 0;
-    bool is_start = true;
+    bool is_start = true, is_advice = false;
 
     for (size_t i = 0; i < words->length; i++) {
         size_t blanks = strspn(words->text + i, " \n");
+        bool begins_advice = strncmp(words->text + i + blanks, "Try:", 4) == 0;
+        bool is_behind = is_advice && words->text[i] == '\n' && blanks == 5;
 
         if (blanks == 0) {
             words->text[to++] = words->text[i];
@@ -68,13 +71,57 @@ static void words_join(struct words *words)
         }
         i += blanks - 1;
         if (!is_start && words->text[i + 1] != '\0') {
-            bool is_advice = strncmp(words->text + i + 1, "Try:", 4) == 0;
-
-            words->text[to++] = is_advice ? '\n' : ' ';
+            words->text[to++] = begins_advice || is_behind ? '\n' : ' ';
+            is_advice = begins_advice || (is_advice && !is_behind);
         }
     }
     words->text[to] = '\0';
     words->length = to;
+}
+
+/* Each line that begins with one blank, with the deeper ones behind it, as an
+ * item of a list. */
+static void put_items(FILE *file, const struct words *words)
+{
+    const char *end = words->text + words->length;
+    const char *line = words->text;
+
+    for (const char *next; line < end; line = next) {
+        const char *feed = memchr(line, '\n', (size_t)(end - line));
+        size_t blanks = strspn(line, " ");
+
+        next = feed == NULL ? end : feed + 1;
+        feed = feed == NULL ? end : feed;
+        if (line + blanks >= feed) {
+            continue;
+        }
+        if (blanks > 1 && line > words->text) {
+            /* A line of its own in the text, not the rest of one. */
+            fputs(strncmp(line + blanks, "its last call", 13) == 0 ? "; " : " ",
+                  file);
+        } else {
+            fputs(line > words->text ? "</li>\n<li>" : "<li>", file);
+        }
+        html_text(file, line + blanks, (size_t)(feed - line) - blanks);
+    }
+    fputs("</li>\n", file);
+}
+
+/* What is wrong with the run; nothing where nothing is. */
+static int put_alarms(FILE *file, const struct report *report)
+{
+    struct words words;
+
+    if (words_of(&words, report, TEXT_ALARMS) != 0) {
+        return -1;
+    }
+    if (words.length > 0) {
+        fputs("<ul class=\"alarm\" role=\"alert\">\n", file);
+        put_items(file, &words);
+        fputs("</ul>\n", file);
+    }
+    free(words.text);
+    return 0;
 }
 
 /* A part as paragraphs of running text. */
@@ -124,9 +171,7 @@ int html_head(FILE *file, const struct report *report)
 {
     fputs("<header class=\"page\">\n", file);
     if (put_joined(file, report, TEXT_HEAD, "<h1>", "</h1>\n") != 0 ||
-        put_laid_out(file, report, TEXT_ALARMS,
-                     "<div class=\"alarm\" role=\"alert\"><pre>",
-                     "</pre></div>\n") != 0) {
+        put_alarms(file, report) != 0) {
         return -1;
     }
     fputs("</header>\n"
@@ -148,13 +193,19 @@ static void put_meter(FILE *file, ck_time_t part, ck_time_t whole)
             share);
 }
 
-/* " 1. 8.1 % of ..." without its number, which the list has. */
+/* "1. 8.1 % of all device time (...": without the number, which the list has;
+ * the share stands out. */
 static void put_numbered(FILE *file, const struct words *words)
 {
     const char *dot = strstr(words->text, ". ");
-    size_t skip = dot == NULL ? 0 : (size_t)(dot + 2 - words->text);
+    const char *text = dot == NULL ? words->text : dot + 2;
+    const char *whole = strstr(text, " (");
+    const char *rest = whole == NULL ? text : whole;
 
-    html_text(file, words->text + skip, words->length - skip);
+    fputs("<b>", file);
+    html_text(file, text, (size_t)(rest - text));
+    fputs("</b>", file);
+    html_text(file, rest, (size_t)(words->text + words->length - rest));
 }
 
 static int
@@ -178,9 +229,9 @@ put_finding(FILE *file, const struct page *page, size_t number, size_t index)
             "<p class=\"words\">",
             number, index);
     put_numbered(file, &words);
-    fputs("</p>\n", file);
+    fputs("</p>\n<div class=\"row\">", file);
     put_meter(file, cause->ns, page->report->all.wall);
-    fputs("<div class=\"tools\"></div></li>\n", file);
+    fputs("<div class=\"tools\"></div></div></li>\n", file);
     free(words.text);
     return 0;
 }

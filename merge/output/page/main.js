@@ -37,9 +37,16 @@ async function show(one, report) {
   return null;
 }
 
+/* What a view is called where there is little room. */
+const SHORT = {why: 'Why', ledger: 'Device time', rows: 'Ranks', timeline: 'Timeline', steps: 'Steps', waits: 'Waits',
+  traffic: 'Messages', tables: 'Tables', efficiency: 'Efficiency', compare: 'Compare', trust: 'Trust', more: 'More'};
+
 function navigation() {
-  const links = [...document.querySelectorAll('main > section > h2')].map((head, i) =>
-    el('li', null, button((i < 9 ? i + 1 + ' ' : '') + head.textContent, () => goTo(i))));
+  const links = [...document.querySelectorAll('main > section > h2')].map((head, i) => {
+    const name = SHORT[head.parentElement.id.replace('view-', '')] || head.textContent;
+
+    return el('li', null, button((i < 9 ? i + 1 + ' ' : '') + name, () => goTo(i), {title: head.textContent}));
+  });
 
   document.getElementById('contents').replaceChildren(...links);
 }

@@ -120,6 +120,7 @@ class Table {
       text);
 
     if (column.bar && column.largest > 0) {
+      cell.classList.add('barred');
       cell.append(el('span', {class: 'share', style: {
         width: (60 * Math.max(0, column.value(row)) / column.largest).toFixed(1) + 'px'}}));
     }

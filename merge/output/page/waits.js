@@ -27,6 +27,10 @@ function waitPairs(report) {
 
 const endName = end => (typeof end === 'number' ? rankName(end) : safe(end));
 
+/* The names beside a grid of ends. */
+const endNames = ends => ({rowName: row => endName(ends[row]),
+  columnName: column => (typeof ends[column] === 'number' ? String(ends[column]) : ends[column])});
+
 function waitGrid(pairs) {
   const ends = [...new Set(pairs.flatMap(pair => [pair.waiter, pair.awaited]))].sort(compare);
   const at = new Map(pairs.map(pair => [pair.waiter + '\u0000' + pair.awaited, pair.ns]));
@@ -35,7 +39,7 @@ function waitGrid(pairs) {
 
   return new HeatGrid({
     name: 'who waited (down) for whom (across)', rows: ends.length, columns: ends.length,
-    hint: 'Down: who waited. Across: for whom. ' + ends.slice(0, 8).map(endName).join(', ') + (ends.length > 8 ? ', ...' : ''),
+    hint: 'Down: who waited. Across: for whom.', ...endNames(ends),
     part: (row, column) => (of(row, column) === null ? 0 : of(row, column) / most),
     label: (row, column) => endName(ends[row]) + ' waited ' + time(of(row, column) || 0) + ' for ' + endName(ends[column]),
     choose: (row, column) => select({ranks: [ends[row], ends[column]].filter(Number.isInteger).sort((a, b) => a - b)}),
@@ -74,4 +78,50 @@ view('waits', 'Who waited for whom', (report, body) => {
     body.append(el('details', null, el('summary', null, 'in MPI_Init and MPI_Finalize'),
       table('waits at start and end', waitColumns(report), report.edge_waits)));
   }
+});
+
+/* Bytes that went from one end to another: [from, to, messages, bytes]. */
+const sentPairs = report => ((report.traffic || {}).pairs || [])
+  .map(pair => ({from: pairEnd(pair, 'from'), to: pairEnd(pair, 'to'),
+    messages: (pair.sent || {}).messages || 0, bytes: (pair.sent || {}).bytes || 0}))
+  .filter(pair => pair.messages > 0 && pair.from !== null && pair.to !== null)
+  .sort((a, b) => b.bytes - a.bytes);
+
+function trafficGrid(pairs) {
+  const ends = [...new Set(pairs.flatMap(pair => [pair.from, pair.to]))].sort(compare);
+  const at = new Map(pairs.map(pair => [pair.from + '\u0000' + pair.to, pair]));
+  const most = pairs[0].bytes || 1;
+  const of = (row, column) => at.get(ends[row] + '\u0000' + ends[column]) || null;
+
+  return new HeatGrid({
+    name: 'bytes sent from each (down) to each (across)', rows: ends.length, columns: ends.length,
+    hint: 'Down: who sent. Across: to whom.', ...endNames(ends),
+    part: (row, column) => (of(row, column) === null ? 0 : of(row, column).bytes / most),
+    label: (row, column) => {
+      const pair = of(row, column);
+
+      return endName(ends[row]) + ' sent ' + endName(ends[column]) + ' ' +
+        (pair ? bytes(pair.bytes) + ' in ' + count(pair.messages) + ' messages' : 'nothing');
+    },
+    choose: (row, column) => select({ranks: [ends[row], ends[column]].filter(Number.isInteger).sort((a, b) => a - b)}),
+  }).node;
+}
+
+view('traffic', 'Who sent to whom', (report, body) => {
+  const pairs = sentPairs(report);
+
+  if (pairs.length === 0) {
+    return 'no rank sent another one a message (collectives are in Tables, Calls by place)';
+  }
+  body.append(heatLegend('0', bytes(pairs[0].bytes)), trafficGrid(pairs),
+    el('details', null, el('summary', null, 'as a table'), table('messages by pair', [
+      headColumn('from', pair => endName(pair.from)), textColumn('to', pair => endName(pair.to)),
+      bytesColumn('bytes', pair => pair.bytes), countColumn('messages', pair => pair.messages)], pairs)));
+  const rest = report.traffic.left_out || {};
+
+  if (rest.messages > 0) {
+    body.append(el('p', {class: 'quiet'}, count(rest.messages) + ' messages with ' + bytes(rest.bytes) +
+      ' are of pairs that are not listed.'));
+  }
+  return undefined;
 });
