@@ -236,6 +236,26 @@ put_finding(FILE *file, const struct page *page, size_t number, size_t index)
     return 0;
 }
 
+static int put_no_finding(FILE *file, const struct page *page)
+{
+    struct words words;
+    struct page part = *page;
+
+    if (words_open(&words) != 0) {
+        return -1;
+    }
+    part.file = words.file;
+    page_no_finding(&part);
+    if (words_close(&words) != 0) {
+        return -1;
+    }
+    fputs("<p>", file);
+    html_text(file, words.text, words.length);
+    fputs("</p>\n", file);
+    free(words.text);
+    return 0;
+}
+
 static int put_findings(FILE *file, const struct report *report)
 {
     struct page_given given = {.count = 0};
@@ -244,8 +264,7 @@ static int put_findings(FILE *file, const struct report *report)
     size_t count = page_findings(report, causes);
 
     if (count == 0) {
-        fputs("<p>No cause above 1 % of device time.</p>\n", file);
-        return 0;
+        return put_no_finding(file, &page);
     }
     fputs("<ol id=\"findings\">\n", file);
     for (size_t i = 0; i < count; i++) {

@@ -161,6 +161,9 @@ void page_why(const struct page *page);
 #define PAGE_FINDINGS 8
 /* Which of the report's causes it shows, in its order; their number. */
 size_t page_findings(const struct report *report, size_t *causes);
+/* What is said where there is none: the kinds of idle time that are many small
+ * causes, as on very many ranks. */
+void page_no_finding(const struct page *page);
 /* One of them, as it is shown there. */
 void page_finding(const struct page *page,
                   size_t number,

@@ -10,6 +10,8 @@
 #define TOP_CAUSES 5
 /* And of those at the start. */
 #define TOP_ONCES 3
+/* Kinds that are named where all causes are small. */
+#define TOP_KINDS 3
 /* Causes of less than an n-th of all device time are not worth a sentence. */
 #define WORTH_SHARE 100
 /* Nor is less than an n-th worth advice; what comes once never is. */
@@ -519,6 +521,44 @@ void page_finding(const struct page *page,
     put_try(page, cause);
 }
 
+/* The kind with the most idle time behind `before` (CAUSES = of all), as they
+ * come by size; CAUSES = none that is worth a word. */
+static int kind_next(const struct report_device *all, int before)
+{
+    int next = CAUSES;
+
+    for (int i = 0; i < CAUSES; i++) {
+        bool is_behind = before == CAUSES ||
+                         all->causes[i] < all->causes[before] ||
+                         (all->causes[i] == all->causes[before] && i > before);
+
+        if (is_behind && all->causes[i] > all->wall / WORTH_SHARE &&
+            (next == CAUSES || all->causes[i] > all->causes[next])) {
+            next = i;
+        }
+    }
+    return next;
+}
+
+void page_no_finding(const struct page *page)
+{
+    const struct report_device *all = &page->report->all;
+    int kind = kind_next(all, CAUSES);
+
+    fputs(" No cause above 1 % of device time.", page->file);
+    for (int i = 0; i < TOP_KINDS && kind != CAUSES; i++) {
+        fprintf(page->file, "%s%s %s %%",
+                i == 0 ? "\n By kind, on all devices: " : ", ",
+                cause_name((enum cause)kind),
+                word_percent(all->causes[kind], all->wall).text);
+        kind = kind_next(all, kind);
+        if (i == TOP_KINDS - 1 || kind == CAUSES) {
+            fputc('.', page->file);
+        }
+    }
+    fputc('\n', page->file);
+}
+
 void page_why(const struct page *page)
 {
     const struct report *report = page->report;
@@ -541,6 +581,6 @@ void page_why(const struct page *page)
         page_finding(page, i + 1, cause);
     }
     if (count == 0) {
-        fputs(" No cause above 1 % of device time.\n", page->file);
+        page_no_finding(page);
     }
 }

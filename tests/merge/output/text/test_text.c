@@ -42,6 +42,30 @@ static void a_counter_of_the_run_is_held_against_the_run(void **state)
     assert_non_null(strstr(text, "waited 20.0 s for a CPU; what used"));
 }
 
+static void many_small_causes_are_summed_by_kind(void **state)
+{
+    struct report_device device = {.wall = 100 * S};
+    struct report report = {.devices = &device, .devices_count = 1};
+
+    (void)state;
+    report.all.wall = 100 * S;
+    say(page_why, &report);
+    assert_non_null(strstr(text, "No cause above 1 % of device time.\n"));
+    assert_null(strstr(text, "By kind"));
+    report.all.causes[CAUSE_HOST_COMPUTE] = 20 * S;
+    report.all.causes[CAUSE_MPI_WAIT] = 30 * S;
+    report.all.causes[CAUSE_STARTUP] = 20 * S;
+    report.all.causes[CAUSE_LOCK] = 5 * S;
+    report.all.causes[CAUSE_SLEEP] = S / 2;
+    say(page_why, &report);
+    assert_non_null(
+        strstr(text, "\n By kind, on all devices: mpi_wait 30.0 %, "));
+    assert_non_null(strstr(text, "host_compute 20.0 %"));
+    assert_non_null(strstr(text, "startup 20.0 %"));
+    assert_null(strstr(text, "lock"));
+    assert_null(strstr(text, "sleep"));
+}
+
 static void who_had_the_cpus_is_one_sentence(void **state)
 {
     struct report_load *load;
@@ -441,6 +465,8 @@ static void a_loss_of_samples_is_said_with_what_a_rank_did(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(many_small_causes_are_summed_by_kind,
+                                  teardown),
         cmocka_unit_test_teardown(
             a_healthy_job_that_was_interrupted_is_in_no_deadlock, teardown),
         cmocka_unit_test_teardown(a_deadlock_of_12_s_is_shown_and_not_claimed,
