@@ -269,6 +269,8 @@ struct report_cause {
     ck_time_t seen_ns;      /* of those, in: */
     struct report_activity seen;
     struct report_windows windows;
+    struct region example; /* the longest piece of it; empty = none is known */
+    int32_t example_rank;  /* whose device was idle then, or who waited */
 };
 
 /* It comes but once in a run, however long that is. */

@@ -53,6 +53,20 @@ def items_of(lane, data):
         time += gap + length
 
 
+def examples_are_there(path, report, drawn):
+    """Each cause's example is idle time of that rank and cause from end to end."""
+    for cause in report["causes"]:
+        example = cause["example"]
+        if example is None or example["rank"] is None:
+            sys.exit("%s: %s of rank %s has no example" % (path, cause["cause"], cause["rank"]))
+        start, end = example["start_rel_ns"], example["end_rel_ns"]
+        inside = sum(min(b, end) - max(a, start) for a, b in
+                     drawn[example["rank"], cause["cause"]] if b > start and a < end)
+        if inside != end - start or end - start > cause["ns"]:
+            sys.exit("%s: %s: %d ns of its example of %d are drawn" %
+                     (path, cause["cause"], inside, end - start))
+
+
 def check(path):
     with open(path, encoding="utf8") as file:
         page = file.read()
@@ -60,6 +74,7 @@ def check(path):
     data = block(page, "items")
     report = json.loads(block(page, "report"))
     idle = collections.defaultdict(int)
+    drawn = collections.defaultdict(list)
     count = 0
     if index["level_ns"] != 0 or index["items_hidden"] != 0:
         sys.exit(path + ": its items are not exact")
@@ -70,6 +85,8 @@ def check(path):
                 sys.exit("%s: an item from %d to %d" % (path, start, end))
             if lane["kind"] == "idle":
                 idle[lane["rank"], index["classes"][kind]] += end - start
+                drawn[lane["rank"], index["classes"][kind]].append((start, end))
+    examples_are_there(path, report, drawn)
     expected = collections.defaultdict(int)
     for device in report["devices"]:
         for cause, ns in device["ledger"].items():

@@ -92,6 +92,8 @@ static struct ledger_row *row_new(struct rows *rows,
     row->count = 0;
     row->error = 0;
     row->wrong = 0;
+    row->latest = row->longest = (struct region){0, 0};
+    row->longest_rank = row->rank;
     row->ranks = NULL;
     return row;
 }

@@ -40,9 +40,27 @@ struct ledger_row {
                              rank that is blamed for some of it */
     ck_time_t wrong;      /* of waits for a late sender: messages that had been
                              sent before were received later (wrongorder.h) */
-    const uint8_t *ranks; /* several ranks': a bit each, by index in the
-                             definitions; NULL = one rank's */
+    struct region latest; /* the piece that was added last, with those that it
+                             goes on from */
+    struct region longest; /* of these; empty = none was shown */
+    int32_t longest_rank;  /* whose it was */
+    const uint8_t *ranks;  /* several ranks': a bit each, by index in the
+                              definitions; NULL = one rank's */
 };
+
+/* Remember a piece of its time, so that there is an example of it. */
+static inline void
+rows_example(struct ledger_row *row, struct region piece, int32_t rank)
+{
+    if (piece.start == row->latest.end && row->latest.start < piece.start) {
+        piece.start = row->latest.start;
+    }
+    row->latest = piece;
+    if (region_length(piece) > region_length(row->longest)) {
+        row->longest = piece;
+        row->longest_rank = rank;
+    }
+}
 
 /* Whether the report has what a row's device stands for. */
 typedef bool (*rows_shown_f)(const struct defs *defs, uint32_t device);

@@ -383,6 +383,10 @@ static int group_report(struct grouping *grouping,
         cause->count += row->count;
         cause->error += row->error;
         cause->wrong_order += row->wrong;
+        if (region_length(row->longest) > region_length(cause->example)) {
+            cause->example = row->longest;
+            cause->example_rank = row->longest_rank;
+        }
     }
     did_find(grouping, items, count, cause);
     if (cause->cause == CAUSE_STARTUP) {

@@ -36,6 +36,7 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
     row->ns += what->ns;
     row->count++;
     row->error += what->error;
+    rows_example(row, part, what->rank);
     sum->ns += what->ns;
     if (books->see != NULL && books->see(books->see_state, what, part) != 0) {
         return -1;

@@ -119,7 +119,7 @@ static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
                            defs->processes[defs->threads[thread].process].rank);
 }
 
-static int row_add(struct standing *standing, ck_time_t ns)
+static int row_add(struct standing *standing, struct region piece)
 {
     struct waitstates *waitstates = standing->waitstates;
     struct ledger_row *row = rows_find(waitstates->rows, &standing->row);
@@ -127,7 +127,8 @@ static int row_add(struct standing *standing, ck_time_t ns)
     if (row == NULL) {
         return -1;
     }
-    row->ns += ns;
+    row->ns += region_length(piece);
+    rows_example(row, piece, standing->row.rank);
     row->count += !standing->is_counted;
     row->error += standing->row.error;
     standing->row.error = 0;
@@ -189,7 +190,7 @@ static int blamed_add(struct standing *standing,
     standing->row.blamed_did = (uint32_t)number;
     return delay_add(standing, region_length(piece)) != 0
                ? -1
-               : row_add(standing, region_length(piece));
+               : row_add(standing, piece);
 }
 
 static int blamed_take(void *state,
@@ -236,7 +237,7 @@ piece_take(void *state, struct region piece, const struct history_state *did)
         waitstates->ranks[standing->row.device].below += region_length(piece);
         standing->row.blamed = DEFS_RANK_UNKNOWN;
         standing->row.blamed_did = DEFS_NONE;
-        return row_add(standing, region_length(piece));
+        return row_add(standing, piece);
     }
     waitstates->ranks[standing->row.device].waited += region_length(piece);
     if (wait->kind == WAIT_LATE_DATA) {

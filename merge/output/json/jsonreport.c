@@ -279,6 +279,24 @@ static void put_blamed(struct ck_json *j, const struct report_cause *cause)
     json_activity(j, "seen_during", &cause->seen);
 }
 
+/* Where in time one can look at it. */
+static void put_example(struct ck_json *j,
+                        const struct report *report,
+                        const struct report_cause *cause)
+{
+    if (region_length(cause->example) <= 0) {
+        ck_json_null(j, "example");
+        return;
+    }
+    ck_json_object(j, "example");
+    json_rank(j, "rank", cause->example_rank);
+    json_time(j, "start", cause->example.start, report);
+    json_time(j, "end", cause->example.end, report);
+    ck_json_int(j, "start_ns", cause->example.start);
+    ck_json_int(j, "end_ns", cause->example.end);
+    ck_json_end(j);
+}
+
 static void put_causes(struct ck_json *j,
                        const struct report *report,
                        const char *name,
@@ -299,6 +317,7 @@ static void put_causes(struct ck_json *j,
         json_unsure(j, "error_ns", cause->error);
         json_unsure(j, "wrong_order_ns", cause->wrong_order);
         ck_json_uint(j, "count", cause->count);
+        put_example(j, report, cause);
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);
         json_dependence(j, report, cause);

@@ -8,19 +8,25 @@ function causeOf(report, item) {
   return (report.causes || [])[Number(item.dataset.cause)] || null;
 }
 
+/* The time that shows it best, or null: its longest stretch, else the part of
+ * the run in which most of it is. */
+function exampleOf(cause) {
+  const part = cause.example || (cause.windows || [])[0];
+
+  return part && part.end_rel_ns > part.start_rel_ns ? [part.start_rel_ns, part.end_rel_ns] : null;
+}
+
 /* Select what the finding is about, and go to where it can be seen. */
 function showFinding(report, item) {
   const cause = causeOf(report, item);
-  const windows = cause && (cause.windows || []);
-  const blamed = cause && (cause.blamed_rank ?? cause.waited_for_rank);
-  const ranks = [...new Set([cause && cause.rank, blamed])].filter(rank => Number.isInteger(rank))
-    .sort((a, b) => a - b);
-  const example = cause && cause.example;
-  const start = example ? example.start_rel_ns : windows && windows[0] && windows[0].start_rel_ns;
-  const end = example ? example.end_rel_ns : windows && windows[0] && windows[0].end_rel_ns;
 
-  select({finding: Number(item.dataset.finding), cause: cause ? cause.cause : '', ranks,
-    range: Number.isFinite(start) && end > start ? [start, end] : null});
+  if (!cause) {
+    return;
+  }
+  const ranks = new Set([cause.example ? cause.example.rank : cause.rank, cause.blamed_rank ?? cause.last_rank]);
+
+  select({finding: Number(item.dataset.finding), cause: cause.cause, range: exampleOf(cause),
+    ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)});
   const to = document.getElementById('view-timeline') || document.getElementById('view-ledger');
 
   if (to) {
