@@ -38,6 +38,7 @@
 #include "merge/analysis/totals/ranks.h"
 #include "merge/analysis/waits/hang.h"
 #include "merge/analysis/waits/peers.h"
+#include "merge/baseline.h"
 #include "merge/clocks/align.h"
 #include "merge/clocks/causality.h"
 #include "merge/clocks/clockfacts.h"
@@ -94,6 +95,7 @@ struct job {
     struct clockfacts *clocks; /* NULL = one clock domain */
     struct analysis *blame;
     struct devicewaits *devicewaits;
+    struct baseline baseline;
     struct chrome *chrome;
     struct lanes *lanes; /* of the HTML page's timeline; NULL = none */
     char chrome_path[PATH_MAX];
@@ -106,6 +108,7 @@ struct job {
 static void job_fini(struct job *job)
 {
     report_fini(&job->report);
+    baseline_fini(&job->baseline);
     chrome_destroy(job->chrome);
     lanes_destroy(job->lanes);
     devicewaits_destroy(job->devicewaits);
@@ -341,7 +344,9 @@ static int job_open(struct job *job, struct ck_err *err)
 {
     struct ck_err missing;
 
-    if (job_overwrite(job, err) != 0) {
+    if (job_overwrite(job, err) != 0 ||
+        (job->options->baseline != NULL &&
+         baseline_read(&job->baseline, job->options->baseline, err) != 0)) {
         return -1;
     }
     job->defs = defs_create();
@@ -833,6 +838,7 @@ static int job_do(struct job *job, struct ck_err *err)
                    : CK_EXIT_PARTIAL;
     }
     results.join = job->join;
+    results.baseline = &job->baseline;
     results.lanes = job->lanes;
     results.defs = job->defs;
     if (results_write(&results, err) != 0) {

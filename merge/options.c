@@ -202,6 +202,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
          "Write the report as an HTML page too: RUN/report.html, with "
          "--kernel-only OUT.html (default; --no-page: do not)"},
+        {CK_CLI_TEXT, "baseline", 0, "RUN", &o->baseline, NULL,
+         "Compare with the report of RUN (a run directory, or a report.json) "
+         "in the HTML page"},
         {CK_CLI_HEADING, "What to analyse", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,
          "Start the analysis TIME after the start of the run (5s, 20ms)"},

@@ -21,9 +21,10 @@ struct options {
     const char *scalene;      /* profile to be joined with, NULL = none */
     struct ck_cli_list given; /* --rank FILE=N */
     struct ck_cli_list outputs;
-    const char *ranks;  /* "" = all */
-    const char *region; /* "" = none; "NAME" or "NAME#3", a range */
-    int64_t from;       /* ns after the run's start; -1 = not given */
+    const char *baseline; /* run to compare with, NULL = none */
+    const char *ranks;    /* "" = all */
+    const char *region;   /* "" = none; "NAME" or "NAME#3", a range */
+    int64_t from;         /* ns after the run's start; -1 = not given */
     int64_t to;
     int64_t max_clock_error; /* ns; -1 = not given */
     const char *clock_facts; /* "all", "probes", "messages",

@@ -25,6 +25,9 @@
 #include "merge/output/text/text.h"
 #include "schema/store/run.h"
 
+/* Blocks of data in a page, at most. */
+#define BLOCKS 4
+
 /* Bars where the terminal can show them. */
 static struct text_style style_of(const struct results *results, int fd)
 {
@@ -118,14 +121,21 @@ page_make(const struct results *results, size_t *length, struct ck_err *err)
                    (results->lanes == NULL ||
                     laneblock_make(&lanes, results->lanes, results->defs,
                                    results->report->whole.start) == 0);
-    const struct html_block blocks[] = {
-        {"report", json, json_length},
-        {"lanes", lanes.index, lanes.index_length},
-        {"items", lanes.items, lanes.items_length}};
-    const struct html_page page = {results->report, text, text_length, blocks,
-                                   results->lanes == NULL ? 1 : 3};
-    char *html = is_good ? output_html(&page, length) : NULL;
+    struct html_block blocks[BLOCKS] = {{"report", json, json_length}};
+    struct html_page page = {results->report, text, text_length, blocks, 1};
+    char *html;
 
+    if (results->baseline->text != NULL) {
+        blocks[page.blocks_count++] = (struct html_block){
+            "baseline", results->baseline->text, results->baseline->length};
+    }
+    if (results->lanes != NULL) {
+        blocks[page.blocks_count++] =
+            (struct html_block){"lanes", lanes.index, lanes.index_length};
+        blocks[page.blocks_count++] =
+            (struct html_block){"items", lanes.items, lanes.items_length};
+    }
+    html = is_good ? output_html(&page, length) : NULL;
     free(text);
     free(json);
     laneblock_fini(&lanes);

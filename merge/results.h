@@ -7,6 +7,7 @@
 
 #include <limits.h>
 
+#include "merge/baseline.h"
 #include "merge/options.h"
 #include "merge/output/lanes/lanes.h"
 #include "merge/report/report.h"
@@ -19,8 +20,9 @@ struct results {
     /* All borrowed. */
     const struct options *options;
     const struct report *report;
-    const struct scalenejoin *join; /* NULL = none */
-    struct lanes *lanes;            /* of the page's timeline; NULL = none */
+    const struct scalenejoin *join;  /* NULL = none */
+    const struct baseline *baseline; /* without a text = none */
+    struct lanes *lanes;             /* of the page's timeline; NULL = none */
     const struct defs *defs;
 };
 

@@ -286,6 +286,19 @@ class Page:
             if not said.startswith(name.split("<")[0] or "<img"):
                 self.wrong(f"{name} is not refused: {said!r}")
 
+    def baseline(self):
+        """Another run is in the page itself."""
+        self.open()
+        said = self.browser.run("document.getElementById('view-compare').innerText")
+        if "There: the baseline" not in said or "Causes of idle time" not in said:
+            self.wrong("the baseline is not compared: " + said[:200])
+        if "Not comparable because" not in said:
+            self.wrong("no word of why the baseline is not comparable")
+        order = self.browser.run("""(() => { const view = document.getElementById('view-compare');
+            const reasons = view.querySelector('.alarm'), first = view.querySelector('table');
+            return (reasons.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0; })()""")
+        self.same("reasons come before figures", True, order)
+
     def hostile(self):
         """Names of the hostile run are text."""
         self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -315,6 +328,8 @@ def check(browser, page, shots, others):
         page.compare(other)
     if page.name == "hostile":
         page.hostile()
+    if page.name == "dead":
+        page.baseline()
     page.clean("after clicks")
     print(f"{page.name}: {len(page.faults)} faults, {os.path.getsize(page.path)} bytes, "
           f"{time.monotonic() - began:.1f} s")

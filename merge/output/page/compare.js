@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+/* Ranks that died, or ended with a status of failure. */
+const failedRanks = report => (report.ranks || []).filter(rank =>
+  rank.end === 'signal' || rank.end === 'killed' || (rank.end === 'exited' && rank.code !== 0)).length;
+
 /* Why figures of the two must not be compared, as sentences; [] = they may. */
 function obstacles(report, other) {
   const reasons = [];
@@ -16,6 +20,7 @@ function obstacles(report, other) {
   differ('region', (report.region || {}).kind, (other.region || {}).kind);
   differ('devices', (report.devices || []).length, (other.devices || []).length);
   differ('program', programOf(report), programOf(other));
+  differ('ranks that did not end well', failedRanks(report), failedRanks(other));
   if (!report.complete) {
     reasons.push('this run is not complete');
   }
@@ -63,7 +68,7 @@ function differenceColumns(what, shown) {
   return [headColumn(what, row => row[0]),
     {title: 'here', value: row => row[1], number: true, text: shown}, {title: 'there', value: row => row[2], number: true, text: shown},
     {title: 'change', value: row => row[1] - row[2], number: true, text: value => signed(value, shown)},
-    {title: 'of there', value: row => (row[2] > 0 ? row[1] / row[2] : null), number: true,
+    {title: 'here / there', value: row => (row[2] > 0 ? row[1] / row[2] : null), number: true,
       text: value => (value === null ? 'new' : value === 0 ? 'gone' : value.toFixed(2) + ' x')}];
 }
 

@@ -1,0 +1,28 @@
+/* baseline.h - the report of another run, to be compared with in the HTML page
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_BASELINE_H
+#define CK_MERGE_BASELINE_H
+
+#include <stddef.h>
+
+#include "schema/err.h"
+
+/* No longer report is read. */
+#define BASELINE_BYTES ((size_t)256 << 20)
+
+struct baseline {
+    char *text; /* of report.json; NULL = none */
+    size_t length;
+};
+
+/* Read the report.json of a run, or the file itself. What is no report of ck,
+ * or none that is whole, is refused. 0, or -1 with err: *baseline is
+ * untouched. */
+int baseline_read(struct baseline *baseline,
+                  const char *path,
+                  struct ck_err *err);
+void baseline_fini(struct baseline *baseline);
+
+#endif
