@@ -126,12 +126,25 @@ class Page:
         devices = self.report["devices"]
         if devices and "Devices were busy" not in said:
             self.wrong("without scripts the first answer is missing")
+        self.alarm()
         if "events lost" not in said:
             self.wrong("without scripts TRUST is missing")
         if devices and "of all device time" not in said and \
                 "No cause above" not in said:
             self.wrong("without scripts the causes are missing")
         self.browser.scripts(True)
+
+    def alarm(self):
+        """What is wrong with the run comes first, in red."""
+        is_bad = not self.report["complete"] or any(
+            rank["end"] in ("signal", "killed") or rank["end"] == "exited" and rank["code"]
+            for rank in self.report["ranks"]) or any(
+            one["complaint"] for one in self.report.get("inputs", []))
+        self.same("the run's ills come first", is_bad, self.browser.run("""(() => {
+            const alarm = document.querySelector('header .alarm');
+            return alarm !== null && alarm.textContent.trim().length > 20 &&
+              alarm.getBoundingClientRect().bottom < document.getElementById('view-why').getBoundingClientRect().top;
+            })()"""))
 
     def data(self):
         packed = self.browser.run("blockJson('report').then(r => JSON.stringify(r))")
@@ -177,6 +190,8 @@ class Page:
                       self.browser.run("selection.finding"))
             self.same("chips are shown", False,
                       self.browser.run("document.getElementById('chips').hidden"))
+        if not self.report["devices"] and self.report["stragglers"] and not count:
+            self.wrong("no late rank among the findings")
         if self.report["devices"] and not count and \
                 "No cause above" not in self.text():
             self.wrong("no findings")

@@ -26,6 +26,13 @@ wait_done "$work/dead"
 wait_done "$work/host"
 "$bin/ckmerge" --quiet --baseline "$work/late" "$work/dead" || [ $? -eq 3 ]
 
+# A run of which a part is missing.
+cp -r "$work/host" "$work/damaged"
+for segment in "$work"/damaged/seg-*.ck; do
+    truncate -s -200 "$segment"
+done
+"$bin/ckmerge" --quiet "$work/damaged" && fail "a damaged run is whole"
+
 # Names that want to be more than names, in profiles without a run.
 /usr/bin/python3 - "$here" "$work" <<'PY'
 import json, sys
@@ -67,5 +74,6 @@ fi
     late="$work/late/report.html,$work/late/report.json" \
     dead="$work/dead/report.html,$work/dead/report.json" \
     host="$work/host/report.html,$work/host/report.json" \
+    damaged="$work/damaged/report.html,$work/damaged/report.json" \
     hostile="$work/hostile.json.html,$work/hostile.report" ||
     fail "a page is not as it should be"

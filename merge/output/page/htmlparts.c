@@ -97,7 +97,7 @@ static void put_items(FILE *file, const struct words *words)
         }
         if (blanks > 1 && line > words->text) {
             /* A line of its own in the text, not the rest of one. */
-            fputs(strncmp(line + blanks, "its last call", 13) == 0 ? "; " : " ",
+            fputs(strncmp(line + blanks, "its last ", 9) == 0 ? "; " : " ",
                   file);
         } else {
             fputs(line > words->text ? "</li>\n<li>" : "<li>", file);
@@ -284,6 +284,57 @@ static void put_section(FILE *file, const char *id, const char *title)
             id, id, id, title);
 }
 
+/* A rank that others waited for, as an item of the findings. */
+static int put_late_rank(FILE *file, const struct page *page, size_t index)
+{
+    const struct report_straggler *row = &page->report->stragglers[index];
+    const struct report_efficiency *efficiency = &page->report->efficiency;
+    struct words words;
+    struct page part = *page;
+
+    if (words_open(&words) != 0) {
+        return -1;
+    }
+    part.file = words.file;
+    page_late_rank(&part, index);
+    if (words_close(&words) != 0) {
+        return -1;
+    }
+    words_join(&words);
+    fprintf(file,
+            "<li data-finding=\"%zu\" data-late=\"%zu\">"
+            "<p class=\"words\">",
+            index + 1, index);
+    html_text(file, words.text, words.length);
+    fputs("</p>\n<div class=\"row\">", file);
+    put_meter(file, row->caused, efficiency->region * efficiency->ranks);
+    fputs("<div class=\"tools\"></div></div></li>\n", file);
+    free(words.text);
+    return 0;
+}
+
+/* Who made the ranks wait; all that is known of waits without scripts. */
+static int put_late(FILE *file, const struct report *report)
+{
+    struct page_given given = {.count = 0};
+    struct page page = {report, &style, NULL, &given};
+    size_t count = page_late_ranks(report);
+
+    if (count > 0) {
+        fputs("<ol id=\"findings\">\n", file);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (put_late_rank(file, &page, i) != 0) {
+            return -1;
+        }
+    }
+    if (count > 0) {
+        fputs("</ol>\n", file);
+    }
+    return put_laid_out(file, report, TEXT_MPI,
+                        "<pre class=\"without-script\">", "</pre>\n");
+}
+
 /* With devices why they were idle; without, what made ranks late. */
 static int put_why(FILE *file, const struct report *report)
 {
@@ -296,9 +347,8 @@ static int put_why(FILE *file, const struct report *report)
                    "</p>\n") != 0) {
         return -1;
     }
-    if (has_devices
-            ? put_findings(file, report) != 0
-            : put_laid_out(file, report, TEXT_MPI, "<pre>", "</pre>\n") != 0) {
+    if (has_devices ? put_findings(file, report) != 0
+                    : put_late(file, report) != 0) {
         return -1;
     }
     fputs("</section>\n", file);

@@ -67,6 +67,21 @@ function keepHash() {
   window.addEventListener('hashchange', () => selectHash(location.hash));
 }
 
+/* On paper the tables and the causes are open. */
+function openForPaper() {
+  let opened = [];
+
+  window.addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll('#view-tables details, #view-ledger details')].filter(node => !node.open);
+    opened.forEach(node => {
+      node.open = true;
+    });
+  });
+  window.addEventListener('afterprint', () => opened.forEach(node => {
+    node.open = false;
+  }));
+}
+
 async function start() {
   const report = await blockJson('report');
   const reasons = [];
@@ -86,6 +101,7 @@ async function start() {
   onSelect(showChips);
   keepHash();
   listenToKeys();
+  openForPaper();
   navigation();
   selectHash(location.hash);
   document.documentElement.dataset.ready = 'yes';

@@ -32,6 +32,15 @@ function csvOf(columns, rows) {
   return lines.join('\r\n') + '\r\n';
 }
 
+/* The rows as they are shown, for a spreadsheet or a mail. */
+function tabbed(columns, rows) {
+  const clean = text => safe(text).replaceAll('\t', ' ');
+
+  return [columns.map(column => clean(column.title)),
+    ...rows.map(row => columns.map(column => clean(cellText(column, row))))]
+    .map(cells => cells.join('\t') + '\n').join('');
+}
+
 /* Save a text as a file. */
 function save(name, text, type) {
   const link = el('a', {download: name});
@@ -89,7 +98,9 @@ class Table {
     });
     return el('div', {class: 'tools'}, this.rows.length > 3 ? field : null,
       button('CSV', () => save(this.name.replace(/[^a-z0-9]+/gi, '-').toLowerCase() + '.csv',
-        csvOf(this.columns, this.chosen()), 'text/csv'), {title: 'save these rows as CSV'}));
+        csvOf(this.columns, this.chosen()), 'text/csv'), {title: 'save these rows as CSV'}),
+      button('Copy', event => copyText(tabbed(this.columns, this.chosen()), event.currentTarget),
+        {title: 'copy these rows, as they are shown'}));
   }
 
   sort(i) {

@@ -3,15 +3,18 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* The cause that a finding is about; null = a finding without one. */
+/* The cause, or the late rank, that a finding is about; null = a finding without
+ * one. */
 function causeOf(report, item) {
-  return (report.causes || [])[Number(item.dataset.cause)] || null;
+  const list = item.dataset.late === undefined ? report.causes : report.stragglers;
+
+  return (list || [])[Number(item.dataset.late ?? item.dataset.cause)] || null;
 }
 
 /* The time that shows it best, or null: its longest stretch, else the part of
  * the run in which most of it is. */
 function exampleOf(cause) {
-  const part = cause.example || (cause.windows || [])[0];
+  const part = cause.example || (cause.windows || [])[0] || cause.event;
 
   return part && part.end_rel_ns > part.start_rel_ns ? [part.start_rel_ns, part.end_rel_ns] : null;
 }
@@ -25,7 +28,7 @@ function showFinding(report, item) {
   }
   const ranks = new Set([cause.example ? cause.example.rank : cause.rank, cause.blamed_rank ?? cause.last_rank]);
 
-  select({finding: Number(item.dataset.finding), cause: cause.cause, range: exampleOf(cause),
+  select({finding: Number(item.dataset.finding), cause: cause.cause || '', range: exampleOf(cause),
     ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)});
   const to = document.getElementById('view-timeline') || document.getElementById('view-ledger');
 
@@ -36,6 +39,7 @@ function showFinding(report, item) {
 }
 
 function dressFindings(report) {
+  document.querySelectorAll('#view-why .without-script').forEach(node => node.remove());
   for (const item of document.querySelectorAll('#findings > li')) {
     const text = item.querySelector('.words').textContent;
 

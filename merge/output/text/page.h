@@ -168,6 +168,10 @@ void page_no_finding(const struct page *page);
 void page_finding(const struct page *page,
                   size_t number,
                   const struct report_cause *cause);
+/* How many of the report's late ranks it shows, and one of them, as it is shown
+ * (textmpi.c). */
+size_t page_late_ranks(const struct report *report);
+void page_late_rank(const struct page *page, size_t index);
 /* The program's ranges (ranges.c). */
 void page_ranges(const struct page *page);
 /* Files, sockets, locks and sleeps (libc.c). */

@@ -142,26 +142,39 @@ static bool is_tie(const struct report_straggler *more,
     return error > 0 && more->caused - less->caused < error;
 }
 
+size_t page_late_ranks(const struct report *report)
+{
+    ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+    size_t count = 0;
+
+    while (count < report->stragglers_count && count < TOP_STRAGGLERS &&
+           report->stragglers[count].caused > worth) {
+        count++;
+    }
+    return count;
+}
+
+void page_late_rank(const struct page *page, size_t index)
+{
+    const struct report_straggler *row = &page->report->stragglers[index];
+
+    put_straggler(page, row);
+    if (index > 0 && is_tie(row - 1, row)) {
+        fprintf(page->file, "    with rank %d: tie (below clock error).\n",
+                row[-1].rank);
+    }
+}
+
 static void put_stragglers(const struct page *page)
 {
-    const struct report *report = page->report;
-    ck_time_t worth = ranks_time(report) / WORTH_SHARE;
+    size_t count = page_late_ranks(page->report);
 
-    for (size_t i = 0; i < report->stragglers_count && i < TOP_STRAGGLERS;
-         i++) {
-        if (report->stragglers[i].caused <= worth) {
-            break;
-        }
-        if (i == 0) {
-            fprintf(page->file, "\n%s LATE RANKS%s\n", page_bold(page),
-                    page_normal(page));
-        }
-        put_straggler(page, &report->stragglers[i]);
-        if (i > 0 &&
-            is_tie(&report->stragglers[i - 1], &report->stragglers[i])) {
-            fprintf(page->file, "    with rank %d: tie (below clock error).\n",
-                    report->stragglers[i - 1].rank);
-        }
+    if (count > 0) {
+        fprintf(page->file, "\n%s LATE RANKS%s\n", page_bold(page),
+                page_normal(page));
+    }
+    for (size_t i = 0; i < count; i++) {
+        page_late_rank(page, i);
     }
 }
 
