@@ -86,7 +86,8 @@ static const struct ck_cli_option option_table[] = {
     {CK_CLI_TEXT, "output", 0, "FORMAT[=FILE]", &options.output,
      CK_FORMAT_NAMES,
      "Write the run in this format too: text or json to stdout, html to "
-     "DIR/report.html, chrome to DIR/trace.json; with =FILE to that file"},
+     "DIR/report.html, chrome to DIR/trace.json, sqlite to DIR/trace.sqlite; "
+     "with =FILE to that file"},
     {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
      "Write the report as an HTML page too, report.html in the run directory "
      "(default; --no-page: do not)"},

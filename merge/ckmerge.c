@@ -51,8 +51,6 @@
 #include "merge/model/defs.h"
 #include "merge/model/comm.h"
 #include "merge/options.h"
-#include "merge/output/chrome/chrome.h"
-#include "merge/output/lanes/lanes.h"
 #include "merge/overwrite.h"
 #include "merge/profiles/profile.h"
 #include "merge/results.h"
@@ -63,9 +61,10 @@
 #include "merge/timeline/timeline.h"
 #include "merge/trust.h"
 #include "merge/verify.h"
+#include "merge/writers.h"
 #include "schema/store/run.h"
 
-#define CONSUMERS 15
+#define CONSUMERS (13 + WRITERS_MOST)
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -96,10 +95,7 @@ struct job {
     struct analysis *blame;
     struct devicewaits *devicewaits;
     struct baseline baseline;
-    struct chrome *chrome;
-    struct lanes *lanes; /* of the HTML page's timeline; NULL = none */
-    char chrome_path[PATH_MAX];
-    bool is_chrome_ours; /* the user gave no name for it */
+    struct writers writers;
     struct report report;
     bool is_held; /* align_hold() */
     uint64_t merged;
@@ -109,8 +105,7 @@ static void job_fini(struct job *job)
 {
     report_fini(&job->report);
     baseline_fini(&job->baseline);
-    chrome_destroy(job->chrome);
-    lanes_destroy(job->lanes);
+    writers_fini(&job->writers);
     devicewaits_destroy(job->devicewaits);
     analysis_destroy(job->blame);
     causality_destroy(job->causality);
@@ -286,65 +281,13 @@ static int run_open(struct job *job, struct ck_err *err)
     return job->store == NULL ? -1 : 0;
 }
 
-/* Where the trace goes, if one is asked for: "" = nowhere. */
-static int chrome_where(struct job *job, struct ck_err *err)
-{
-    const struct options *options = job->options;
-    char *path = job->chrome_path;
-
-    path[0] = '\0';
-    for (int i = 0; i < options->outputs.count; i++) {
-        const char *file;
-        int n;
-
-        if (ck_format_parse(options->outputs.items[i], &file, err) !=
-            CK_FORMAT_CHROME) {
-            continue;
-        }
-        job->is_chrome_ours = file == NULL;
-        n = file != NULL
-                ? snprintf(path, PATH_MAX, "%s", file)
-                : snprintf(path, PATH_MAX, "%s%strace.json", options->run,
-                           options->is_kernel_only ? "." : "/");
-        if (n >= PATH_MAX) {
-            return ck_err_set(err, "%s: the path is too long",
-                              options->outputs.items[i]);
-        }
-    }
-    return 0;
-}
-
-/* A name in the run that nobody gave follows no link: the run may have come
- * from somebody else. */
-static int chrome_check(const struct job *job, struct ck_err *err)
-{
-    struct stat status;
-
-    if (!job->is_chrome_ours || lstat(job->chrome_path, &status) != 0 ||
-        S_ISREG(status.st_mode)) {
-        return 0;
-    }
-    return ck_err_set(err,
-                      "%s is no plain file, and is not written to: remove it, "
-                      "or give a name (--output chrome=FILE)",
-                      job->chrome_path);
-}
-
-/* No output replaces what is read, or what is not of ckmerge. */
-static int job_overwrite(struct job *job, struct ck_err *err)
-{
-    if (chrome_where(job, err) != 0 || chrome_check(job, err) != 0) {
-        return -1;
-    }
-    return overwrite_check(job->options, job->chrome_path, err);
-}
-
 /* Read what the run says about itself. */
 static int job_open(struct job *job, struct ck_err *err)
 {
     struct ck_err missing;
 
-    if (job_overwrite(job, err) != 0 ||
+    job->writers.options = job->options;
+    if (writers_where(&job->writers, err) != 0 ||
         (job->options->baseline != NULL &&
          baseline_read(&job->baseline, job->options->baseline, err) != 0)) {
         return -1;
@@ -456,105 +399,6 @@ static int job_region(struct job *job, struct ck_err *err)
     return 0;
 }
 
-/* The rank that a thread is of. */
-static int32_t rank_of(const struct job *job, uint32_t thread)
-{
-    return thread == DEFS_NONE
-               ? DEFS_RANK_UNKNOWN
-               : job->defs->processes[job->defs->threads[thread].process].rank;
-}
-
-static int wait_lane(const struct job *job, const struct waitstates_seen *seen)
-{
-    const struct lanes_wait wait = {
-        .part = seen->part,
-        .rank = rank_of(job, seen->thread),
-        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
-                               : rank_of(job, seen->wait->thread),
-        .kind = wait_kind_name(seen->wait->kind),
-        .error = seen->wait->error,
-    };
-
-    return lanes_wait(job->lanes, &wait);
-}
-
-static int
-idle_lane(void *state, const struct ledger_row *row, struct region part)
-{
-    return lanes_idle(state, row->device, row->rank, part, row->cause);
-}
-
-static int wait_draw(void *state, const struct waitstates_seen *seen)
-{
-    const struct job *job = state;
-    const struct chrome_wait wait = {
-        .thread = seen->thread,
-        .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
-        .part = seen->part,
-        .kind = wait_kind_name(seen->wait->kind),
-        .error = seen->wait->error,
-    };
-
-    if (job->lanes != NULL && wait_lane(job, seen) != 0) {
-        return -1;
-    }
-    /* Held clocks are not those of the trace. */
-    return job->chrome == NULL || job->is_held
-               ? 0
-               : chrome_wait(job->chrome, &wait);
-}
-
-/* What of the run is drawn. */
-static struct region drawn_part(const struct job *job)
-{
-    return job->report.region_kind == REPORT_REGION_GIVEN ||
-                   job->report.region_kind == REPORT_REGION_RANGE
-               ? job->report.region
-               : job->report.whole;
-}
-
-static int job_chrome(struct job *job, struct ck_err *err)
-{
-    struct region part = drawn_part(job);
-
-    job->chrome =
-        chrome_create(job->chrome_path, job->defs, job->align, part, err);
-    if (job->chrome == NULL) {
-        return -1;
-    }
-    return 0;
-}
-
-/* Is there to be an HTML page? */
-static bool has_page(const struct options *options)
-{
-    struct ck_err unused;
-    const char *file;
-    bool is_asked = options->has_page;
-
-    for (int i = 0; i < options->outputs.count; i++) {
-        is_asked = is_asked || ck_format_parse(options->outputs.items[i], &file,
-                                               &unused) == CK_FORMAT_HTML;
-    }
-    return is_asked && !options->is_verify;
-}
-
-/* What is drawn of the run. */
-static int job_drawings(struct job *job, struct ck_err *err)
-{
-    if (has_page(job->options)) {
-        job->lanes = lanes_create(job->defs, drawn_part(job), LANES_ITEMS);
-        if (job->lanes == NULL) {
-            return ck_err_set(err, "out of memory");
-        }
-        analysis_see_idle(job->blame, idle_lane, job->lanes);
-    }
-    if (job->lanes != NULL || job->chrome_path[0] != '\0') {
-        analysis_see(job->blame, wait_draw, job);
-    }
-    return job->chrome_path[0] != '\0' ? job_chrome(job, err) : 0;
-}
-
 static int job_consumers(struct job *job, struct ck_err *err)
 {
     struct region region = job->report.region;
@@ -593,7 +437,11 @@ static int job_consumers(struct job *job, struct ck_err *err)
             return ck_err_set(err, "out of memory");
         }
     }
-    return job_drawings(job, err);
+    job->writers.defs = job->defs;
+    job->writers.align = job->align;
+    job->writers.report = &job->report;
+    job->writers.is_held = job->is_held;
+    return writers_open(&job->writers, job->blame, err);
 }
 
 static void progress_show(void *state, double done)
@@ -688,15 +536,14 @@ static int job_standstill(struct job *job, struct ck_err *err)
 /* What compares profiles with each other needs their clocks' maps. */
 static int job_across(struct job *job, struct ck_err *err)
 {
-    const struct timeline_consumer consumers[] = {
-        {devicewaits_take, job->devicewaits, OF(KERNEL)},
-        {chrome_take, job->chrome, 0}};
+    struct timeline_consumer consumers[1 + WRITERS_MOST] = {
+        {devicewaits_take, job->devicewaits, OF(KERNEL)}};
     struct timeline timeline = {
         .store = job->store,
         .defs = job->defs,
         .axis = align_axis(job->align),
         .consumers = consumers,
-        .consumers_count = job->chrome != NULL ? 2 : 1,
+        .consumers_count = writers_across(&job->writers, consumers, 1),
         .witnesses_count = 1,
     };
     uint64_t events;
@@ -704,8 +551,8 @@ static int job_across(struct job *job, struct ck_err *err)
 
     align_release(job->align);
     rc = timeline_run(&timeline, &events, err);
-    if (rc != 0 && job->chrome != NULL) {
-        chrome_failed(job->chrome, err);
+    if (rc != 0) {
+        writers_failed(&job->writers, err);
     }
     return rc;
 }
@@ -756,14 +603,7 @@ static int job_run(struct job *job, struct ck_err *err)
     timeline.witnesses_count = count;
     memcpy(&consumers[count], others, sizeof(others));
     count += sizeof(others) / sizeof(others[0]);
-    if (job->chrome != NULL && !job->is_held) {
-        consumers[count++] =
-            (struct timeline_consumer){chrome_take, job->chrome, 0};
-    }
-    if (job->lanes != NULL) {
-        consumers[count++] = (struct timeline_consumer){lanes_take, job->lanes,
-                                                        OF_HOST | OF_DEVICE};
-    }
+    count = writers_consumers(&job->writers, consumers, count);
     if (job->join != NULL) {
         consumers[count++] =
             (struct timeline_consumer){scalenejoin_take, job->join, OF(KERNEL)};
@@ -773,8 +613,8 @@ static int job_run(struct job *job, struct ck_err *err)
         timeline.progress = progress_show;
     }
     rc = timeline_run(&timeline, &job->merged, err);
-    if (rc != 0 && job->chrome != NULL) {
-        chrome_failed(job->chrome, err);
+    if (rc != 0) {
+        writers_failed(&job->writers, err);
     }
     if (timeline.progress != NULL) {
         fputs("\r              \r", stderr);
@@ -814,10 +654,7 @@ static int job_report(struct job *job, struct ck_err *err)
     if (job->clocks != NULL && clockfacts_report(job->clocks, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
-    if (job->chrome != NULL) {
-        return chrome_finish(job->chrome, err);
-    }
-    return 0;
+    return writers_finish(&job->writers, err);
 }
 
 static int job_do(struct job *job, struct ck_err *err)
@@ -839,15 +676,12 @@ static int job_do(struct job *job, struct ck_err *err)
     }
     results.join = job->join;
     results.baseline = &job->baseline;
-    results.lanes = job->lanes;
+    results.lanes = job->writers.lanes;
     results.defs = job->defs;
     if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;
     }
-    if (job->chrome != NULL && !job->options->is_quiet) {
-        ck_info("the trace is in %s: open it at https://ui.perfetto.dev",
-                job->chrome_path);
-    }
+    writers_say(&job->writers);
     code = gate_clocks(&job->report, job->options->max_clock_error);
     if (code != CK_EXIT_DONE) {
         return code;

@@ -196,8 +196,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
-         "text and json go to stdout, html to RUN/report.html and chrome to "
-         "RUN/trace.json. A chrome "
+         "text and json go to stdout, html to RUN/report.html, chrome to "
+         "RUN/trace.json and sqlite to RUN/trace.sqlite. A chrome "
          "FILE that ends in .gz is compressed"},
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
          "Write the report as an HTML page too: RUN/report.html, with "

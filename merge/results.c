@@ -293,7 +293,7 @@ int results_write(struct results *results, struct ck_err *err)
         int format = ck_format_parse(options->outputs.items[i], &path, err);
         bool is_page = format == CK_FORMAT_HTML && path == NULL;
 
-        if (format == CK_FORMAT_CHROME ||
+        if (format == CK_FORMAT_CHROME || format == CK_FORMAT_SQLITE ||
             (is_page && results->page[0] != '\0')) {
             continue;
         }

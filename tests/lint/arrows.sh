@@ -37,7 +37,7 @@ agent/inject agent/inject agent/inject/opencl
 agent/inject agent/inject agent/inject/cupti
 agent/inject agent/inject agent/inject/cuda
 aggregator  aggregator/store aggregator/clock aggregator
-merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/totals merge/analysis merge/output merge/output/lanes merge/output/text merge/output/json merge/output/chrome merge/output/page merge
+merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/totals merge/analysis merge/output merge/output/lanes merge/output/text merge/output/json merge/output/chrome merge/output/sqlite merge/output/page merge
 END
 }
 
@@ -127,7 +127,7 @@ isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c
 lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
 zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
 zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/htmlblock.c
-sqlite3.h       merge/output/sqlite.c
+sqlite3.h       merge/output/sqlite/database.c
 elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c
 dwarf.h         agent/symbols/symbols.c agent/symbols/symboltable.c
 libelf.h        agent/symbols/symbols.c agent/symbols/symboltable.c

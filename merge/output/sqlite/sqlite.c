@@ -1,0 +1,658 @@
+/* sqlite.c - the run as an SQLite file
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Which call, range and step a call lies in is known from what is open on its
+ * thread as it begins; which call launched device work from a table of fixed
+ * size, where a newer launch may push out an older one: the work's launch_call
+ * is 0 then, and counted.
+ */
+#include "merge/output/sqlite/sqlite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "merge/model/array.h"
+#include "merge/model/defs.h"
+#include "merge/model/table.h"
+#include "merge/output/sqlite/database.h"
+#include "merge/output/sqlite/tables.h"
+
+#define LAUNCHES ((size_t)1 << 17)
+/* Calls, ranges and steps that are open on a thread at once. */
+#define OPEN 32
+
+enum put {
+    PUT_INFO,
+    PUT_STRING,
+    PUT_RANK,
+    PUT_DEVICE,
+    PUT_THREAD,
+    PUT_CALL,
+    PUT_WAIT,
+    PUT_WORK,
+    PUT_IDLE,
+    PUT_RANGE,
+    PUT_STEP,
+    PUT_SITE,
+    PUT_CAUSE,
+    PUT_CLOCK,
+    PUT_LOSS,
+    PUTS
+};
+
+static const struct {
+    const char *table;
+    unsigned columns;
+} puts_of[PUTS] = {
+    [PUT_INFO] = {"ck_info", 2},  [PUT_STRING] = {"string", 2},
+    [PUT_RANK] = {"rank", 10},    [PUT_DEVICE] = {"device", 11},
+    [PUT_THREAD] = {"thread", 5}, [PUT_CALL] = {"call", 14},
+    [PUT_WAIT] = {"wait", 7},     [PUT_WORK] = {"work", 10},
+    [PUT_IDLE] = {"idle", 8},     [PUT_RANGE] = {"range", 7},
+    [PUT_STEP] = {"step", 6},     [PUT_SITE] = {"site", 4},
+    [PUT_CAUSE] = {"cause", 12},  [PUT_CLOCK] = {"clock", 5},
+    [PUT_LOSS] = {"loss", 4},
+};
+
+struct opened {
+    ck_time_t end;
+    int64_t id;
+};
+
+/* What is open on a thread, the innermost last. */
+struct stack {
+    struct opened items[OPEN];
+    unsigned count;
+};
+
+struct thread {
+    struct stack calls;
+    struct stack ranges;
+    struct stack steps;
+};
+
+struct launch {
+    uint32_t process;
+    uint32_t tid;
+    uint32_t call; /* 0 = unused */
+    int64_t id;
+};
+
+struct sqlite {
+    const struct defs *defs; /* borrowed */
+    struct region part;
+    ck_time_t zero;
+    struct database *database;
+    int statements[PUTS];
+    int64_t last[PUTS];      /* ids that were given */
+    struct table *strings;   /* by address: equal texts are one */
+    struct table *sites;     /* by function, file and line */
+    struct thread **threads; /* by number; NULL = nothing was open on it */
+    size_t threads_count;
+    struct launch *launches;
+    uint64_t launches_lost;
+    bool is_failed; /* a row could not be written */
+};
+
+/* "INSERT INTO t VALUES(?1,?2)" of each table. 0, or -1 with err. */
+static int statements_prepare(struct sqlite *sqlite, struct ck_err *err)
+{
+    for (int i = 0; i < PUTS; i++) {
+        char sql[256];
+        int used = snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES(?1",
+                            puts_of[i].table);
+
+        for (unsigned k = 2; k <= puts_of[i].columns; k++) {
+            used += snprintf(sql + used, sizeof(sql) - (size_t)used, ",?%u", k);
+        }
+        (void)snprintf(sql + used, sizeof(sql) - (size_t)used, ")");
+        sqlite->statements[i] = database_prepare(sqlite->database, sql, err);
+        if (sqlite->statements[i] < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put(struct sqlite *sqlite, enum put what, const int64_t *values)
+{
+    sqlite->is_failed =
+        database_put_numbers(sqlite->database, sqlite->statements[what], values,
+                             puts_of[what].columns) != 0;
+    return sqlite->is_failed ? -1 : 0;
+}
+
+static int put_texts(struct sqlite *sqlite,
+                     enum put what,
+                     const struct database_value *values)
+{
+    sqlite->is_failed = database_put(sqlite->database, sqlite->statements[what],
+                                     values, puts_of[what].columns) != 0;
+    return sqlite->is_failed ? -1 : 0;
+}
+
+/* The id of a kept or static text; 0 = "". -1 with an error. */
+static int64_t string_of(struct sqlite *sqlite, const char *text)
+{
+    size_t known = table_count(sqlite->strings);
+    int64_t number;
+
+    if (text == NULL || text[0] == '\0') {
+        return 0;
+    }
+    number = table_number_of(sqlite->strings, (uint64_t)(uintptr_t)text, 0, 0);
+    if (number >= 0 && (size_t)number == known) {
+        const struct database_value values[] = {{number + 1, NULL}, {0, text}};
+
+        return put_texts(sqlite, PUT_STRING, values) == 0 ? number + 1 : -1;
+    }
+    return number < 0 ? -1 : number + 1;
+}
+
+/* The id of a place; 0 = it is not known. -1 with an error. */
+static int64_t place_of(struct sqlite *sqlite, const struct place *place)
+{
+    size_t known = table_count(sqlite->sites);
+    int64_t number;
+
+    if (place->function == NULL && place->file == NULL) {
+        return 0;
+    }
+    number =
+        table_number_of(sqlite->sites, (uint64_t)(uintptr_t)place->function,
+                        (uint64_t)(uintptr_t)place->file, place->line);
+    if (number >= 0 && (size_t)number == known) {
+        const int64_t values[] = {number + 1,
+                                  string_of(sqlite, place->function),
+                                  string_of(sqlite, place->file), place->line};
+
+        return values[1] < 0 || values[2] < 0 ||
+                       put(sqlite, PUT_SITE, values) != 0
+                   ? -1
+                   : number + 1;
+    }
+    return number < 0 ? -1 : number + 1;
+}
+
+/* What stands for "none" in joins. */
+static int none_put(struct sqlite *sqlite)
+{
+    const struct database_value empty[] = {{0, NULL}, {0, ""}};
+    const int64_t nowhere[] = {0, 0, 0, 0};
+
+    return put_texts(sqlite, PUT_STRING, empty) != 0
+               ? -1
+               : put(sqlite, PUT_SITE, nowhere);
+}
+
+static bool is_made(struct sqlite *sqlite)
+{
+    sqlite->strings = table_create();
+    sqlite->sites = table_create();
+    sqlite->launches = calloc(LAUNCHES, sizeof(*sqlite->launches));
+    return sqlite->strings != NULL && sqlite->sites != NULL &&
+           sqlite->launches != NULL;
+}
+
+struct sqlite *sqlite_create(const char *path,
+                             const struct defs *defs,
+                             struct region part,
+                             ck_time_t zero,
+                             struct ck_err *err)
+{
+    struct sqlite *sqlite = calloc(1, sizeof(*sqlite));
+
+    if (sqlite == NULL || !is_made(sqlite)) {
+        (void)ck_err_set(err, "out of memory");
+        sqlite_destroy(sqlite);
+        return NULL;
+    }
+    sqlite->defs = defs;
+    sqlite->part = part;
+    sqlite->zero = zero;
+    sqlite->database = database_create(path, tables_create, err);
+    if (sqlite->database == NULL || statements_prepare(sqlite, err) != 0) {
+        sqlite_destroy(sqlite);
+        return NULL;
+    }
+    if (none_put(sqlite) != 0) {
+        sqlite_failed(sqlite, err);
+        sqlite_destroy(sqlite);
+        return NULL;
+    }
+    return sqlite;
+}
+
+void sqlite_destroy(struct sqlite *sqlite)
+{
+    if (sqlite == NULL) {
+        return;
+    }
+    database_destroy(sqlite->database);
+    table_destroy(sqlite->strings);
+    table_destroy(sqlite->sites);
+    for (size_t i = 0; i < sqlite->threads_count; i++) {
+        free(sqlite->threads[i]);
+    }
+    free(sqlite->threads);
+    free(sqlite->launches);
+    free(sqlite);
+}
+
+/* NULL with ENOMEM. */
+static struct thread *thread_of(struct sqlite *sqlite, uint32_t number)
+{
+    size_t room = sqlite->threads_count;
+
+    if (number >= room) {
+        struct thread **grown;
+
+        room = sqlite->defs->threads_count > number
+                   ? sqlite->defs->threads_count
+                   : (size_t)number + 1;
+        grown = realloc(sqlite->threads, room * sizeof(struct thread *));
+        if (grown == NULL) {
+            return NULL;
+        }
+        sqlite->threads = grown;
+        while (sqlite->threads_count < room) {
+            sqlite->threads[sqlite->threads_count++] = NULL;
+        }
+    }
+    if (sqlite->threads[number] == NULL) {
+        sqlite->threads[number] = calloc(1, sizeof(struct thread));
+    }
+    return sqlite->threads[number];
+}
+
+/* The innermost one that is open at that time, 0 = none. */
+static int64_t stack_top(struct stack *stack, ck_time_t time)
+{
+    while (stack->count > 0 && stack->items[stack->count - 1].end <= time) {
+        stack->count--;
+    }
+    return stack->count > 0 ? stack->items[stack->count - 1].id : 0;
+}
+
+static void stack_push(struct stack *stack, ck_time_t end, int64_t id)
+{
+    if (stack->count < OPEN) {
+        stack->items[stack->count++] = (struct opened){end, id};
+    }
+}
+
+static struct launch *launch_at(const struct sqlite *sqlite,
+                                uint32_t process,
+                                uint32_t tid,
+                                uint32_t call)
+{
+    uint64_t hash = ((uint64_t)tid << 32 | call) * 0x9e3779b97f4a7c15u +
+                    (uint64_t)process * 0xc2b2ae3d27d4eb4fu;
+
+    return &sqlite->launches[(hash >> 40) % LAUNCHES];
+}
+
+static ck_time_t from_start(const struct sqlite *sqlite, ck_time_t time)
+{
+    return time - sqlite->zero;
+}
+
+static int64_t name_of(struct sqlite *sqlite,
+                       const struct timeline_event *event)
+{
+    return string_of(
+        sqlite, defs_name(sqlite->defs, event->process, event->record->name));
+}
+
+struct message {
+    int64_t comm, peer, tag, bytes;
+};
+
+/* Whom a call speaks to, and how much. */
+static struct message message_of(const struct ck_event *record)
+{
+    const struct ck_call *call = (const struct ck_call *)record;
+    const struct ck_message *message = (const struct ck_message *)record;
+    const struct ck_collective *meeting = (const struct ck_collective *)record;
+
+    switch (ck_kind_class(record->kind)) {
+    case CK_CLASS_MESSAGE:
+        return (struct message){message->comm, message->peer, message->tag,
+                                (int64_t)message->bytes};
+    case CK_CLASS_COLLECTIVE:
+        return (struct message){meeting->comm, -1, -1,
+                                (int64_t)meeting->bytes_out};
+    default:
+        return (struct message){0, -1, -1, (int64_t)call->bytes};
+    }
+}
+
+static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
+{
+    const struct ck_call *call = (const struct ck_call *)event->record;
+    struct thread *thread = thread_of(sqlite, event->thread);
+    struct message message = message_of(event->record);
+    struct place place = defs_place(sqlite->defs, event->process, call->site);
+    int64_t id = ++sqlite->last[PUT_CALL];
+    struct launch *launch;
+
+    if (thread == NULL) {
+        return -1;
+    }
+    const int64_t values[] = {
+        id,
+        (int64_t)event->thread + 1,
+        from_start(sqlite, event->start),
+        from_start(sqlite, event->end),
+        name_of(sqlite, event),
+        string_of(sqlite, ck_kind_name(event->record->kind)),
+        place_of(sqlite, &place),
+        stack_top(&thread->calls, event->start),
+        stack_top(&thread->ranges, event->start),
+        stack_top(&thread->steps, event->start),
+        message.comm,
+        message.peer,
+        message.tag,
+        message.bytes};
+
+    stack_push(&thread->calls, event->end, id);
+    launch = launch_at(sqlite, event->process,
+                       sqlite->defs->threads[event->thread].tid, call->call);
+    *launch = (struct launch){event->process,
+                              sqlite->defs->threads[event->thread].tid,
+                              call->call, id};
+    return values[4] < 0 || values[5] < 0 || values[6] < 0
+               ? -1
+               : put(sqlite, PUT_CALL, values);
+}
+
+/* tid, call, device and queue lie alike in kernels and copies. */
+static int take_device(struct sqlite *sqlite,
+                       const struct timeline_event *event)
+{
+    const struct ck_copy *work = (const struct ck_copy *)event->record;
+    const struct defs_device *device =
+        defs_device(sqlite->defs, event->process, work->device);
+    const struct launch *launch =
+        launch_at(sqlite, event->process, work->tid, work->call);
+    bool is_known = work->call != 0 && launch->call == work->call &&
+                    launch->tid == work->tid &&
+                    launch->process == event->process;
+    bool is_copy = ck_kind_class(event->record->kind) == CK_CLASS_COPY;
+
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    const int64_t values[] = {
+        ++sqlite->last[PUT_WORK],
+        device == NULL ? 0 : (int64_t)device->physical + 1,
+        work->queue,
+        event->rank,
+        from_start(sqlite, event->start),
+        from_start(sqlite, event->end),
+        name_of(sqlite, event),
+        string_of(sqlite, ck_kind_name(event->record->kind)),
+        is_copy ? (int64_t)work->bytes : 0,
+        is_known ? launch->id : 0};
+
+    sqlite->launches_lost += !is_known;
+    return values[6] < 0 || values[7] < 0 ? -1 : put(sqlite, PUT_WORK, values);
+}
+
+static int take_mark(struct sqlite *sqlite, const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    bool is_step = mark->e.kind == CK_KIND_STEP;
+    enum put what = is_step ? PUT_STEP : PUT_RANGE;
+    struct thread *thread;
+    int64_t values[7];
+
+    if (!is_step && mark->e.kind != CK_KIND_RANGE) {
+        return 0;
+    }
+    thread = thread_of(sqlite, event->thread);
+    if (thread == NULL) {
+        return -1;
+    }
+    values[0] = ++sqlite->last[what];
+    values[1] = event->rank;
+    values[2] = (int64_t)event->thread + 1;
+    values[3] = from_start(sqlite, event->start);
+    values[4] = from_start(sqlite, event->end);
+    values[5] = is_step ? mark->value : name_of(sqlite, event);
+    values[6] = stack_top(&thread->ranges, event->start);
+    stack_push(is_step ? &thread->steps : &thread->ranges, event->end,
+               values[0]);
+    return !is_step && values[5] < 0 ? -1 : put(sqlite, what, values);
+}
+
+int sqlite_take(void *consumer, const struct timeline_event *event)
+{
+    struct sqlite *sqlite = consumer;
+
+    if (event->end < sqlite->part.start || event->start > sqlite->part.end ||
+        event->record->kind == CK_KIND_COMPLETE) {
+        return 0;
+    }
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_MARK:
+        return take_mark(sqlite, event);
+    case CK_CLASS_CALL:
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        return take_call(sqlite, event);
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return take_device(sqlite, event);
+    default:
+        return 0;
+    }
+}
+
+int sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle)
+{
+    const int64_t values[] = {++sqlite->last[PUT_IDLE],
+                              (int64_t)idle->device + 1,
+                              from_start(sqlite, idle->part.start),
+                              from_start(sqlite, idle->part.end),
+                              string_of(sqlite, cause_name(idle->cause)),
+                              idle->rank,
+                              idle->blamed < 0 ? -1 : idle->blamed,
+                              idle->is_start};
+
+    return values[4] < 0 ? -1 : put(sqlite, PUT_IDLE, values);
+}
+
+int sqlite_wait(struct sqlite *sqlite, const struct sqlite_wait *wait)
+{
+    const int64_t values[] = {++sqlite->last[PUT_WAIT],
+                              (int64_t)wait->thread + 1,
+                              from_start(sqlite, wait->part.start),
+                              from_start(sqlite, wait->part.end),
+                              string_of(sqlite, wait->kind),
+                              wait->whom < 0 ? -1 : wait->whom,
+                              wait->error};
+
+    return values[4] < 0 ? -1 : put(sqlite, PUT_WAIT, values);
+}
+
+void sqlite_failed(const struct sqlite *sqlite, struct ck_err *err)
+{
+    if (sqlite->is_failed) {
+        database_failed(sqlite->database, err);
+    }
+}
+
+/* ---- what the report knows ---------------------------------------------- */
+
+static int put_info(struct sqlite *sqlite, const char *key, const char *value)
+{
+    const struct database_value values[] = {{0, key},
+                                            {0, value == NULL ? "" : value}};
+
+    return put_texts(sqlite, PUT_INFO, values);
+}
+
+static int put_infos(struct sqlite *sqlite, const struct report *report)
+{
+    char realtime[32] = "", launches[32], whole[32];
+
+    if (report->realtime != 0) {
+        (void)snprintf(realtime, sizeof(realtime), "%" PRId64,
+                       report->realtime + sqlite->zero);
+    }
+    (void)snprintf(launches, sizeof(launches), "%" PRIu64,
+                   sqlite->launches_lost);
+    (void)snprintf(whole, sizeof(whole), "%" PRId64,
+                   region_length(sqlite->part));
+    return put_info(sqlite, "version", report->version) != 0 ||
+                   put_info(sqlite, "run", report->name) != 0 ||
+                   put_info(sqlite, "program", report->program) != 0 ||
+                   put_info(sqlite, "length_ns", whole) != 0 ||
+                   put_info(sqlite, "realtime_of_zero_ns", realtime) != 0 ||
+                   put_info(sqlite, "work_without_launch", launches) != 0
+               ? -1
+               : 0;
+}
+
+static int put_ranks(struct sqlite *sqlite, const struct report *report)
+{
+    static const char *const ends[] = {
+        [REPORT_END_UNKNOWN] = "unknown", [REPORT_END_EXITED] = "exited",
+        [REPORT_END_SIGNAL] = "signal",   [REPORT_END_KILLED] = "killed",
+        [REPORT_END_SHARED] = "shared",   [REPORT_END_MISSING] = "missing",
+        [REPORT_END_PROFILE] = "unknown",
+    };
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        const struct database_value values[] = {
+            {rank->number, NULL},
+            {0, rank->host == NULL ? "" : rank->host},
+            {0, ends[rank->end]},
+            {rank->code, NULL},
+            {rank->mpi, NULL},
+            {rank->useful, NULL},
+            {rank->waited, NULL},
+            {rank->caused, NULL},
+            {(int64_t)rank->events, NULL},
+            {(int64_t)rank->lost, NULL}};
+
+        if (put_texts(sqlite, PUT_RANK, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_devices(struct sqlite *sqlite, const struct report *report)
+{
+    for (size_t i = 0; i < report->devices_count; i++) {
+        const struct report_device *device = &report->devices[i];
+        const struct database_value values[] = {
+            {(int64_t)device->physical + 1, NULL},
+            {0, device->name},
+            {0, device->uuid},
+            {device->ranks_count > 0 ? device->ranks[0] : -1, NULL},
+            {device->wall, NULL},
+            {device->busy, NULL},
+            {device->idle, NULL},
+            {device->compute, NULL},
+            {device->comm, NULL},
+            {device->comm_wait, NULL},
+            {device->copy, NULL}};
+
+        if (put_texts(sqlite, PUT_DEVICE, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_threads(struct sqlite *sqlite)
+{
+    const struct defs *defs = sqlite->defs;
+
+    for (size_t i = 0; i < defs->threads_count; i++) {
+        const struct defs_thread *thread = &defs->threads[i];
+        const struct defs_process *process = &defs->processes[thread->process];
+        const int64_t values[] = {(int64_t)i + 1, process->rank, process->pid,
+                                  thread->tid, string_of(sqlite, thread->name)};
+
+        if (values[4] < 0 || put(sqlite, PUT_THREAD, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_causes(struct sqlite *sqlite, const struct report *report)
+{
+    for (size_t i = 0; i < report->causes_count; i++) {
+        const struct report_cause *cause = &report->causes[i];
+        const struct report_activity *did = &cause->did;
+        const struct place *place = did->call == NULL && did->sampled.ns > 0
+                                        ? &did->sampled.place
+                                        : &did->place;
+        const int64_t values[] = {(int64_t)i + 1,
+                                  string_of(sqlite, cause_name(cause->cause)),
+                                  cause->rank,
+                                  cause->ns,
+                                  (int64_t)cause->count,
+                                  cause->blamed < 0 ? -1 : cause->blamed,
+                                  cause->error,
+                                  cause->is_start,
+                                  string_of(sqlite, did->call),
+                                  string_of(sqlite, place->function),
+                                  string_of(sqlite, place->file),
+                                  place->line};
+
+        if (put(sqlite, PUT_CAUSE, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_trust(struct sqlite *sqlite, const struct report *report)
+{
+    for (size_t i = 0; i < report->domains_count; i++) {
+        const struct report_domain *domain = &report->domains[i];
+        const struct database_value values[] = {{(int64_t)i + 1, NULL},
+                                                {0, domain->host},
+                                                {domain->ranks, NULL},
+                                                {domain->is_calibrated, NULL},
+                                                {domain->bound, NULL}};
+
+        if (put_texts(sqlite, PUT_CLOCK, values) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < report->losses_count; i++) {
+        const struct database_value values[] = {
+            {(int64_t)i + 1, NULL},
+            {0, report->losses[i].reason},
+            {(int64_t)report->losses[i].records, NULL},
+            {report->losses[i].is_exact, NULL}};
+
+        if (put_texts(sqlite, PUT_LOSS, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int sqlite_finish(struct sqlite *sqlite,
+                  const struct report *report,
+                  struct ck_err *err)
+{
+    if (put_infos(sqlite, report) != 0 || put_ranks(sqlite, report) != 0 ||
+        put_devices(sqlite, report) != 0 || put_threads(sqlite) != 0 ||
+        put_causes(sqlite, report) != 0 || put_trust(sqlite, report) != 0) {
+        sqlite_failed(sqlite, err);
+        return -1;
+    }
+    return database_finish(sqlite->database, tables_finish, err);
+}

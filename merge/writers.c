@@ -1,0 +1,302 @@
+/* writers.c - outputs that are written while the run is merged
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/writers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "launch/format.h"
+#include "launch/log.h"
+#include "merge/messages/waitkind.h"
+#include "merge/model/defs.h"
+#include "merge/overwrite.h"
+
+/* How the output of that format is asked for, NULL = not at all; *file as
+ * ck_format_parse() gives it. */
+static const char *
+asked(const struct options *options, enum ck_format format, const char **file)
+{
+    const char *item = NULL, *behind;
+    struct ck_err unused;
+
+    *file = NULL;
+    for (int i = 0; i < options->outputs.count; i++) {
+        if (ck_format_parse(options->outputs.items[i], &behind, &unused) ==
+            (int)format) {
+            item = options->outputs.items[i];
+            *file = behind;
+        }
+    }
+    return item;
+}
+
+/* A name in the run that nobody gave follows no link: the run may have come
+ * from somebody else. */
+static int own_check(const char *path, const char *format, struct ck_err *err)
+{
+    struct stat status;
+
+    if (lstat(path, &status) != 0 || S_ISREG(status.st_mode)) {
+        return 0;
+    }
+    return ck_err_set(err,
+                      "%s is no plain file, and is not written to: remove it, "
+                      "or give a name (--output %s=FILE)",
+                      path, format);
+}
+
+/* The path of the output, "" = it is not asked for. 0, or -1 with err. */
+static int path_find(const struct options *options,
+                     enum ck_format format,
+                     const char *own,
+                     char path[PATH_MAX],
+                     struct ck_err *err)
+{
+    const char *file;
+    const char *item = asked(options, format, &file);
+    int n;
+
+    path[0] = '\0';
+    if (item == NULL) {
+        return 0;
+    }
+    n = file != NULL ? snprintf(path, PATH_MAX, "%s", file)
+                     : snprintf(path, PATH_MAX, "%s%s%s", options->run,
+                                options->is_kernel_only ? "." : "/", own);
+    if (n >= PATH_MAX) {
+        return ck_err_set(err, "%s: the path is too long", item);
+    }
+    return file == NULL ? own_check(path, item, err) : 0;
+}
+
+int writers_where(struct writers *writers, struct ck_err *err)
+{
+    const struct options *options = writers->options;
+
+    if (path_find(options, CK_FORMAT_CHROME, "trace.json", writers->chrome_path,
+                  err) != 0 ||
+        path_find(options, CK_FORMAT_SQLITE, "trace.sqlite",
+                  writers->sqlite_path, err) != 0) {
+        return -1;
+    }
+    return overwrite_check(options, writers->chrome_path, err) != 0
+               ? -1
+               : overwrite_check(options, writers->sqlite_path, err);
+}
+
+/* The rank that a thread is of. */
+static int32_t rank_of(const struct writers *writers, uint32_t thread)
+{
+    const struct defs *defs = writers->defs;
+
+    return thread == DEFS_NONE
+               ? DEFS_RANK_UNKNOWN
+               : defs->processes[defs->threads[thread].process].rank;
+}
+
+static int wait_lane(const struct writers *writers,
+                     const struct waitstates_seen *seen)
+{
+    const struct lanes_wait wait = {
+        .part = seen->part,
+        .rank = rank_of(writers, seen->thread),
+        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                               : rank_of(writers, seen->wait->thread),
+        .kind = wait_kind_name(seen->wait->kind),
+        .error = seen->wait->error,
+    };
+
+    return lanes_wait(writers->lanes, &wait);
+}
+
+static int wait_row(const struct writers *writers,
+                    const struct waitstates_seen *seen)
+{
+    const struct sqlite_wait wait = {
+        .thread = seen->thread,
+        .part = seen->part,
+        .kind = wait_kind_name(seen->wait->kind),
+        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                               : rank_of(writers, seen->wait->thread),
+        .error = seen->wait->error,
+    };
+
+    return sqlite_wait(writers->sqlite, &wait);
+}
+
+static int wait_draw(const struct writers *writers,
+                     const struct waitstates_seen *seen)
+{
+    const struct chrome_wait wait = {
+        .thread = seen->thread,
+        .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
+        .part = seen->part,
+        .kind = wait_kind_name(seen->wait->kind),
+        .error = seen->wait->error,
+    };
+
+    return chrome_wait(writers->chrome, &wait);
+}
+
+static int wait_take(void *state, const struct waitstates_seen *seen)
+{
+    const struct writers *writers = state;
+
+    if ((writers->lanes != NULL && wait_lane(writers, seen) != 0) ||
+        (writers->sqlite != NULL && wait_row(writers, seen) != 0)) {
+        return -1;
+    }
+    return writers->chrome == NULL || writers->is_held
+               ? 0
+               : wait_draw(writers, seen);
+}
+
+static int
+idle_take(void *state, const struct ledger_row *row, struct region part)
+{
+    const struct writers *writers = state;
+    const struct sqlite_idle idle = {row->device, part,        row->cause,
+                                     row->rank,   row->blamed, row->is_start};
+
+    if (writers->lanes != NULL &&
+        lanes_idle(writers->lanes, row->device, row->rank, part, row->cause) !=
+            0) {
+        return -1;
+    }
+    return writers->sqlite == NULL ? 0 : sqlite_idle(writers->sqlite, &idle);
+}
+
+/* What of the run they are about. */
+static struct region part_of(const struct report *report)
+{
+    return report->region_kind == REPORT_REGION_GIVEN ||
+                   report->region_kind == REPORT_REGION_RANGE
+               ? report->region
+               : report->whole;
+}
+
+/* Is there to be an HTML page? */
+static bool has_page(const struct options *options)
+{
+    const char *file;
+
+    return !options->is_verify &&
+           (options->has_page || asked(options, CK_FORMAT_HTML, &file) != NULL);
+}
+
+static int files_open(struct writers *writers, struct ck_err *err)
+{
+    struct region part = part_of(writers->report);
+
+    if (writers->chrome_path[0] != '\0') {
+        writers->chrome = chrome_create(writers->chrome_path, writers->defs,
+                                        writers->align, part, err);
+        if (writers->chrome == NULL) {
+            return -1;
+        }
+    }
+    if (writers->sqlite_path[0] != '\0') {
+        writers->sqlite =
+            sqlite_create(writers->sqlite_path, writers->defs, part,
+                          writers->report->whole.start, err);
+        if (writers->sqlite == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int writers_open(struct writers *writers,
+                 struct analysis *analysis,
+                 struct ck_err *err)
+{
+    if (has_page(writers->options)) {
+        writers->lanes =
+            lanes_create(writers->defs, part_of(writers->report), LANES_ITEMS);
+        if (writers->lanes == NULL) {
+            return ck_err_set(err, "out of memory");
+        }
+    }
+    if (files_open(writers, err) != 0) {
+        return -1;
+    }
+    if (writers->lanes != NULL || writers->sqlite != NULL) {
+        analysis_see_idle(analysis, idle_take, writers);
+    }
+    if (writers->lanes != NULL || writers->sqlite != NULL ||
+        writers->chrome != NULL) {
+        analysis_see(analysis, wait_take, writers);
+    }
+    return 0;
+}
+
+size_t writers_consumers(const struct writers *writers,
+                         struct timeline_consumer *consumers,
+                         size_t count)
+{
+    if (writers->lanes != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){lanes_take, writers->lanes, 0};
+    }
+    if (writers->sqlite != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){sqlite_take, writers->sqlite, 0};
+    }
+    return writers->is_held ? count : writers_across(writers, consumers, count);
+}
+
+size_t writers_across(const struct writers *writers,
+                      struct timeline_consumer *consumers,
+                      size_t count)
+{
+    if (writers->chrome != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){chrome_take, writers->chrome, 0};
+    }
+    return count;
+}
+
+void writers_failed(const struct writers *writers, struct ck_err *err)
+{
+    if (writers->chrome != NULL) {
+        chrome_failed(writers->chrome, err);
+    }
+    if (writers->sqlite != NULL) {
+        sqlite_failed(writers->sqlite, err);
+    }
+}
+
+int writers_finish(struct writers *writers, struct ck_err *err)
+{
+    if (writers->chrome != NULL && chrome_finish(writers->chrome, err) != 0) {
+        return -1;
+    }
+    return writers->sqlite == NULL
+               ? 0
+               : sqlite_finish(writers->sqlite, writers->report, err);
+}
+
+void writers_say(const struct writers *writers)
+{
+    if (writers->options->is_quiet) {
+        return;
+    }
+    if (writers->chrome != NULL) {
+        ck_info("the trace is in %s: open it at https://ui.perfetto.dev",
+                writers->chrome_path);
+    }
+    if (writers->sqlite != NULL) {
+        ck_info("the database is in %s: sqlite3 %s 'SELECT * FROM v_why'",
+                writers->sqlite_path, writers->sqlite_path);
+    }
+}
+
+void writers_fini(struct writers *writers)
+{
+    chrome_destroy(writers->chrome);
+    sqlite_destroy(writers->sqlite);
+    lanes_destroy(writers->lanes);
+}

@@ -1,0 +1,61 @@
+/* writers.h - outputs that are written while the run is merged: the trace, the
+ * database, the rows of the page's timeline
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_WRITERS_H
+#define CK_MERGE_WRITERS_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "merge/analysis/analysis.h"
+#include "merge/clocks/align.h"
+#include "merge/options.h"
+#include "merge/output/chrome/chrome.h"
+#include "merge/output/lanes/lanes.h"
+#include "merge/output/sqlite/sqlite.h"
+#include "merge/report/report.h"
+
+/* Consumers that writers_consumers() adds at most. */
+#define WRITERS_MOST 3
+
+struct writers {
+    const struct options *options; /* borrowed, as the next three */
+    const struct defs *defs;
+    const struct align *align;
+    const struct report *report;
+    bool is_held; /* clocks are not those of the trace yet: it is written in a
+                     reading of its own (writers_across()) */
+    char chrome_path[PATH_MAX]; /* "" = not asked for */
+    char sqlite_path[PATH_MAX];
+    struct chrome *chrome; /* NULL = none, as the next two */
+    struct sqlite *sqlite;
+    struct lanes *lanes;
+};
+
+/* Where they go; no output replaces what is read, or what is not of ckmerge.
+ * writers->options is set. 0, or -1 with err. */
+int writers_where(struct writers *writers, struct ck_err *err);
+/* Begin them, once all but the paths is set; `analysis` shows them waits and
+ * idle times. 0, or -1 with err. */
+int writers_open(struct writers *writers,
+                 struct analysis *analysis,
+                 struct ck_err *err);
+/* Add those that take events of the pass, and of a pass that follows it where
+ * clocks were held. Returns how many there are then. */
+size_t writers_consumers(const struct writers *writers,
+                         struct timeline_consumer *consumers,
+                         size_t count);
+size_t writers_across(const struct writers *writers,
+                      struct timeline_consumer *consumers,
+                      size_t count);
+/* After a pass failed: set err if that was for one of the files. */
+void writers_failed(const struct writers *writers, struct ck_err *err);
+/* Write the ends, once the report is complete. 0, or -1 with err. */
+int writers_finish(struct writers *writers, struct ck_err *err);
+/* Say where they are. */
+void writers_say(const struct writers *writers);
+void writers_fini(struct writers *writers);
+
+#endif
