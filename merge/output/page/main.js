@@ -86,6 +86,8 @@ async function start() {
   const report = await blockJson('report');
   const reasons = [];
 
+  report.cut = await blockJson('cut') || {};
+
   for (const one of views) {
     const reason = await show(one, report);
 

@@ -59,6 +59,11 @@ const TABLES = [
   ['Files, locks, sleep', 'libc', libcColumns], ['Counters', 'counters', counterColumns],
 ];
 
+/* What a page had no room for. */
+const cutNote = (report, member, rows) => (report.cut && report.cut[member] > rows.length
+  ? el('p', {class: 'quiet'}, 'The longest ' + count(rows.length) + ' of ' + count(report.cut[member]) +
+    ' rows: the others are in report.json.') : null);
+
 view('tables', 'Tables', (report, body) => {
   const missing = [];
 
@@ -71,7 +76,8 @@ view('tables', 'Tables', (report, body) => {
       const choose = member === 'ranks' ? row => select({ranks: [row.rank]}) : undefined;
 
       body.append(el('details', {open: body.querySelector('details') ? null : ''},
-        el('summary', null, title + ' (' + count(rows.length) + ')'), table(title, columns(rows), rows, {choose})));
+        el('summary', null, title + ' (' + count(rows.length) + ')'), table(title, columns(rows), rows, {choose}),
+        cutNote(report, member, rows)));
     }
   }
   if (missing.length > 0) {

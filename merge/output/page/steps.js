@@ -65,6 +65,7 @@ view('steps', 'Steps and ranks', (report, body) => {
     ', ' + count(steps.outliers) + ' of 1.5 times that or more' +
     (steps.ended_by ? '. A step ends with ' + safe(steps.ended_by) + ' (' +
       place({file: steps.ended_in, line: steps.ended_line}) + ')' : '') + '.'),
+  ...(rows.length < steps.count ? [el('p', {class: 'quiet'}, 'Shown are the first ' + count(rows.length) + ' steps.')] : []),
   heatLegend('0', 'twice the median or more'), stepGrid(report, rows, steps.median_ns || 1),
   el('details', null, el('summary', null, 'as a table'),
     table('steps', stepColumns(), rows, {choose: row => selectStep(row, [])})));

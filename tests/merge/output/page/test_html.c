@@ -18,6 +18,7 @@
 
 #include "merge/output/page/embed.h"
 #include "merge/output/page/html.h"
+#include "merge/output/page/htmlcut.h"
 #include "merge/output/page/htmlblock.h"
 #include "merge/output/page/htmltext.h"
 
@@ -189,6 +190,31 @@ static void a_page_of_an_empty_report_names_a_hostile_run(void **state)
     free(html);
 }
 
+static void long_lists_are_cut_and_the_page_is_told(void **state)
+{
+    static struct report_kernel kernels[7];
+    static struct report_call calls[3];
+    struct report report = {.kernels = kernels,
+                            .kernels_count = 7,
+                            .calls = calls,
+                            .calls_count = 3};
+    struct report part;
+    char text[HTML_CUT_TEXT];
+
+    (void)state;
+    html_cut(&report, 7, &part, text);
+    assert_string_equal(text, "{}");
+    assert_memory_equal(&part, &report, sizeof(part));
+    html_cut(&report, 3, &part, text);
+    assert_string_equal(text, "{\"kernels\":7}");
+    assert_int_equal(part.kernels_count, 3);
+    assert_ptr_equal(part.kernels, kernels);
+    assert_int_equal(part.calls_count, 3);
+    html_cut(&report, 1, &part, text);
+    assert_string_equal(text, "{\"kernels\":7,\"calls\":3}");
+    assert_int_equal(report.kernels_count, 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_hash_is_that_of_the_published_example),
         cmocka_unit_test(the_scripts_make_no_markup_of_text),
         cmocka_unit_test(a_page_of_an_empty_report_names_a_hostile_run),
+        cmocka_unit_test(long_lists_are_cut_and_the_page_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
