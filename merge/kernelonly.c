@@ -15,6 +15,7 @@
 #include "merge/clocks/align.h"
 #include "merge/input/rundir.h"
 #include "merge/model/comm.h"
+#include "merge/profiles/piped.h"
 #include "merge/profiles/readers.h"
 #include "merge/timeline/region.h"
 
@@ -24,7 +25,7 @@
 
 struct kernelonly {
     char dir[PATH_MAX];
-    char stdin_path[PATH_MAX]; /* what was read there; "" = nothing */
+    struct piped **kept; /* of each profile what came from a pipe, or NULL */
     struct profile *profiles;
     size_t count;
     const char **stores;
@@ -52,10 +53,12 @@ void kernelonly_destroy(struct kernelonly *all)
     }
     for (size_t i = 0; all->profiles != NULL && i < all->count; i++) {
         profile_fini(&all->profiles[i]);
+        piped_destroy(all->kept == NULL ? NULL : all->kept[i]);
     }
     if (all->dir[0] != '\0') {
         (void)nftw(all->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     }
+    free((void *)all->kept);
     free(all->profiles);
     free(all->stores);
     free(all);
@@ -289,38 +292,6 @@ static int all_finish(struct kernelonly *all, struct ck_err *err)
     return 0;
 }
 
-/* Copy stdin to a file: a profile may be read more than once. */
-static int stdin_keep(struct kernelonly *all, struct ck_err *err)
-{
-    static char bytes[1 << 16];
-    int n = snprintf(all->stdin_path, sizeof(all->stdin_path), "%s/stdin",
-                     all->dir);
-    FILE *file =
-        n < (int)sizeof(all->stdin_path) ? fopen(all->stdin_path, "we") : NULL;
-    size_t got = 0;
-    int rc = 0;
-
-    if (file == NULL) {
-        return ck_err_set(err, "cannot keep stdin in %s: %s", all->dir,
-                          strerror(errno));
-    }
-    do {
-        got = fread(bytes, 1, sizeof(bytes), stdin);
-        if (fwrite(bytes, 1, got, file) != got) {
-            rc = ck_err_set(err, "cannot keep stdin in %s: %s", all->dir,
-                            strerror(errno));
-        }
-    } while (rc == 0 && got == sizeof(bytes));
-    if (ferror(stdin)) {
-        rc = ck_err_set(err, "cannot read stdin: %s", strerror(errno));
-    }
-    if (fclose(file) != 0 && rc == 0) {
-        rc = ck_err_set(err, "cannot keep stdin in %s: %s", all->dir,
-                        strerror(errno));
-    }
-    return rc;
-}
-
 static int inputs_read(struct kernelonly *all,
                        const char *const *paths,
                        struct ck_err *err)
@@ -329,12 +300,13 @@ static int inputs_read(struct kernelonly *all,
         struct profile *profile = &all->profiles[i];
 
         profile->given = profile->path = profile->file = paths[i];
-        if (strcmp(paths[i], "-") == 0) {
-            if (stdin_keep(all, err) != 0) {
+        if (piped_is(paths[i])) {
+            all->kept[i] = piped_keep(paths[i], err);
+            if (all->kept[i] == NULL) {
                 return -1;
             }
-            profile->path = "stdin";
-            profile->file = all->stdin_path;
+            profile->path = piped_name(paths[i]);
+            profile->file = piped_file(all->kept[i]);
         }
         profile->kind = profile_kind_of(profile->file, profile->path, err);
         if (profile->kind == PROFILE_UNKNOWN) {
@@ -347,7 +319,7 @@ static int inputs_read(struct kernelonly *all,
                               paths[i], paths[i]);
         }
         if (profile->kind == PROFILE_RUN || profile->kind == PROFILE_SEGMENT) {
-            all->stores[all->stores_count++] = paths[i];
+            all->stores[all->stores_count++] = profile->file;
         }
     }
     return readers_run(all->profiles, all->count, all->dir, err);
@@ -367,7 +339,8 @@ struct kernelonly *kernelonly_create(const char *const *paths,
     all->count = count;
     all->profiles = calloc(count + 1, sizeof(*all->profiles));
     all->stores = calloc(count + 1, sizeof(*all->stores));
-    if (all->profiles == NULL || all->stores == NULL) {
+    all->kept = calloc(count + 1, sizeof(struct piped *));
+    if (all->profiles == NULL || all->stores == NULL || all->kept == NULL) {
         (void)ck_err_set(err, "out of memory");
         kernelonly_destroy(all);
         return NULL;

@@ -15,14 +15,14 @@
 
 #include "merge/output/json/scalene.h"
 #include "merge/output/outputfile.h"
+#include "merge/profiles/piped.h"
 #include "merge/profiles/scaleneprofile.h"
 #include "schema/json.h"
 
 struct scalenejoin {
-    const char *path; /* what it is called; borrowed */
-    const char *file; /* where it is read, more than once */
-    FILE *kept;       /* what came from stdin; NULL = a file was named */
-    char kept_path[32];
+    const char *path;   /* what it is called; borrowed */
+    const char *file;   /* where it is read, more than once */
+    struct piped *kept; /* what came from a pipe; NULL = a file was named */
     struct scaleneprofile profile;
     int32_t rank;       /* whose profile it is */
     bool has_overlap;   /* samples can be placed */
@@ -32,38 +32,6 @@ struct scalenejoin {
     char **reals;       /* of report->lines, by index */
     size_t reals_count;
 };
-
-/* -1 with err. */
-static int stdin_failed(struct ck_err *err)
-{
-    return ck_err_set(err, "cannot copy stdin to a file in %s: %s", P_tmpdir,
-                      strerror(errno));
-}
-
-/* Copy stdin to a file without a name. 0, or -1 with err. */
-static int stdin_keep(struct scalenejoin *join, struct ck_err *err)
-{
-    static char bytes[1 << 16];
-    size_t got;
-
-    join->kept = tmpfile();
-    if (join->kept == NULL) {
-        return stdin_failed(err);
-    }
-    while ((got = fread(bytes, 1, sizeof(bytes), stdin)) > 0) {
-        if (fwrite(bytes, 1, got, join->kept) != got) {
-            return stdin_failed(err);
-        }
-    }
-    if (ferror(stdin) || fflush(join->kept) != 0) {
-        return stdin_failed(err);
-    }
-    (void)snprintf(join->kept_path, sizeof(join->kept_path), "/proc/self/fd/%d",
-                   fileno(join->kept));
-    join->path = "stdin";
-    join->file = join->kept_path;
-    return 0;
-}
 
 struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
 {
@@ -76,7 +44,12 @@ struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
     join->path = join->file = path;
     join->rank = DEFS_RANK_UNKNOWN;
     join->frontier = INT64_MIN;
-    if ((strcmp(path, "-") == 0 && stdin_keep(join, err) != 0) ||
+    if (piped_is(path)) {
+        join->kept = piped_keep(path, err);
+        join->path = piped_name(path);
+        join->file = join->kept == NULL ? NULL : piped_file(join->kept);
+    }
+    if (join->file == NULL ||
         scaleneprofile_read(&join->profile, join->file, join->path, err) != 0) {
         scalenejoin_destroy(join);
         return NULL;
@@ -94,9 +67,7 @@ void scalenejoin_destroy(struct scalenejoin *join)
     }
     free(join->reals);
     scaleneprofile_fini(&join->profile);
-    if (join->kept != NULL) {
-        (void)fclose(join->kept);
-    }
+    piped_destroy(join->kept);
     free(join);
 }
 

@@ -860,6 +860,67 @@ class Pipes(Case):
         self.assertIn("input", done.stderr)
 
 
+    def test_a_named_pipe_is_read_once_and_is_a_profile(self):
+        plain, pipes = [], []
+        for rank in range(2):
+            plain.append(self.kineto("rank%d.json" % rank, "--rank", str(rank),
+                                     "--world", "2"))
+            pipes.append(self.path("rank%d.pipe" % rank))
+            os.mkfifo(pipes[-1])
+        status, said, wanted = merge(*plain, self.out)
+        self.assertEqual((status, said), (0, ""))
+        with open(plain[1], "rb") as file, \
+                gzip.open(self.path("1.gz"), "wb") as packed:
+            packed.write(file.read())
+        for name, pipe in zip((plain[0], self.path("1.gz")), pipes):
+            writer = subprocess.Popen(["dd", "if=" + name, "of=" + pipe],
+                                      stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            self.addCleanup(writer.wait)
+            self.addCleanup(writer.kill)  # before that: cleanups go backwards
+        status, said, report = merge(*pipes, self.path("piped.json"))
+        self.assertEqual((status, said), (0, ""))
+        self.assertEqual([i["path"] for i in report["ck"]["inputs"]], pipes)
+        self.assertEqual(report["ck"]["devices"], wanted["ck"]["devices"])
+
+
+class Strange(Case):
+    """Profiles of other tracers, whose device work has names of their own."""
+
+    def text(self, *profiles):
+        names = [self.write("rank%d.json" % i, p)
+                 for i, p in enumerate(profiles)]
+        done = subprocess.run([CKMERGE, "--kernel-only", *names, self.out],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return " ".join(done.stdout.split("TRUST")[0].split())
+
+    def work(self, category):
+        event = {"ph": "X", "pid": 1, "tid": 13, "name": "fusion", "dur": 5000,
+                 "args": {"correlation_id": "5"}}
+        if category:
+            event["cat"] = category
+        return {"traceEvents": [dict(event, ts=1000 + 10000 * i)
+                                for i in range(20)]}
+
+    def test_work_of_a_category_that_is_not_known_is_no_idle_device(self):
+        for category in (None, "cuda"):
+            text = self.text(self.work(category), self.work(category))
+            self.assertNotIn("No device work was recorded", text)
+            self.assertIn("have no device work that ck knows", text)
+            self.assertIn("what devices did is unknown", text)
+
+    def test_a_rank_whose_profile_has_no_device_work_is_named(self):
+        text = self.text(self.work("kernel"), {"traceEvents": []},
+                         self.work("kernel"), self.work("cuda"))
+        self.assertIn("Devices were busy", text)
+        self.assertIn("The profiles of ranks 1 and 3 have no device work",
+                      text)
+        text = self.text(self.work("kernel"), self.work("kernel"),
+                         self.work("kernel"), self.work("kernel"))
+        self.assertNotIn("no device work", text)
+
+
 class Bad(Case):
     def refused(self, words, *args):
         status, said, _ = merge(*args)

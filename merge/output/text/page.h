@@ -147,6 +147,10 @@ void page_undone_answer(const struct page *page);
 /* Launches of which no record of the work came: of what share of all, from 1 %
  * on, and how many (launches.c). */
 void page_launches_answer(const struct page *page);
+/* Profiles without device work: that of some ranks; true and in a sentence, if
+ * it is all (textinputs.c). */
+void page_inputs_answer(const struct page *page);
+bool page_inputs_blind(const struct page *page);
 void page_launches(const struct page *page);
 void page_failures(const struct page *page);
 /* What was copied, in a sentence and from which lines (textcopies.c). */

@@ -229,6 +229,9 @@ static void put_no_device(const struct page *page)
     bool is_all = report->present == (uint32_t)report->size;
     bool has_more = report->efficiency.ranks > 0 || waited_all(report) > 0;
 
+    if (page_inputs_blind(page)) {
+        return;
+    }
     if (has_device_api(report) || !is_all || !has_more) {
         fprintf(page->file, " No device work was recorded%s\n",
                 is_all ? "." : " of the ranks that are here.");

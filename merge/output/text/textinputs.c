@@ -1,0 +1,79 @@
+/* textinputs.c - profiles in which no device works
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a reader does not know as device work is no idle device: other tracers
+ * name it otherwise, or the profiler did not record it.
+ */
+#include <stdlib.h>
+
+#include "merge/output/text/page.h"
+
+/* Read by one of ck's readers, and no run of ck. */
+static bool is_profile(const struct report_input *input)
+{
+    return input->rank >= 0;
+}
+
+/* Profiles, and those of them with device work. */
+static size_t inputs_count(const struct report *report, size_t *working)
+{
+    size_t count = 0;
+
+    *working = 0;
+    for (size_t i = 0; i < report->inputs_count; i++) {
+        const struct report_input *input = &report->inputs[i];
+
+        count += is_profile(input);
+        *working += is_profile(input) && input->operations > 0;
+    }
+    return count;
+}
+
+bool page_inputs_blind(const struct page *page)
+{
+    size_t working, count = inputs_count(page->report, &working);
+
+    if (count == 0 || working > 0) {
+        return false;
+    }
+    fprintf(page->file,
+            " The profile%s no device work that ck knows (events of the "
+            "category kernel, gpu_memcpy\n or gpu_memset; executions of "
+            "nkipy): what devices did is unknown.\n",
+            count == 1 ? " has" : "s have");
+    return true;
+}
+
+static int rank_order(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void page_inputs_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t working, count = inputs_count(report, &working), blind = 0;
+    int32_t *ranks = calloc(report->inputs_count + 1, sizeof(*ranks));
+
+    for (size_t i = 0; ranks != NULL && i < report->inputs_count; i++) {
+        const struct report_input *input = &report->inputs[i];
+
+        if (is_profile(input) && input->operations == 0) {
+            ranks[blind++] = input->rank;
+        }
+    }
+    if (working > 0 && working < count && blind > 0 && !report->is_filtered) {
+        qsort(ranks, blind, sizeof(*ranks), rank_order);
+        fprintf(page->file, " The profile%s of ", blind == 1 ? "" : "s");
+        page_ranks(page->file, ranks, blind);
+        fprintf(page->file,
+                " %s no device work that ck knows: what %s did is unknown, not "
+                "idle.\n",
+                blind == 1 ? "has" : "have",
+                blind == 1 ? "its device" : "their devices");
+    }
+    free(ranks);
+}
