@@ -53,6 +53,7 @@ static struct options {
     const char *report;
     const char *pack;
     const char *posix;
+    const char *python;
     const char *sample;
     const char *keep;
     int64_t limit;
@@ -73,6 +74,7 @@ static struct options {
     .report = "now",
     .has_page = true,
     .posix = "on",
+    .python = "on",
     .posix_threshold = 10 * CK_TIME_US,
     .sample_hz = SAMPLER_HZ,
     .spool_limit = (int64_t)SPOOL_LIMIT_BYTES,
@@ -105,6 +107,9 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_TEXT, "sample", 0, "HZ|off", &options.sample, NULL,
      "Sample each thread's stack HZ times per second of its CPU time, and "
      "record when it has no CPU (default 99)"},
+    {CK_CLI_CHOICE, "python", 0, NULL, &options.python, "on|off",
+     "Read function, file and line of the Python code that sampled threads "
+     "run, from outside of the program (default on)"},
     {CK_CLI_HEADING, "Where to store it", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "dir", 'd', "DIR", &options.dir, NULL,
      "Run directory (default: CKAGENT_DIR, or ck-JOB-START in the working "
@@ -364,6 +369,20 @@ static bool must_wait(const struct identity *identity)
             identity->place.rank == 0);
 }
 
+/* Where the program is an interpreter by its name, its samples are taken one
+ * by one. */
+static enum sampler_python python_choice(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    const char *name = slash == NULL ? program : slash + 1;
+
+    if (strcmp(options.python, "off") == 0) {
+        return SAMPLER_PYTHON_OFF;
+    }
+    return strncmp(name, "python", 6) == 0 ? SAMPLER_PYTHON_PROMPT
+                                           : SAMPLER_PYTHON_ON;
+}
+
 static void wish_fill(struct front_wish *wish,
                       const struct identity *identity,
                       struct ringfile *ring,
@@ -373,6 +392,7 @@ static void wish_fill(struct front_wish *wish,
 
     wish->report = report_choice();
     wish->sample_hz = options.sample_hz;
+    wish->python = python_choice(wish->argv[0]);
     wish->is_speaker = is_first;
     wish->is_waiting = must_wait(identity);
     wish->collector = (struct collector_wish){

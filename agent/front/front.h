@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "agent/collector/collector.h"
+#include "agent/perf/sampler.h"
 #include "agent/ring/ringfile.h"
 
 enum front_report {
@@ -23,8 +24,9 @@ struct front_wish {
                                         counters and sampler */
     enum front_report report;
     int64_t sample_hz; /* 0 = no samples */
-    bool is_speaker;   /* of all ranks: tells where the run is */
-    bool is_waiting;   /* --strict: no start before an aggregator answered */
+    enum sampler_python python;
+    bool is_speaker; /* of all ranks: tells where the run is */
+    bool is_waiting; /* --strict: no start before an aggregator answered */
 };
 
 /* Start target and collector, wait, and end this process as the target

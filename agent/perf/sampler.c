@@ -34,6 +34,7 @@
 #include "agent/perf/switches.h"
 #include "agent/perf/unowned.h"
 #include "agent/process/descendants.h"
+#include "agent/python/pythons.h"
 #include "agent/symbols/symbols.h"
 #include "schema/clock/domain.h"
 
@@ -67,8 +68,10 @@ struct sampler {
     struct switches *switches;
     struct descendants *descendants;
     struct unowned *unowned;
-    uint64_t owned;     /* samples */
-    uint64_t pid_space; /* that pids are of here */
+    enum sampler_python python;
+    struct pythons *pythons; /* NULL = not wanted */
+    uint64_t owned;          /* samples */
+    uint64_t pid_space;      /* that pids are of here */
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
     /* Places in the ring's table that were in use then: a script's programs
@@ -95,6 +98,17 @@ static bool is_own_ground(const cpu_set_t *cpus, int sharers)
            (long)sharers * CPU_COUNT(cpus) <= WIDE_SHARERS * online;
 }
 
+/* How full a ring is to be when the kernel says so. */
+static uint32_t wake_bytes(const struct sampler *sampler,
+                           enum perfevent_ring ring)
+{
+    if (sampler->python == SAMPLER_PYTHON_PROMPT && ring == PERFEVENT_SAMPLES) {
+        return 1; /* each sample: the thread's frames are read at once */
+    }
+    return (uint32_t)(sampler->pages.of[ring] * (size_t)sysconf(_SC_PAGESIZE) /
+                      WAKE_PART);
+}
+
 /* Both events of a CPU. 0, or -1 with errno. */
 static int
 cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
@@ -104,8 +118,7 @@ cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
             .period = sampler->period,
             .ring = (enum perfevent_ring)ring,
             .reach = *reach,
-            .wake_bytes = (uint32_t)(sampler->pages.of[ring] *
-                                     (size_t)sysconf(_SC_PAGESIZE) / WAKE_PART),
+            .wake_bytes = wake_bytes(sampler, (enum perfevent_ring)ring),
         };
         int fd = perfevent_open(pid, cpu, &wish);
 
@@ -153,6 +166,7 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
 struct sampler *sampler_create(pid_t held_child,
                                int64_t hz,
                                int sharers,
+                               enum sampler_python python,
                                struct ck_err *why_not)
 {
     struct sampler *sampler = calloc(1, sizeof(*sampler));
@@ -164,6 +178,7 @@ struct sampler *sampler_create(pid_t held_child,
     sharers = sharers > 1 ? sharers : 1;
     sampler->period = CK_TIME_S / hz + CK_TIME_S / hz / PERIOD_ODD;
     sampler->filled_fd = -1;
+    sampler->python = python;
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
     if (sampler->stacks == NULL || sampler->switches == NULL ||
@@ -174,7 +189,11 @@ struct sampler *sampler_create(pid_t held_child,
     }
     sampler->descendants = descendants_create(held_child, sampler->is_wide);
     sampler->unowned = unowned_create(held_child, sampler->period);
-    if (sampler->descendants == NULL || sampler->unowned == NULL) {
+    if (python != SAMPLER_PYTHON_OFF) {
+        sampler->pythons = pythons_create();
+    }
+    if (sampler->descendants == NULL || sampler->unowned == NULL ||
+        (sampler->pythons == NULL && python != SAMPLER_PYTHON_OFF)) {
         (void)ck_err_set(why_not, "out of memory");
         sampler_destroy(sampler);
         return NULL;
@@ -203,6 +222,7 @@ void sampler_destroy(struct sampler *sampler)
     switches_destroy(sampler->switches);
     descendants_destroy(sampler->descendants);
     unowned_destroy(sampler->unowned);
+    pythons_destroy(sampler->pythons);
     free(sampler);
     errno = saved;
 }
@@ -331,14 +351,17 @@ static size_t frames_take(const struct perfevent_sample *sample,
 static void sample_put(const struct step *step, struct unowned_sample *sample)
 {
     uint32_t incarnation = image_find(step, sample->pid);
+    struct pythons *pythons = step->sampler->pythons;
 
     if (incarnation == 0) {
         unowned_count(step->sampler->unowned, sample->pid);
         return;
     }
     sample->record.e.name = incarnation;
+    for (uint32_t i = 0; pythons != NULL && i < sample->count; i++) {
+        pythons_say(pythons, step->selfstream, incarnation, sample->frames[i]);
+    }
     if (sample->count > 0) {
-        sample->record.ip = sample->frames[0] - 1;
         sample->record.stack = stacks_number(
             step->sampler->stacks, step->selfstream, step->symbols,
             &(struct stack){incarnation, sample->frames, sample->count});
@@ -363,6 +386,22 @@ static void enrolled_put(const struct step *step, uint32_t pid)
         symbols_seen_process(step->symbols, image_find(step, pid), (pid_t)pid);
     }
     held_put(step, pid);
+}
+
+/* The Python frames of its thread, if it has any, as they are now. */
+static void pythons_put(struct pythons *pythons, struct unowned_sample *sample)
+{
+    struct pythons_sample python = {.pid = (pid_t)sample->pid,
+                                    .tid = sample->record.tid,
+                                    .time = sample->record.e.start,
+                                    .frames = sample->frames,
+                                    .count = sample->count,
+                                    .room = SAMPLER_FRAMES_MAX};
+
+    if (pythons != NULL) {
+        pythons_take(pythons, &python);
+        sample->count = (uint32_t)python.count;
+    }
 }
 
 static void sample_take(const struct step *step,
@@ -390,6 +429,8 @@ static void sample_take(const struct step *step,
         return;
     }
     sample.count = (uint32_t)frames_take(seen, sample.frames);
+    sample.record.ip = sample.count > 0 ? sample.frames[0] - 1 : 0;
+    pythons_put(sampler->pythons, &sample);
     if (incarnation != 0) {
         held_put(step, seen->pid);
         sample_put(step, &sample);
@@ -436,12 +477,18 @@ static void mapping_take(const struct step *step,
     if (incarnation != 0 && step->symbols != NULL) {
         symbols_mapped(step->symbols, incarnation);
     }
+    if (step->sampler->pythons != NULL) {
+        pythons_mapped(step->sampler->pythons, (pid_t)ids[0]);
+    }
 }
 
 /* Another image runs under that number from then on. */
 static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
 {
     step->sampler->images[pid % IMAGES] = (struct image){0};
+    if (step->sampler->pythons != NULL) {
+        pythons_forget(step->sampler->pythons, (pid_t)pid);
+    }
     unowned_forget(step->sampler->unowned, pid, since);
 }
 
@@ -571,6 +618,9 @@ void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
     }
     tally = sampler_tally(sampler);
     unowned_notes(sampler->unowned, sampler->owned, selfstream);
+    if (sampler->pythons != NULL) {
+        pythons_notes(sampler->pythons, selfstream);
+    }
     if (tally.samples_lost > 0) {
         selfstream_note(
             selfstream,

@@ -26,12 +26,20 @@
 struct sampler;
 struct symbols;
 
+/* Are the frames of threads that run Python read? */
+enum sampler_python {
+    SAMPLER_PYTHON_OFF,
+    SAMPLER_PYTHON_ON,
+    SAMPLER_PYTHON_PROMPT, /* the target is an interpreter: with each sample */
+};
+
 /* Open the events on a child that is still held before its exec. `sharers`:
  * agents of this host, who share the memory that the kernel gives a user for
  * it; 0 = not known. NULL with why_not: no rights, no perf_event, no memory. */
 struct sampler *sampler_create(pid_t held_child,
                                int64_t hz,
                                int sharers,
+                               enum sampler_python python,
                                struct ck_err *why_not);
 void sampler_destroy(struct sampler *sampler);
 

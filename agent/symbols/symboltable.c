@@ -146,6 +146,76 @@ int symboltable_identify(const char *path,
     return rc;
 }
 
+/* Symbols that are asked for by name. */
+struct wanted {
+    const char *const *names;
+    uint64_t *addresses;
+    size_t count;
+    int found;
+};
+
+static void wanted_take(struct wanted *wanted, const char *name, uint64_t value)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        if (wanted->addresses[i] == 0 && strcmp(name, wanted->names[i]) == 0) {
+            wanted->addresses[i] = value;
+            wanted->found += value != 0;
+        }
+    }
+}
+
+static void wanted_find(Elf *elf, Elf_Scn *section, struct wanted *wanted)
+{
+    GElf_Shdr header;
+    Elf_Data *data;
+
+    if (gelf_getshdr(section, &header) == NULL || header.sh_entsize == 0 ||
+        (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB)) {
+        return;
+    }
+    data = elf_getdata(section, NULL);
+    for (size_t i = 0; data != NULL && i < header.sh_size / header.sh_entsize &&
+                       i <= INT32_MAX && wanted->found < (int)wanted->count;
+         i++) {
+        GElf_Sym symbol;
+        const char *name;
+
+        if (gelf_getsym(data, (int)i, &symbol) == NULL) {
+            break;
+        }
+        name = symbol.st_shndx == SHN_UNDEF
+                   ? NULL
+                   : elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (name != NULL) {
+            wanted_take(wanted, name, symbol.st_value);
+        }
+    }
+}
+
+int symboltable_defined(const char *path,
+                        const char *const *names,
+                        size_t count,
+                        uint64_t *addresses)
+{
+    struct wanted wanted = {names, addresses, count, 0};
+    Elf_Scn *section = NULL;
+    int fd;
+    Elf *elf = elf_open(path, &fd);
+
+    memset(addresses, 0, count * sizeof(*addresses));
+    while (elf != NULL && (section = elf_nextscn(elf, section)) != NULL) {
+        wanted_find(elf, section, &wanted);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (elf == NULL) {
+        return -1;
+    }
+    (void)elf_end(elf);
+    return wanted.found;
+}
+
 static int function_compare(const void *a, const void *b)
 {
     const struct function *one = a, *two = b;

@@ -25,6 +25,14 @@ int symboltable_identify(const char *path,
                          uint64_t *bias,
                          char build_id[SYMBOLTABLE_ID_BYTES]);
 
+/* The addresses of symbols that the file defines, in its dynamic or its full
+ * table; 0 = it has none of that name. How many were found, -1: not readable or
+ * not ELF. */
+int symboltable_defined(const char *path,
+                        const char *const *names,
+                        size_t count,
+                        uint64_t *addresses);
+
 struct symboltable;
 
 /* Read the file's functions, unless its build id is not the one given. NULL

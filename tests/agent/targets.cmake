@@ -5,6 +5,11 @@ foreach(name clockprobe counters sampler switches symbols unowned)
     ${CMAKE_SOURCE_DIR}/tests/agent/said.c)
 endforeach()
 
+foreach(name pythonplace pythonwalk)
+  target_sources(test_agent_${name} PRIVATE
+    ${CMAKE_SOURCE_DIR}/tests/agent/python/image.c)
+endforeach()
+
 # One program in five builds: as it is found by address, and a library.
 set(place ${CMAKE_SOURCE_DIR}/tests/agent)
 add_library(symbols_library SHARED ${place}/symbols_library.c)

@@ -1,5 +1,6 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
- * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring
+ * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring,
+ * DIR/python
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -168,6 +169,24 @@ static int make_probes(const char *dir, int number)
     return file == NULL ? -1 : rc | fclose(file);
 }
 
+/* A version, then words of an interpreter's memory: where (2 bytes), what they
+ * are (2), the word (4). */
+static int make_python(const char *dir, int number)
+{
+    FILE *file = seed_open(dir, "python", number);
+    const uint8_t version = (uint8_t)number;
+    int rc = put(file, &version, 1);
+
+    for (int i = 0; rc == 0 && i < 8 * number; i++) {
+        const uint16_t head[] = {(uint16_t)(1024 + 8 * (37 * i % 512)),
+                                 (uint16_t)(i % 4)};
+        const uint32_t word = (uint32_t)(977 * i);
+
+        rc = put(file, head, sizeof(head)) | put(file, &word, sizeof(word));
+    }
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     struct records_random random = {20260711};
@@ -178,7 +197,8 @@ int main(int argc, char **argv)
         rc = make_seed(argv[1], &random, i) | make_probes(argv[1], i) |
              make_text(argv[1], "options", i) |
              make_text(argv[1], "scalene", i) |
-             make_text(argv[1], "manifest", i) | make_changes(argv[1], i);
+             make_text(argv[1], "manifest", i) | make_changes(argv[1], i) |
+             make_python(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");

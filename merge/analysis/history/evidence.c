@@ -4,7 +4,9 @@
  *
  * The place of a sample is the innermost frame of which file and line are
  * known: a sample in a library without debugging information counts for the
- * line that called it, if the stack reaches so far.
+ * line that called it, if the stack reaches so far. Of a stack with frames of
+ * Python it is the innermost of these that is neither the interpreter's library
+ * nor an installed package's, whatever native code it called.
  */
 #include "merge/analysis/history/evidence.h"
 
@@ -203,12 +205,46 @@ static const struct defs_stack *stack_of(const struct defs *defs,
                : &agent->stacks[item->b - 1];
 }
 
+/* A Python program's own, not the interpreter's nor an installed package's. */
+static bool is_users_file(const char *file)
+{
+    return file[0] != '<' && strstr(file, "/site-packages/") == NULL &&
+           strstr(file, "/dist-packages/") == NULL &&
+           strstr(file, "/lib/python3") == NULL;
+}
+
+/* The Python place of a stack, without a file where it has none. */
+static struct place python_place(const struct defs *defs,
+                                 const struct evidence_item *item,
+                                 const struct defs_stack *stack)
+{
+    struct place innermost = {NULL, NULL, 0};
+
+    for (size_t i = 0; stack != NULL && i < stack->count; i++) {
+        struct place place = {NULL, NULL, 0};
+
+        if (stack->frames[i] >= CK_SITE_TOLD) {
+            place = defs_place(defs, item->a, stack->frames[i]);
+        }
+        if (place.file != NULL && is_users_file(place.file)) {
+            return place;
+        }
+        if (innermost.file == NULL) {
+            innermost = place;
+        }
+    }
+    return innermost;
+}
+
 struct place evidence_place(const struct defs *defs,
                             const struct evidence_item *item)
 {
     const struct defs_stack *stack = stack_of(defs, item);
-    struct place leaf = {NULL, NULL, 0};
+    struct place leaf = python_place(defs, item, stack);
 
+    if (leaf.file != NULL) {
+        return leaf;
+    }
     for (size_t i = 0; stack != NULL && i < stack->count; i++) {
         struct place place = defs_place(defs, item->a, stack->frames[i]);
 

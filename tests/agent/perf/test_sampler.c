@@ -186,7 +186,7 @@ static pid_t child_run(struct symbols *symbols)
     int go;
     pid_t pid = child_start(&go, "work");
 
-    sampler = sampler_create(pid, HZ, sharers, &err);
+    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
     (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->key, 1ull << 32 | 1);
@@ -228,10 +228,10 @@ static void the_cpus_are_looked_at_where_they_are_our_own(void **state)
     (void)state;
     (void)!read(fd, level, sizeof(level) - 1);
     (void)close(fd);
-    sampler = sampler_create(pid, HZ, SHARERS_MANY, &err);
+    sampler = sampler_create(pid, HZ, SHARERS_MANY, SAMPLER_PYTHON_ON, &err);
     assert_true(sampler == NULL || !sampler_is_wide(sampler));
     sampler_destroy(sampler);
-    sampler = sampler_create(pid, HZ, SHARERS_ONE, &err);
+    sampler = sampler_create(pid, HZ, SHARERS_ONE, SAMPLER_PYTHON_ON, &err);
     if (sampler != NULL && atoi(level) > 0 && geteuid() != 0) {
         assert_false(sampler_is_wide(sampler));
     }
@@ -248,7 +248,7 @@ static void child_run_alone(const char *mode)
     int go;
     pid_t pid = child_start(&go, mode);
 
-    sampler = sampler_create(pid, HZ, sharers, &err);
+    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
     (void)close(go);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         sampler_step(sampler, said.selfstream, header, NULL);
@@ -381,7 +381,7 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
     pid_t pid = child_start(&go, "yield");
 
     (void)state;
-    sampler = sampler_create(pid, HZ, sharers, &err);
+    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
@@ -463,7 +463,7 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     pid_t pid = child_start(&go, "yield");
 
     (void)state;
-    sampler = sampler_create(pid, HZ, sharers, &err);
+    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
@@ -493,7 +493,7 @@ static void a_refusal_is_said_with_its_reason(void **state)
 
     (void)state;
     /* No such process: as any other refusal. */
-    sampler = sampler_create(0x3fffffff, HZ, sharers, &err);
+    sampler = sampler_create(0x3fffffff, HZ, sharers, SAMPLER_PYTHON_ON, &err);
     assert_null(sampler);
     assert_true(strlen(err.text) > 0);
 }

@@ -1,0 +1,31 @@
+/* pythonfind.h - the interpreter in a process
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_AGENT_PYTHON_PYTHONFIND_H
+#define CK_AGENT_PYTHON_PYTHONFIND_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/python/pythonlayout.h"
+
+struct pythonprogram {
+    struct pythonlayout layout;
+    uint64_t runtime;              /* where _PyRuntime lies */
+    uint64_t code, text, bytes;    /* types: PyCode_Type, ... */
+    uint64_t code_start, code_end; /* of the file that the interpreter is in */
+};
+
+enum pythonfind {
+    PYTHONFIND_NONE,    /* no interpreter is mapped */
+    PYTHONFIND_UNKNOWN, /* one is, of a version or build that is not known */
+    PYTHONFIND_REFUSED, /* its memory may not be read */
+    PYTHONFIND_FOUND,
+};
+
+/* Look into what the process has mapped: its program, and files whose names
+ * begin with python or libpython. */
+enum pythonfind pythonfind(pid_t pid, struct pythonprogram *program);
+
+#endif

@@ -1,0 +1,155 @@
+/* pythonsites.c - numbers for places of Python programs
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Both tables are open ones by a 64-bit hash, twice as large as what they may
+ * hold.
+ */
+#include "agent/python/pythonsites.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/event.h"
+#include "schema/fnv.h"
+#include "schema/ring/ring.h"
+
+#define SLOTS (2 * (size_t)PYTHONSITES_MAX)
+#define SAID_SLOTS (2 * (size_t)PYTHONSITES_SAID_MAX)
+/* The libraries in the program number their own places. */
+#define BASE (CK_SITE_TOLD + ((uint64_t)CK_LIBRARY_PYTHON << 32))
+
+struct site {
+    char *text;
+    uint32_t length;
+    uint32_t line;
+};
+
+struct pythonsites {
+    uint64_t *hashes;  /* by slot, 0 = unused */
+    uint32_t *numbers; /* by slot */
+    struct site *sites;
+    uint32_t count;
+    uint64_t *said; /* incarnation and number + 1, 0 = unused */
+    uint32_t said_count;
+    uint64_t left_out;
+};
+
+struct pythonsites *pythonsites_create(void)
+{
+    struct pythonsites *sites = calloc(1, sizeof(*sites));
+
+    if (sites == NULL) {
+        return NULL;
+    }
+    sites->hashes = calloc(SLOTS, sizeof(*sites->hashes));
+    sites->numbers = calloc(SLOTS, sizeof(*sites->numbers));
+    sites->sites = calloc(PYTHONSITES_MAX, sizeof(*sites->sites));
+    sites->said = calloc(SAID_SLOTS, sizeof(*sites->said));
+    if (sites->hashes == NULL || sites->numbers == NULL ||
+        sites->sites == NULL || sites->said == NULL) {
+        pythonsites_destroy(sites);
+        return NULL;
+    }
+    return sites;
+}
+
+void pythonsites_destroy(struct pythonsites *sites)
+{
+    int saved = errno;
+
+    if (sites == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < sites->count; i++) {
+        free(sites->sites[i].text);
+    }
+    free(sites->hashes);
+    free(sites->numbers);
+    free(sites->sites);
+    free(sites->said);
+    free(sites);
+    errno = saved;
+}
+
+static bool site_add(struct pythonsites *sites, const struct pythonplace *place)
+{
+    struct site site = {.length = (uint32_t)place->length, .line = place->line};
+
+    if (sites->count == PYTHONSITES_MAX) {
+        return false;
+    }
+    site.text = malloc(place->length + 1);
+    if (site.text == NULL) {
+        return false;
+    }
+    memcpy(site.text, place->text, place->length);
+    sites->sites[sites->count++] = site;
+    return true;
+}
+
+uint64_t pythonsites_number(struct pythonsites *sites,
+                            const struct pythonplace *place)
+{
+    uint64_t hash = ck_fnv(ck_fnv(CK_FNV_START, place->text, place->length),
+                           &place->line, sizeof(place->line));
+    size_t at;
+
+    hash = hash == 0 ? 1 : hash;
+    at = hash % SLOTS;
+    while (sites->hashes[at] != 0 && sites->hashes[at] != hash) {
+        at = (at + 1) % SLOTS;
+    }
+    if (sites->hashes[at] == 0) {
+        if (!site_add(sites, place)) {
+            sites->left_out++;
+            return 0;
+        }
+        sites->hashes[at] = hash;
+        sites->numbers[at] = sites->count; /* number + 1 */
+    }
+    return BASE + sites->numbers[at];
+}
+
+/* False: it is said, or cannot be. */
+static bool is_new(struct pythonsites *sites, uint64_t key)
+{
+    size_t at = key * 0x9e3779b97f4a7c15u % SAID_SLOTS;
+
+    while (sites->said[at] != 0 && sites->said[at] != key) {
+        at = (at + 1) % SAID_SLOTS;
+    }
+    if (sites->said[at] == key || sites->said_count == PYTHONSITES_SAID_MAX) {
+        return false;
+    }
+    sites->said[at] = key;
+    sites->said_count++;
+    return true;
+}
+
+void pythonsites_say(struct pythonsites *sites,
+                     struct selfstream *selfstream,
+                     uint32_t incarnation,
+                     uint64_t site)
+{
+    const struct site *place;
+
+    if (site <= BASE || site > BASE + sites->count ||
+        !is_new(sites, (uint64_t)incarnation << 32 | (site - BASE))) {
+        return;
+    }
+    place = &sites->sites[site - BASE - 1];
+    (void)selfstream_text(
+        selfstream,
+        (struct ck_text){.e = {.kind = CK_KIND_SYMBOL, .name = incarnation},
+                         .object = site,
+                         .extra = place->line},
+        place->text, place->length);
+}
+
+uint64_t pythonsites_left_out(const struct pythonsites *sites)
+{
+    return sites->left_out;
+}

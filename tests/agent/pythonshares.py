@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# pythonshares.py - CPU samples of Python programs have their lines
+# SPDX-License-Identifier: Apache-2.0
+"""pythonshares.py BUILD_DIR: programs that know how long each of their lines
+computed, sampled by ckagent.
+
+CK_PYTHONS: further interpreters, divided by colons. CK_SHARES_MS: CPU time of
+each program (default 1200)."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = sys.argv.pop(1)
+BIN = os.path.join(BUILD, "bin")
+MS = int(os.environ.get("CK_SHARES_MS", "1200"))
+HZ = 1999
+READ = range(11, 15)  # minor versions whose frames are known
+POINTS = 2
+
+# Each phase is one line (two with its loop) and takes an own part of the time,
+# which it measures itself, by the thread's CPU clock.
+PROGRAM = """\
+import json, sys, threading, time, zlib
+spent = {}
+ms, out = int(sys.argv[1]), sys.argv[2]
+data = bytes(range(256)) * 64
+def phase(part, work):
+    start = now = time.thread_time_ns()
+    while now < start + part * ms * 1000:
+        work()
+        now = time.thread_time_ns()
+    name = work.__name__
+    spent[name] = spent.get(name, 0) + now - start
+def plain():
+    x = 0
+    for i in range(3000): x += i * i  # the line itself
+def extension():
+    zlib.compress(data, 9)
+def library():
+    json.dumps(list(range(500)), indent=1)
+def calls(n=12):
+    return n if n < 2 else calls(n - 1) + calls(n - 2)
+def rounds():
+    for _ in range(20):
+        phase(20, plain)
+        phase(15, extension)
+        phase(10, library)
+        phase(5, calls)
+if sys.argv[3] == "thread":
+    thread = threading.Thread(target=rounds)
+    thread.start()
+    thread.join()
+else:
+    rounds()
+with open(out, "w") as file:
+    json.dump(spent, file)
+"""
+LINES = {"plain": 14, "extension": 16, "library": 18, "calls": 20}
+
+
+def interpreters():
+    found = {}
+    for path in ["/usr/bin/python3", sys.executable,
+                 *os.environ.get("CK_PYTHONS", "").split(":")]:
+        done = subprocess.run(
+            [path, "-c", "import sys; print(*sys.version_info[:2])"],
+            capture_output=True, text=True, check=False) \
+            if path and os.path.exists(path) else None
+        if done and done.returncode == 0:
+            version = tuple(map(int, done.stdout.split()))
+            if version not in found.values():
+                found[path] = version
+    return found.items()
+
+
+class Case(unittest.TestCase):
+    def record(self, folder, python, how, options=()):
+        program, run = os.path.join(folder, "lines.py"), folder + "/run"
+        spent = os.path.join(folder, "spent.json")
+        with open(program, "w", encoding="utf-8") as out:
+            out.write(PROGRAM)
+        environment = {**os.environ, "XDG_RUNTIME_DIR": folder,
+                       "CK_TEST_RINGS": folder}
+        subprocess.run([os.path.join(BIN, "ckagent"), "--sample", str(HZ),
+                        *options, "--dir", run, "--", python, program,
+                        str(MS), spent, how],
+                       env=environment, timeout=240, check=True,
+                       capture_output=True)
+        done = subprocess.run([os.path.join(BIN, "ckmerge"), "--output",
+                               "json", run], env=environment, timeout=60,
+                              check=True, capture_output=True, text=True)
+        with open(spent, encoding="utf-8") as file:
+            return json.loads(done.stdout), json.load(file)
+
+    def shares_wrong(self, report, spent):
+        """What is further from the truth than POINTS, in words."""
+        seen = dict.fromkeys(spent, 0)
+        known = other = 0
+        for spot in report["hot_spots"]:
+            name = (spot["function"] or "").split(".")[-1]
+            if os.path.basename(spot["file"] or "") == "lines.py":
+                known += spot["ns"]
+                # What asks for the time is between the phases' lines.
+                if name in seen:
+                    seen[name] += spot["ns"]
+                    if spot["line"] != LINES[name]:
+                        return [f"{name} at line {spot['line']}"]
+            elif not (spot["file"] or "").startswith("<frozen"):
+                other += spot["ns"]
+        wrong = [] if known >= 0.98 * (known + other) else \
+            [f"without a line: {other} of {known + other} ns"]
+        total, truth = sum(seen.values()), sum(spent.values())
+        for name, ns in spent.items():
+            share, true = 100 * seen[name] / total, 100 * ns / truth
+            print(f"{name}: {share:.2f} %, by its own clock {true:.2f} %")
+            if abs(share - true) > POINTS:
+                wrong.append(f"{name}: {share:.2f} %, {true:.2f} % is true")
+        return wrong
+
+    def check(self, python, version, how):
+        for _ in range(3):
+            with tempfile.TemporaryDirectory(
+                    prefix="ck-shares-",
+                    ignore_cleanup_errors=True) as folder:
+                report, spent = self.record(folder, python, how)
+            for note in report["trust"]["notes"]:
+                if "no CPU samples" in note["text"] or \
+                        "may not be read" in note["text"]:
+                    self.skipTest(note["text"])
+            if version[0] != 3 or version[1] not in READ:
+                self.assertFalse([s for s in report["hot_spots"] if s["file"]
+                                  and s["file"].endswith("lines.py")])
+                return
+            wrong = self.shares_wrong(report, spent)
+            # A host that stood still takes samples away at one place.
+            if not wrong:
+                return
+        self.fail(f"{python}, {how}: {wrong}")
+
+    def test_lines_have_the_shares_that_the_program_measured(self):
+        for python, version in interpreters():
+            with self.subTest(python=python):
+                self.check(python, version, "plain")
+
+    def test_a_thread_of_its_own_has_its_lines(self):
+        self.check("/usr/bin/python3", next(iter(interpreters()))[1], "thread")
+
+    def test_without_the_option_there_are_no_lines(self):
+        with tempfile.TemporaryDirectory(
+                prefix="ck-shares-", ignore_cleanup_errors=True) as folder:
+            report, _ = self.record(folder, "/usr/bin/python3", "plain",
+                                    ("--python", "off"))
+        self.assertFalse([s for s in report["hot_spots"] if s["file"]
+                          and s["file"].endswith("lines.py")])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
