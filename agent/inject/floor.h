@@ -36,18 +36,24 @@
 #ifdef FLOOR_BASE
 #define FLOOR(symbol) __asm__(".symver " #symbol "," #symbol "@" FLOOR_BASE);
 FLOOR(memcpy)
+/* Built where libc has none of the weak ones below, a preloaded library names
+ * no version of them (ld would want a library to take it from); the loader
+ * takes the oldest, which is this one. */
+#if !defined(FLOOR_IS_PRELOADED) || __GLIBC_PREREQ(2, 34)
 #ifndef FLOOR_OF_CUDA /* ckcuda defines it */
 FLOOR(dlsym)
 #endif
-FLOOR(dlvsym)
 FLOOR(dlopen)
 FLOOR(dlclose)
+FLOOR(pthread_key_create)
+FLOOR(pthread_setspecific)
+FLOOR(pthread_testcancel)
+#endif
+FLOOR(dlvsym)
 FLOOR(dlerror)
 FLOOR(dladdr)
-FLOOR(pthread_key_create)
 FLOOR(pthread_key_delete)
 FLOOR(pthread_getspecific)
-FLOOR(pthread_setspecific)
 FLOOR(pthread_once)
 FLOOR(pthread_sigmask)
 FLOOR(pthread_create)
@@ -55,7 +61,6 @@ FLOOR(pthread_detach)
 FLOOR(pthread_mutex_trylock)
 FLOOR(pthread_rwlock_tryrdlock)
 FLOOR(pthread_rwlock_trywrlock)
-FLOOR(pthread_testcancel)
 FLOOR(sem_init)
 FLOOR(sem_post)
 FLOOR(sem_trywait)

@@ -4,10 +4,12 @@
  */
 #include "agent/process/groupwatch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -19,6 +21,7 @@
 /* A machine under load may let the watcher wait; one that is stopped while we
  * run answers never. */
 #define ANSWER_MS 5000
+#define CLOSE_RANGE 436 /* SYS_close_range, which older headers lack */
 
 /* How often the watcher got each signal since it was last asked. */
 struct answer {
@@ -50,7 +53,26 @@ static void watcher_run(int hold)
     _exit(0);
 }
 
-/* The watcher must not keep the launcher's pipes open. */
+/* Close what the kernel lists but 0 to 2. */
+static void files_close_listed(int keep)
+{
+    DIR *list = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (list != NULL && (entry = readdir(list)) != NULL) {
+        int fd = atoi(entry->d_name); /* "." and "..": 0 */
+
+        if (fd > 2 && fd != keep && fd != dirfd(list)) {
+            (void)close(fd);
+        }
+    }
+    if (list != NULL) {
+        (void)closedir(list);
+    }
+}
+
+/* The watcher must not keep the launcher's pipes open. Kernels before 5.9
+ * close no range. */
 static void files_close(int keep)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -59,9 +81,11 @@ static void files_close(int keep)
         (void)dup2(null, i);
     }
     if (keep > 3) {
-        (void)close_range(3, (unsigned)keep - 1, 0);
+        (void)syscall(CLOSE_RANGE, 3u, (unsigned)keep - 1, 0u);
     }
-    (void)close_range((unsigned)keep + 1, ~0u, 0);
+    if (syscall(CLOSE_RANGE, (unsigned)keep + 1, ~0u, 0u) != 0) {
+        files_close_listed(keep);
+    }
 }
 
 void groupwatch_start(struct groupwatch *watch)

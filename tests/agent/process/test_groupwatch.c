@@ -2,11 +2,16 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +130,46 @@ static int dead_steps(void)
     return 0;
 }
 
+/* From here on the kernel closes no range of descriptors: one before 5.9. */
+static int without_close_range(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 436, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof(steps) / sizeof(*steps), steps};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0
+               ? 0
+               : -1;
+}
+
+static int pipe_steps(void)
+{
+    struct groupwatch watch;
+    struct pollfd end = {.events = POLLIN};
+    int ends[2];
+
+    if (pipe(ends) != 0 || without_close_range() != 0) {
+        return 1;
+    }
+    groupwatch_start(&watch);
+    (void)close(ends[1]);
+    end.fd = ends[0];
+    if (poll(&end, 1, 60000) != 1 || (end.revents & POLLHUP) == 0) {
+        return 2;
+    }
+    (void)kill(0, SIGTERM);
+    if (!groupwatch_has(&watch, SIGTERM)) {
+        return 3;
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
 static void a_signal_to_us_alone_is_not_the_groups(void **state)
 {
     (void)state;
@@ -143,6 +188,12 @@ static void each_of_a_burst_to_the_group_is_told(void **state)
     assert_int_equal(in_a_group(burst_steps), 0);
 }
 
+static void the_watcher_holds_no_pipe_of_ours_on_an_old_kernel(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(pipe_steps), 0);
+}
+
 static void a_watcher_that_died_is_replaced(void **state)
 {
     (void)state;
@@ -156,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_signal_to_the_group_is_told_each_time),
         cmocka_unit_test(each_of_a_burst_to_the_group_is_told),
         cmocka_unit_test(a_watcher_that_died_is_replaced),
+        cmocka_unit_test(the_watcher_holds_no_pipe_of_ours_on_an_old_kernel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
