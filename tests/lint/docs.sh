@@ -14,8 +14,8 @@ import re
 import subprocess
 import sys
 
-# Options of tests/run, tests/platforms, quickstart and of other programs.
-FOREIGN = """--full --quick --no-install --inject --ill --oversubscribe
+# Options of tests/run, tests/platforms, launch/ and of other programs.
+FOREIGN = """--full --floor --quick --no-install --inject --ill --oversubscribe
 --prefix --version --help --print --install --output-on-failure --no-tests
 --test-dir --args --mpi --nproc_per_node --max_restarts""".split()
 OUTSIDE = {"CL/cl_layer.h"}

@@ -178,9 +178,10 @@ static double choose_log(double n, double k)
  * slow, so many or more are. */
 static double drawn(double all, double slow, double length, double hits)
 {
-    double term =
-        exp(choose_log(slow, hits) + choose_log(all - slow, length - hits) -
-            choose_log(all, length));
+    /* expl(): exp() would be glibc 2.29's, and an archive is to run before. */
+    double term = (double)expl(choose_log(slow, hits) +
+                               choose_log(all - slow, length - hits) -
+                               choose_log(all, length));
     double sum = term;
 
     while (term > sum * 1e-6 && hits < length && hits < slow) {
