@@ -31,6 +31,13 @@ function rulerStep(length, width) {
   return [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least);
 }
 
+/* A mark of the ruler, with as many digits as tell it from its neighbours. */
+function mark(at, step) {
+  const [unit, name] = TIMES.find(([least]) => at >= least) || TIMES[TIMES.length - 1];
+
+  return (at / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step)))) + ' ' + name;
+}
+
 class Timeline {
   constructor(report, data) {
     this.report = report;
@@ -226,7 +233,7 @@ class Timeline {
     context.fillStyle = colour('muted');
     for (let at = Math.ceil(this.span[0] / step) * step; at <= this.span[1]; at += step) {
       context.fillRect(this.x(at), RULER - 6, 1, 5);
-      context.fillText(scaled(Math.round(at), TIMES), this.x(at) + 3, RULER / 2);
+      context.fillText(mark(at, step), this.x(at) + 3, RULER / 2);
     }
   }
 
@@ -287,7 +294,7 @@ class Timeline {
     }
     const name = this.index.classes[kind];
 
-    return selection.cause && groupOfClass.has(name) && name !== selection.cause && !BUSY.has(groupOfClass.get(name))
+    return selection.cause && selection.ranks.length === 0 && groupOfClass.has(name) && name !== selection.cause && !BUSY.has(groupOfClass.get(name))
       ? this.colours.colour('line') : this.cache[kind];
   }
 
