@@ -233,6 +233,36 @@ class Page:
         self.same("a broken address selects nothing", True, self.browser.run(
             "selection.range === null && selection.cause === '' && selection.ranks.length === 0"))
 
+    def timeline(self):
+        """It is drawn, zooms by keys, and shows the example of a finding."""
+        canvas = "document.querySelector('#view-timeline canvas')"
+        if not self.browser.run(canvas + " !== null"):
+            return
+        picture = canvas + ".toDataURL()"
+        colours = self.browser.run("""(() => { const c = %s, d = c.getContext('2d')
+            .getImageData(0, 0, c.width, c.height).data, seen = new Set();
+            for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+            return seen.size; })()""" % canvas)
+        if colours < 4:
+            self.wrong(f"the timeline has {colours} colours")
+        self.browser.run(canvas + ".focus()")
+        self.browser.key("0", "Digit0")
+        self.browser.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        whole = self.browser.run(picture)
+        self.browser.key("w", "KeyW")
+        self.browser.wait(f"{picture} !== {json.dumps(whole)}", "key w zooms in")
+        self.browser.key("0", "Digit0")
+        self.browser.wait(f"{picture} === {json.dumps(whole)}", "key 0 shows all again")
+        for i, cause in enumerate(self.report["causes"][:5]):
+            item = f"document.querySelector('#findings > li[data-cause=\"{i}\"]')"
+            if cause.get("example") and self.browser.run(item + " !== null"):
+                self.browser.run(item + ".querySelector('button').click()")
+                self.same("the range of Show", [cause["example"]["start_rel_ns"],
+                                                cause["example"]["end_rel_ns"]],
+                          self.browser.run("selection.range"))
+                self.browser.wait(f"{picture} !== {json.dumps(whole)}", "Show moves the timeline")
+        self.browser.key("Escape", "Escape")
+
     def tables(self):
         rows = """[...document.querySelectorAll('#view-tables table')].map(t =>
             [...t.querySelectorAll('tbody tr')].map(r => r.textContent))"""
@@ -335,6 +365,7 @@ def check(browser, page, shots, others):
     page.views()
     page.findings()
     page.keys()
+    page.timeline()
     page.tables()
     page.looks(shots)
     page.clean("open")
