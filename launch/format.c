@@ -8,9 +8,9 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [CK_FORMAT_TEXT] = "text",     [CK_FORMAT_JSON] = "json",
-    [CK_FORMAT_HTML] = "html",     [CK_FORMAT_CHROME] = "chrome",
-    [CK_FORMAT_SQLITE] = "sqlite",
+    [CK_FORMAT_TEXT] = "text",         [CK_FORMAT_JSON] = "json",
+    [CK_FORMAT_HTML] = "html",         [CK_FORMAT_CHROME] = "chrome",
+    [CK_FORMAT_PERFETTO] = "perfetto", [CK_FORMAT_SQLITE] = "sqlite",
 };
 
 int ck_format_parse(const char *text, const char **file, struct ck_err *err)

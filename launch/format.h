@@ -10,14 +10,15 @@
 #include "schema/err.h"
 
 /* In the order of the enum: for completion, and for people. */
-#define CK_FORMAT_NAMES "text|json|html|chrome|sqlite"
-#define CK_FORMAT_LIST "text, json, html, chrome or sqlite"
+#define CK_FORMAT_NAMES "text|json|html|chrome|perfetto|sqlite"
+#define CK_FORMAT_LIST "text, json, html, chrome, perfetto or sqlite"
 
 enum ck_format {
     CK_FORMAT_TEXT,
     CK_FORMAT_JSON,
     CK_FORMAT_HTML,
     CK_FORMAT_CHROME,
+    CK_FORMAT_PERFETTO,
     CK_FORMAT_SQLITE,
 };
 

@@ -326,7 +326,8 @@ int results_write(struct results *results, struct ck_err *err)
         int format = ck_format_parse(options->outputs.items[i], &path, err);
         bool is_page = format == CK_FORMAT_HTML && path == NULL;
 
-        if (format == CK_FORMAT_CHROME || format == CK_FORMAT_SQLITE ||
+        if (format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
+            format == CK_FORMAT_SQLITE ||
             (is_page && results->page[0] != '\0')) {
             continue;
         }

@@ -79,12 +79,15 @@ int writers_where(struct writers *writers, struct ck_err *err)
     if (path_find(options, CK_FORMAT_CHROME, "trace.json", writers->chrome_path,
                   err) != 0 ||
         path_find(options, CK_FORMAT_SQLITE, "trace.sqlite",
-                  writers->sqlite_path, err) != 0) {
+                  writers->sqlite_path, err) != 0 ||
+        path_find(options, CK_FORMAT_PERFETTO, "trace.pftrace",
+                  writers->perfetto_path, err) != 0) {
         return -1;
     }
-    return overwrite_check(options, writers->chrome_path, err) != 0
+    return overwrite_check(options, writers->chrome_path, err) != 0 ||
+                   overwrite_check(options, writers->sqlite_path, err) != 0
                ? -1
-               : overwrite_check(options, writers->sqlite_path, err);
+               : overwrite_check(options, writers->perfetto_path, err);
 }
 
 /* The rank that a thread is of. */
@@ -127,6 +130,21 @@ static int wait_row(const struct writers *writers,
     return sqlite_wait(writers->sqlite, &wait);
 }
 
+static int wait_slice(const struct writers *writers,
+                      const struct waitstates_seen *seen)
+{
+    const struct perfetto_wait wait = {
+        .thread = seen->thread,
+        .part = seen->part,
+        .kind = wait_kind_name(seen->wait->kind),
+        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                               : rank_of(writers, seen->wait->thread),
+        .error = seen->wait->error,
+    };
+
+    return perfetto_wait(writers->perfetto, &wait);
+}
+
 static int wait_draw(const struct writers *writers,
                      const struct waitstates_seen *seen)
 {
@@ -149,6 +167,9 @@ static int wait_take(void *state, const struct waitstates_seen *seen)
         (writers->sqlite != NULL && wait_row(writers, seen) != 0)) {
         return -1;
     }
+    if (writers->perfetto != NULL && wait_slice(writers, seen) != 0) {
+        return -1;
+    }
     return writers->chrome == NULL || writers->is_held
                ? 0
                : wait_draw(writers, seen);
@@ -164,6 +185,10 @@ idle_take(void *state, const struct ledger_row *row, struct region part)
     if (writers->lanes != NULL &&
         lanes_idle(writers->lanes, row->device, row->rank, part, row->cause) !=
             0) {
+        return -1;
+    }
+    if (writers->perfetto != NULL &&
+        perfetto_idle(writers->perfetto, row->device, part, row->cause) != 0) {
         return -1;
     }
     return writers->sqlite == NULL ? 0 : sqlite_idle(writers->sqlite, &idle);
@@ -198,6 +223,15 @@ static int files_open(struct writers *writers, struct ck_err *err)
             return -1;
         }
     }
+    if (writers->perfetto_path[0] != '\0') {
+        const struct perfetto_of of = {writers->defs, writers->align, part,
+                                       writers->report->whole.start};
+
+        writers->perfetto = perfetto_create(writers->perfetto_path, &of, err);
+        if (writers->perfetto == NULL) {
+            return -1;
+        }
+    }
     if (writers->sqlite_path[0] != '\0') {
         writers->sqlite =
             sqlite_create(writers->sqlite_path, writers->defs, part,
@@ -223,11 +257,11 @@ int writers_open(struct writers *writers,
     if (files_open(writers, err) != 0) {
         return -1;
     }
-    if (writers->lanes != NULL || writers->sqlite != NULL) {
-        analysis_see_idle(analysis, idle_take, writers);
-    }
     if (writers->lanes != NULL || writers->sqlite != NULL ||
-        writers->chrome != NULL) {
+        writers->perfetto != NULL) {
+        analysis_see_idle(analysis, idle_take, writers);
+        analysis_see(analysis, wait_take, writers);
+    } else if (writers->chrome != NULL) {
         analysis_see(analysis, wait_take, writers);
     }
     return 0;
@@ -244,6 +278,10 @@ size_t writers_consumers(const struct writers *writers,
     if (writers->sqlite != NULL) {
         consumers[count++] =
             (struct timeline_consumer){sqlite_take, writers->sqlite, 0};
+    }
+    if (writers->perfetto != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){perfetto_take, writers->perfetto, 0};
     }
     return writers->is_held ? count : writers_across(writers, consumers, count);
 }
@@ -267,11 +305,18 @@ void writers_failed(const struct writers *writers, struct ck_err *err)
     if (writers->sqlite != NULL) {
         sqlite_failed(writers->sqlite, err);
     }
+    if (writers->perfetto != NULL) {
+        perfetto_failed(writers->perfetto, err);
+    }
 }
 
 int writers_finish(struct writers *writers, struct ck_err *err)
 {
     if (writers->chrome != NULL && chrome_finish(writers->chrome, err) != 0) {
+        return -1;
+    }
+    if (writers->perfetto != NULL &&
+        perfetto_finish(writers->perfetto, writers->report, err) != 0) {
         return -1;
     }
     return writers->sqlite == NULL
@@ -288,6 +333,10 @@ void writers_say(const struct writers *writers)
         ck_info("the trace is in %s: open it at https://ui.perfetto.dev",
                 writers->chrome_path);
     }
+    if (writers->perfetto != NULL) {
+        ck_info("the trace is in %s: open it at https://ui.perfetto.dev",
+                writers->perfetto_path);
+    }
     if (writers->sqlite != NULL) {
         ck_info("the database is in %s: sqlite3 %s 'SELECT * FROM v_why'",
                 writers->sqlite_path, writers->sqlite_path);
@@ -297,6 +346,7 @@ void writers_say(const struct writers *writers)
 void writers_fini(struct writers *writers)
 {
     chrome_destroy(writers->chrome);
+    perfetto_destroy(writers->perfetto);
     sqlite_destroy(writers->sqlite);
     lanes_destroy(writers->lanes);
 }

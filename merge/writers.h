@@ -14,11 +14,12 @@
 #include "merge/options.h"
 #include "merge/output/chrome/chrome.h"
 #include "merge/output/lanes/lanes.h"
+#include "merge/output/perfetto/perfetto.h"
 #include "merge/output/sqlite/sqlite.h"
 #include "merge/report/report.h"
 
 /* Consumers that writers_consumers() adds at most. */
-#define WRITERS_MOST 3
+#define WRITERS_MOST 4
 
 struct writers {
     const struct options *options; /* borrowed, as the next three */
@@ -29,7 +30,9 @@ struct writers {
                      reading of its own (writers_across()) */
     char chrome_path[PATH_MAX]; /* "" = not asked for */
     char sqlite_path[PATH_MAX];
-    struct chrome *chrome; /* NULL = none, as the next two */
+    char perfetto_path[PATH_MAX];
+    struct chrome *chrome; /* NULL = none, as the next three */
+    struct perfetto *perfetto;
     struct sqlite *sqlite;
     struct lanes *lanes;
 };
