@@ -910,6 +910,20 @@ class Strange(Case):
             self.assertIn("have no device work that ck knows", text)
             self.assertIn("what devices did is unknown", text)
 
+    def test_work_that_seems_to_precede_its_launch_was_recorded(self):
+        events = []
+        for i in range(20):
+            args = {"device": 0, "stream": 7, "correlation": 100 + i}
+            events += [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0,
+                        "tid": 7, "ts": 1000 + 10000 * i, "dur": 5000,
+                        "args": args},
+                       {"ph": "X", "cat": "cuda_runtime", "pid": 9, "tid": 9,
+                        "name": "cudaLaunchKernel", "dur": 10,
+                        "ts": 2000000 + 10000 * i, "args": args}]
+        text = self.text({"traceEvents": events})
+        self.assertNotIn("no record of the work", text)
+        self.assertNotIn("unknown whether they were busy", text)
+
     def test_a_rank_whose_profile_has_no_device_work_is_named(self):
         text = self.text(self.work("kernel"), {"traceEvents": []},
                          self.work("kernel"), self.work("cuda"))

@@ -756,8 +756,7 @@ static void work_came(struct lookback *lookback,
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
     uint32_t thread;
 
-    if (record->call == 0 ||
-        !unrecorded_has(lookback->unrecorded, event->process)) {
+    if (record->call == 0) {
         return;
     }
     thread = history_thread(lookback->host, event->process, record->tid);

@@ -163,11 +163,6 @@ int unrecorded_launch(struct unrecorded *unrecorded,
                : thread_add(thread, &launch);
 }
 
-bool unrecorded_has(const struct unrecorded *unrecorded, uint32_t process)
-{
-    return unrecorded->processes[process].last != INT64_MIN;
-}
-
 static void done_add(struct process *process, const struct launch *launch)
 {
     process->done =

@@ -25,8 +25,6 @@ void unrecorded_destroy(struct unrecorded *unrecorded);
 /* A call of the CUDA API. 0, or -1 with ENOMEM. */
 int unrecorded_launch(struct unrecorded *unrecorded,
                       const struct timeline_event *event);
-/* Has the process called it at all? */
-bool unrecorded_has(const struct unrecorded *unrecorded, uint32_t process);
 /* Work of a device that was launched by that call of the thread. */
 void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t thread,
