@@ -920,9 +920,15 @@ class Strange(Case):
                        {"ph": "X", "cat": "cuda_runtime", "pid": 9, "tid": 9,
                         "name": "cudaLaunchKernel", "dur": 10,
                         "ts": 2000000 + 10000 * i, "args": args}]
-        text = self.text({"traceEvents": events})
+        text = self.text({"traceEvents": events}, {"traceEvents": events})
         self.assertNotIn("no record of the work", text)
         self.assertNotIn("unknown whether they were busy", text)
+        self.assertIn("and of 1 more contradict the launches of its work by up "
+                      "to 2.00 s", text)
+        for event in events:
+            event["ts"] += 3000000 if event["cat"] == "kernel" else 0
+        text = self.text({"traceEvents": events}, {"traceEvents": events})
+        self.assertNotIn("contradict", text)
 
     def test_a_rank_whose_profile_has_no_device_work_is_named(self):
         text = self.text(self.work("kernel"), {"traceEvents": []},

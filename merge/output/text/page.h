@@ -88,6 +88,9 @@ void page_ends(const struct page *page);
 void page_error(const struct page *page, ck_time_t error);
 /* How the clocks were aligned (textclocks.c). */
 void page_clocks(const struct page *page);
+/* Devices whose clock is contradicted by 1 % of the region, in a sentence
+ * (textastray.c). */
+void page_clocks_answer(const struct page *page);
 /* "in load, between clFinish (a.c:1) and MPI_Allreduce (b.c:2)"; further lines
  * begin with four blanks (textwhy.c). */
 void page_activity(const struct page *page, const struct report_activity *did);

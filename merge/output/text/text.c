@@ -321,6 +321,7 @@ static void put_answer(const struct page *page)
     put_unknown(page);
     page_launches_answer(page);
     page_inputs_answer(page);
+    page_clocks_answer(page);
     page_copies_answer(page);
     page_meetings_answer(page);
     if (most->ranks_count > 0 && is_uneven(report, most)) {
