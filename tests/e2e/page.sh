@@ -26,6 +26,18 @@ wait_done "$work/dead"
 wait_done "$work/host"
 "$bin/ckmerge" --quiet --baseline "$work/late" "$work/dead" || [ $? -eq 3 ]
 
+# No page where none is wanted, however the job was started.
+timeout 300 "$bin/cklaunch" -n 2 --launcher mpirun --no-page --dir "$work/launched" -- \
+    "$tests/known.openmpi" balanced 5 sleep >"$work/out" 2>&1
+timeout 300 mpirun -n 2 "$bin/ckagent" --no-page --ranks 1 --report none \
+    --dir "$work/pageless" -- "$tests/known.openmpi" balanced 5 sleep >"$work/out" 2>&1
+for run in launched pageless; do
+    wait_done "$work/$run"
+    [ -s "$work/$run/report.txt" ] || fail "$run has no report"
+    [ ! -e "$work/$run/report.html" ] || fail "--no-page, and $run has a page"
+    ! grep -q '^ PAGE' "$work/$run/report.txt" || fail "a page is named that is not"
+done
+
 # A run of which a part is missing.
 cp -r "$work/host" "$work/damaged"
 for segment in "$work"/damaged/seg-*.ck; do
