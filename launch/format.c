@@ -11,7 +11,19 @@ static const char *const names[] = {
     [CK_FORMAT_TEXT] = "text",         [CK_FORMAT_JSON] = "json",
     [CK_FORMAT_HTML] = "html",         [CK_FORMAT_CHROME] = "chrome",
     [CK_FORMAT_PERFETTO] = "perfetto", [CK_FORMAT_SQLITE] = "sqlite",
+    [CK_FORMAT_CSV] = "csv",
 };
+
+/* A directory has no place of its own: it is always named. */
+static int
+named_check(const char *text, int format, const char *file, struct ck_err *err)
+{
+    if (format == CK_FORMAT_CSV && (file == NULL || strcmp(file, "-") == 0)) {
+        return ck_err_set(err, "--output %.200s: name a directory: csv=DIR",
+                          text);
+    }
+    return format;
+}
 
 int ck_format_parse(const char *text, const char **file, struct ck_err *err)
 {
@@ -22,7 +34,7 @@ int ck_format_parse(const char *text, const char **file, struct ck_err *err)
         if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0 &&
             (behind == NULL || behind[0] != '\0')) {
             *file = behind;
-            return (int)i;
+            return named_check(text, (int)i, behind, err);
         }
     }
     return ck_err_set(

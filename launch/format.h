@@ -10,8 +10,8 @@
 #include "schema/err.h"
 
 /* In the order of the enum: for completion, and for people. */
-#define CK_FORMAT_NAMES "text|json|html|chrome|perfetto|sqlite"
-#define CK_FORMAT_LIST "text, json, html, chrome, perfetto or sqlite"
+#define CK_FORMAT_NAMES "text|json|html|chrome|perfetto|sqlite|csv"
+#define CK_FORMAT_LIST "text, json, html, chrome, perfetto, sqlite or csv"
 
 enum ck_format {
     CK_FORMAT_TEXT,
@@ -20,6 +20,7 @@ enum ck_format {
     CK_FORMAT_CHROME,
     CK_FORMAT_PERFETTO,
     CK_FORMAT_SQLITE,
+    CK_FORMAT_CSV,
 };
 
 /* The format, or -1 with err. *file is what stands behind "=", NULL = none;

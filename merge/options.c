@@ -198,7 +198,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
          "text and json go to stdout, html to RUN/report.html, chrome to "
          "RUN/trace.json, perfetto to RUN/trace.pftrace and sqlite to "
-         "RUN/trace.sqlite. A chrome or perfetto "
+         "RUN/trace.sqlite; csv=DIR is a directory of tables. A chrome or "
+         "perfetto "
          "FILE that ends in .gz is compressed"},
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
          "Write the report as an HTML page too: RUN/report.html, with "

@@ -15,6 +15,7 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
+#include "merge/output/csv/csv.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
 #include "merge/output/lanes/laneblock.h"
@@ -231,6 +232,9 @@ static int write_format(const struct results *results,
 
     if (format == CK_FORMAT_HTML) {
         return write_page(results, path, err);
+    }
+    if (format == CK_FORMAT_CSV) {
+        return output_csv(results->report, path, err);
     }
     text = format == CK_FORMAT_JSON
                ? output_json(results->report, &length)

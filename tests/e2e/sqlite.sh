@@ -40,3 +40,32 @@ if (
 fi
 grep -q "cannot write $work/full" "$work/err" || fail "$(cat "$work/err")"
 [ ! -e "$work/full" ] || fail "half a database was left"
+
+# The same tables as CSV files.
+"$bin/ckmerge" --quiet --no-page --output csv="$work/tables" "$work/run"
+/usr/bin/python3 - "$work/tables" "$work/run/report.json" <<'PY' ||
+import csv, json, sys
+with open(sys.argv[2], encoding="utf8") as file:
+    report = json.load(file)
+def rows(name):
+    with open("%s/%s.csv" % (sys.argv[1], name), newline="", encoding="utf8") as file:
+        return list(csv.DictReader(file))
+def same(name, have, expected):
+    if have != expected or not expected:
+        sys.exit("%s.csv: %s, in the report %s" % (name, have, expected))
+for name in ("ranks", "devices", "causes", "waits", "kernels", "lines", "calls", "ranges"):
+    same(name, len(rows(name)), len(report[name]))
+same("causes", [(r["cause"], int(r["ns"]), r["rank"]) for r in rows("causes")],
+     [(c["cause"], c["ns"], "" if c["rank"] is None else str(c["rank"])) for c in report["causes"]])
+same("ledger", {(int(r["device"]), r["row"]): int(r["ns"]) for r in rows("ledger")},
+     {(i, cause): ns for i, d in enumerate(report["devices"]) for cause, ns in d["ledger"].items()})
+same("step_ranks", [int(r["ns"]) for r in rows("step_ranks")],
+     [ns for s in report["step_table"]["rows"] for ns in s["rank_ns"] if ns is not None])
+same("pairs", [int(r["waited_ns"]) for r in rows("pairs")],
+     [p["waited_ns"] for p in report["traffic"]["pairs"]])
+PY
+    fail "the tables are not as the report"
+if "$bin/ckmerge" --quiet --output csv "$work/run" 2>"$work/err"; then
+    fail "tables without a directory"
+fi
+grep -q 'csv=DIR' "$work/err" || fail "$(cat "$work/err")"
