@@ -187,6 +187,10 @@ idle_take(void *state, const struct ledger_row *row, struct region part)
             0) {
         return -1;
     }
+    if (writers->chrome != NULL && !writers->is_held &&
+        chrome_idle(writers->chrome, row->device, part, row->cause) != 0) {
+        return -1;
+    }
     if (writers->perfetto != NULL &&
         perfetto_idle(writers->perfetto, row->device, part, row->cause) != 0) {
         return -1;
@@ -258,10 +262,8 @@ int writers_open(struct writers *writers,
         return -1;
     }
     if (writers->lanes != NULL || writers->sqlite != NULL ||
-        writers->perfetto != NULL) {
+        writers->perfetto != NULL || writers->chrome != NULL) {
         analysis_see_idle(analysis, idle_take, writers);
-        analysis_see(analysis, wait_take, writers);
-    } else if (writers->chrome != NULL) {
         analysis_see(analysis, wait_take, writers);
     }
     return 0;
@@ -312,7 +314,8 @@ void writers_failed(const struct writers *writers, struct ck_err *err)
 
 int writers_finish(struct writers *writers, struct ck_err *err)
 {
-    if (writers->chrome != NULL && chrome_finish(writers->chrome, err) != 0) {
+    if (writers->chrome != NULL &&
+        chrome_finish(writers->chrome, writers->report, err) != 0) {
         return -1;
     }
     if (writers->perfetto != NULL &&

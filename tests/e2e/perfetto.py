@@ -158,7 +158,7 @@ def main():
         for flow in event.get(47, []) + event.get(48, []):
             flows[flow] += 1 if 47 in event else 1 << 20
     kinds = {"kernel": "kernel", "copy": "copy", "wait": "wait", "range": "range",
-             "step": "step"}
+             "step": "step", "idle": "idle"}
     expected, length = collections.Counter(), collections.Counter()
     for event in chrome["traceEvents"]:
         if event["ph"] == "X":

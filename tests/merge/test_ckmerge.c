@@ -533,7 +533,9 @@ static void the_trace_is_json_with_every_slice_and_arrow(void **state)
         "    while s and s[-1] <= round(e[\"ts\"] * 1000): s.pop()\n"
         "    assert not s or end <= s[-1], \"slices overlap\"\n"
         "    s.append(end)\n"
-        "assert len(tracks) == 12\n"
+        "assert len(tracks) == 12 + 4, \"a device has one for its idle time\"\n"
+        "idle = sum(e[\"dur\"] for e in x if e[\"cat\"] == \"idle\")\n"
+        "assert round(idle) == 22000, \"as in the report\"\n"
         "assert not [e for e in t if e[\"ph\"] == \"C\" and"
         " e[\"name\"].startswith(\"bound\")], \"one clock\"\n'",
         fixture->run);

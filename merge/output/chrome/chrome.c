@@ -16,6 +16,7 @@
 #include "merge/output/chrome/chromeclocks.h"
 #include "merge/output/chrome/chromewriter.h"
 #include "merge/output/chrome/tracks.h"
+#include "merge/output/cxxname.h"
 #include "merge/output/sink.h"
 
 #define LAUNCHES ((size_t)1 << 17)
@@ -204,6 +205,26 @@ static int place_wait(struct chrome *chrome,
     return 0;
 }
 
+/* The row of why a device was idle. */
+static int place_idle(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      uint32_t physical,
+                      int64_t pid,
+                      struct track_row *row)
+{
+    struct table_key key = {3, physical, 0};
+    char name[300];
+
+    if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
+        0) {
+        return -1;
+    }
+    (void)snprintf(name, sizeof(name), "%.200s idle because",
+                   chrome->defs->physicals[physical].name);
+    track_name(chrome, pid, row, name, 900);
+    return 0;
+}
+
 /* The row of a device's queue. */
 static int place_queue(struct chrome *chrome,
                        const struct timeline_event *event,
@@ -235,9 +256,15 @@ static void put_slice(struct chrome *chrome,
                       int64_t tid,
                       const char *category)
 {
+    const char *name =
+        defs_name(chrome->defs, event->process, event->record->name);
+    char plain[512];
+
     chromewriter_begin(&chrome->out, "X", pid, tid);
-    chromewriter_name(&chrome->out, defs_name(chrome->defs, event->process,
-                                              event->record->name));
+    chromewriter_name(&chrome->out,
+                      name != NULL && cxxname_plain(plain, sizeof(plain), name)
+                          ? plain
+                          : name);
     sink_text(chrome->out.sink, ",\"cat\":");
     sink_string(chrome->out.sink, category);
     chromewriter_time(&chrome->out, event->start);
@@ -569,6 +596,34 @@ int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
     return 0;
 }
 
+int chrome_idle(struct chrome *chrome,
+                uint32_t physical,
+                struct region part,
+                enum cause cause)
+{
+    uint32_t process = chrome->defs->physicals[physical].process;
+    struct timeline_event event = {
+        .start = part.start,
+        .end = part.end,
+        .rank = chrome->defs->processes[process].rank,
+        .process = process,
+    };
+    int64_t pid = pid_of(chrome, &event);
+    struct track_row row;
+
+    if (place_idle(chrome, &event, physical, pid, &row) != 0) {
+        return -1;
+    }
+    chromewriter_begin(&chrome->out, "X", pid, row.tid);
+    chromewriter_name(&chrome->out, cause_name(cause));
+    sink_text(chrome->out.sink, ",\"cat\":\"idle\"");
+    chromewriter_time(&chrome->out, event.start);
+    sink_text(chrome->out.sink, ",\"dur\":");
+    sink_us(chrome->out.sink, event.end - event.start);
+    chromewriter_end(&chrome->out);
+    return 0;
+}
+
 void chrome_failed(const struct chrome *chrome, struct ck_err *err)
 {
     if (sink_error(chrome->out.sink) != 0) {
@@ -577,13 +632,27 @@ void chrome_failed(const struct chrome *chrome, struct ck_err *err)
     }
 }
 
-int chrome_finish(struct chrome *chrome, struct ck_err *err)
+/* Name of the run, and the date of the trace's zero. */
+static void put_run(struct chrome *chrome, const struct report *report)
+{
+    sink_text(chrome->out.sink, ",\"run\":");
+    sink_string(chrome->out.sink, report->name);
+    if (report->realtime != 0) {
+        chromewriter_int(&chrome->out, ",\"realtime_of_zero_ns\":",
+                         report->realtime + chrome->part.start);
+    }
+}
+
+int chrome_finish(struct chrome *chrome,
+                  const struct report *report,
+                  struct ck_err *err)
 {
     chromeclocks_put(&chrome->out, chrome->defs, chrome->align, chrome->part);
     sink_text(chrome->out.sink, "\n],\"otherData\":{\"producer\":\"ckmerge\"");
     chromewriter_int(&chrome->out, ",\"arrows\":", (int64_t)chrome->flows);
     chromewriter_int(&chrome->out,
                      ",\"arrows_left_out\":", (int64_t)chrome->flows_lost);
+    put_run(chrome, report);
     chromeclocks_list(&chrome->out, chrome->defs, chrome->align);
     sink_text(chrome->out.sink, "}}\n");
     return sink_finish(chrome->out.sink, err);

@@ -4,15 +4,17 @@
  *
  * A process a rank, a track a thread and a device queue; slices that overlap
  * without nesting are spread over several tracks of the same name. Arrows go
- * from the launching call to the kernel or copy. Waits for other ranks have
- * tracks of their own, clocks a counter each (chromeclocks.h). Times count from
- * the start of the run.
+ * from the launching call to the kernel or copy. Why a device was idle, and
+ * waits for other ranks have tracks of their own, clocks a counter each
+ * (chromeclocks.h). Times count from the start of the run.
  */
 #ifndef CK_MERGE_OUTPUT_CHROME_CHROME_H
 #define CK_MERGE_OUTPUT_CHROME_CHROME_H
 
 #include "merge/clocks/align.h"
+#include "merge/model/cause.h"
 #include "merge/model/interval.h"
+#include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 #include "schema/err.h"
 
@@ -38,9 +40,16 @@ struct chrome_wait {
 };
 /* 0, or -1 with ENOMEM. */
 int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait);
+/* A device was idle because of that. 0, or -1 with ENOMEM. */
+int chrome_idle(struct chrome *chrome,
+                uint32_t physical,
+                struct region part,
+                enum cause cause);
 /* After chrome_take() failed: set err if that was for the file. */
 void chrome_failed(const struct chrome *chrome, struct ck_err *err);
-/* Write the end. 0, or -1 with err. */
-int chrome_finish(struct chrome *chrome, struct ck_err *err);
+/* Write the end, with the run's name and date. 0, or -1 with err. */
+int chrome_finish(struct chrome *chrome,
+                  const struct report *report,
+                  struct ck_err *err);
 
 #endif
