@@ -42,6 +42,17 @@ for program in ckagent ckagg ckmerge cklaunch; do
     fi
 done
 
+# What README and the pages of docs/ link to is installed with them.
+doc=$(dirname "$(find "$prefix" -name README.md -not -path '*/examples/*')")
+for page in "$doc/README.md" "$doc"/docs/*.md; do
+    links=$(sed -n 's/.*](\([^):#]*\)[)#].*/\1/p' "$page")
+    for link in $links; do
+        [ -e "$(dirname "$page")/$link" ] ||
+            fail "${page#"$prefix"/} links to $link, which is not installed"
+    done
+done
+[ -e "$doc/docs/report.md" ] || fail "report.md is not installed"
+
 # The programs find each other and their libraries: a job leaves a run whose
 # report counts what an injected library recorded.
 cat >"$work/steps.c" <<'END'
