@@ -530,6 +530,14 @@ static struct sendpolicy_look sendpolicy_look(struct collector *collector)
     };
 }
 
+/* How soon samples want to be taken, 0 = with the turn. */
+static ck_time_t samples_haste(const struct collector *collector, ck_time_t now)
+{
+    return collector->phase == PHASE_RUNNING
+               ? sampler_haste(collector->wish->sampler, now)
+               : 0;
+}
+
 /* Sleep until the next turn, until a slot wants one, or until somebody says
  * something; clock probes are seen to meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
@@ -553,15 +561,18 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         ck_time_t due = clockprobe_due(collector->clock);
         ck_time_t glance = pace_until(now, drain_look(collector->drain));
         ck_time_t next = glance < until ? glance : until;
+        ck_time_t haste = samples_haste(collector, now);
         ck_time_t wake = due < next ? due : next;
-        struct timespec limit = {.tv_nsec = wake > now ? wake - now : 0};
+        struct timespec limit = {0};
 
+        wake = haste > 0 && wake > now + haste ? now + haste : wake;
+        limit.tv_nsec = wake > now ? wake - now : 0;
         clockprobe_poll(collector->clock, wake, &items[3]);
         (void)ppoll(items, 5, &limit, NULL);
         now = ck_time_raw();
         account_alive(&collector->account, now);
         clockprobe_step(collector->clock, now);
-        if (items[2].revents != 0) {
+        if (items[2].revents != 0 || haste > 0) {
             periodic_samples(&collector->periodic);
         }
         if (now >= glance && drain_glance(collector->drain)) {

@@ -50,6 +50,7 @@
 /* A period is longer by this part of it, so that samples of a CPU do not fall
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
 #define PERIOD_ODD 269
+#define HASTE CK_TIME_MS
 
 struct image {
     uint32_t pid;
@@ -257,6 +258,14 @@ static void rings_map(struct sampler *sampler)
 int sampler_filled_fd(const struct sampler *sampler)
 {
     return sampler == NULL ? -1 : sampler->filled_fd;
+}
+
+ck_time_t sampler_haste(const struct sampler *sampler, ck_time_t now)
+{
+    return sampler != NULL && sampler->python == SAMPLER_PYTHON_ON &&
+                   pythons_is_busy(sampler->pythons, now)
+               ? HASTE
+               : 0;
 }
 
 /* What it has said was heard, or it would say so again. */

@@ -64,6 +64,10 @@ struct sampler_tally {
     uint64_t switches_lost;
 };
 struct sampler_tally sampler_tally(const struct sampler *sampler);
+/* A step should follow within that time of the last, as the frames of threads
+ * that run Python are read when their samples are taken. 0 = no haste, or the
+ * kernel says it. */
+ck_time_t sampler_haste(const struct sampler *sampler, ck_time_t now);
 /* Readable when a part of a ring is full, from the first step on; -1 = there is
  * none. */
 int sampler_filled_fd(const struct sampler *sampler);

@@ -22,6 +22,7 @@
 #define LOOK_AGAIN_MAX (16 * CK_TIME_S)
 /* Places that are known by their instruction; a power of two. */
 #define KNOWN 16384
+#define LATELY CK_TIME_S
 #define LATE_STEPS 40 /* powers of two of ns */
 /* Less is not worth a note. */
 #define NOTE_SAMPLES 20
@@ -54,6 +55,7 @@ struct pythons {
     struct pythonsites *sites;
     struct known known[KNOWN];
     uint64_t lives;
+    ck_time_t read; /* the last time that frames were; 0 = never */
     struct pythons_tally tally;
     uint64_t late[LATE_STEPS];
 };
@@ -102,6 +104,11 @@ void pythons_mapped(struct pythons *pythons, pid_t pid)
     struct process *process = process_at(pythons, pid);
 
     process->is_due = process->is_due || process->pid == pid;
+}
+
+bool pythons_is_busy(const struct pythons *pythons, ck_time_t now)
+{
+    return pythons->read != 0 && now - pythons->read < LATELY;
 }
 
 /* ---- processes ---------------------------------------------------------- */
@@ -277,7 +284,8 @@ static void thread_take(struct pythons *pythons,
     }
     how = pythonwalk_frames(process->pid, &process->program, state, frames,
                             &count);
-    late_count(pythons, ck_time_raw() - sample->time);
+    pythons->read = ck_time_raw();
+    late_count(pythons, pythons->read - sample->time);
     tally->samples++;
     if (how == PYTHONWALK_EMPTY) {
         tally->empty++;

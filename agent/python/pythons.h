@@ -11,6 +11,7 @@
 #ifndef CK_AGENT_PYTHON_PYTHONS_H
 #define CK_AGENT_PYTHON_PYTHONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -42,6 +43,10 @@ struct pythons_sample {
  * stays where it is not the interpreter's own; *sample is as it was where the
  * thread has no Python frame. */
 void pythons_take(struct pythons *pythons, struct pythons_sample *sample);
+
+/* A thread of Python was sampled lately: the next sample is to be taken soon.
+ */
+bool pythons_is_busy(const struct pythons *pythons, ck_time_t now);
 
 /* Another program runs under that number. */
 void pythons_forget(struct pythons *pythons, pid_t pid);

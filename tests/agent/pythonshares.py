@@ -84,9 +84,11 @@ class Case(unittest.TestCase):
             out.write(PROGRAM)
         environment = {**os.environ, "XDG_RUNTIME_DIR": folder,
                        "CK_TEST_RINGS": folder}
+        command = [python, program, str(MS), spent, how]
+        if how == "thread": # the program by its name is no interpreter
+            command = ["sh", "-c", '"$@"; exit $?', "sh", *command]
         subprocess.run([os.path.join(BIN, "ckagent"), "--sample", str(HZ),
-                        *options, "--dir", run, "--", python, program,
-                        str(MS), spent, how],
+                        *options, "--dir", run, "--", *command],
                        env=environment, timeout=240, check=True,
                        capture_output=True)
         done = subprocess.run([os.path.join(BIN, "ckmerge"), "--output",
@@ -145,7 +147,7 @@ class Case(unittest.TestCase):
             with self.subTest(python=python):
                 self.check(python, version, "plain")
 
-    def test_a_thread_of_its_own_has_its_lines(self):
+    def test_a_thread_of_a_program_in_a_script_has_its_lines(self):
         self.check("/usr/bin/python3", next(iter(interpreters()))[1], "thread")
 
     def test_without_the_option_there_are_no_lines(self):
