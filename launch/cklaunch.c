@@ -88,7 +88,8 @@ static const struct ck_cli_option option_table[] = {
      "Write the run in this format too: text or json to stdout, html to "
      "DIR/report.html, chrome to DIR/trace.json, perfetto to "
      "DIR/trace.pftrace, "
-     "sqlite to DIR/trace.sqlite, csv=TABLES to a directory; "
+     "sqlite to DIR/trace.sqlite, folded to DIR/stacks.folded, "
+     "speedscope to DIR/stacks.speedscope.json, csv=TABLES to a directory; "
      "with =FILE to that file"},
     {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
      "Write the report as an HTML page too, report.html in the run directory "

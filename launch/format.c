@@ -8,10 +8,15 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [CK_FORMAT_TEXT] = "text",         [CK_FORMAT_JSON] = "json",
-    [CK_FORMAT_HTML] = "html",         [CK_FORMAT_CHROME] = "chrome",
-    [CK_FORMAT_PERFETTO] = "perfetto", [CK_FORMAT_SQLITE] = "sqlite",
+    [CK_FORMAT_TEXT] = "text",
+    [CK_FORMAT_JSON] = "json",
+    [CK_FORMAT_HTML] = "html",
+    [CK_FORMAT_CHROME] = "chrome",
+    [CK_FORMAT_PERFETTO] = "perfetto",
+    [CK_FORMAT_SQLITE] = "sqlite",
     [CK_FORMAT_CSV] = "csv",
+    [CK_FORMAT_FOLDED] = "folded",
+    [CK_FORMAT_SPEEDSCOPE] = "speedscope",
 };
 
 /* A directory has no place of its own: it is always named. */

@@ -10,8 +10,10 @@
 #include "schema/err.h"
 
 /* In the order of the enum: for completion, and for people. */
-#define CK_FORMAT_NAMES "text|json|html|chrome|perfetto|sqlite|csv"
-#define CK_FORMAT_LIST "text, json, html, chrome, perfetto, sqlite or csv"
+#define CK_FORMAT_NAMES                                                        \
+    "text|json|html|chrome|perfetto|sqlite|csv|folded|speedscope"
+#define CK_FORMAT_LIST                                                         \
+    "text, json, html, chrome, perfetto, sqlite, csv, folded or speedscope"
 
 enum ck_format {
     CK_FORMAT_TEXT,
@@ -21,6 +23,8 @@ enum ck_format {
     CK_FORMAT_PERFETTO,
     CK_FORMAT_SQLITE,
     CK_FORMAT_CSV,
+    CK_FORMAT_FOLDED,
+    CK_FORMAT_SPEEDSCOPE,
 };
 
 /* The format, or -1 with err. *file is what stands behind "=", NULL = none;

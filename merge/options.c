@@ -197,10 +197,10 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          CK_FORMAT_NAMES,
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
          "text and json go to stdout, html to RUN/report.html, chrome to "
-         "RUN/trace.json, perfetto to RUN/trace.pftrace and sqlite to "
-         "RUN/trace.sqlite; csv=DIR is a directory of tables. A chrome or "
-         "perfetto "
-         "FILE that ends in .gz is compressed"},
+         "RUN/trace.json, perfetto to RUN/trace.pftrace, sqlite to "
+         "RUN/trace.sqlite, folded to RUN/stacks.folded and speedscope to "
+         "RUN/stacks.speedscope.json; csv=DIR is a directory of tables. A "
+         "chrome, perfetto or folded FILE that ends in .gz is compressed"},
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
          "Write the report as an HTML page too: RUN/report.html, with "
          "--kernel-only OUT.html (default; --no-page: do not)"},

@@ -25,6 +25,7 @@
 #include "merge/output/text/fold.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
+#include "merge/writers.h"
 #include "schema/store/run.h"
 
 /* Blocks of data in a page, at most. */
@@ -330,9 +331,7 @@ int results_write(struct results *results, struct ck_err *err)
         int format = ck_format_parse(options->outputs.items[i], &path, err);
         bool is_page = format == CK_FORMAT_HTML && path == NULL;
 
-        if (format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
-            format == CK_FORMAT_SQLITE ||
-            (is_page && results->page[0] != '\0')) {
+        if (writers_has(format) || (is_page && results->page[0] != '\0')) {
             continue;
         }
         is_stdout_used = is_stdout_used ||

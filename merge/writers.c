@@ -12,6 +12,8 @@
 #include "launch/log.h"
 #include "merge/messages/waitkind.h"
 #include "merge/model/defs.h"
+#include "merge/output/stacks/folded.h"
+#include "merge/output/stacks/speedscope.h"
 #include "merge/overwrite.h"
 
 /* How the output of that format is asked for, NULL = not at all; *file as
@@ -75,19 +77,41 @@ static int path_find(const struct options *options,
 int writers_where(struct writers *writers, struct ck_err *err)
 {
     const struct options *options = writers->options;
+    const char *const paths[] = {writers->chrome_path, writers->sqlite_path,
+                                 writers->perfetto_path, writers->folded_path,
+                                 writers->speedscope_path};
 
     if (path_find(options, CK_FORMAT_CHROME, "trace.json", writers->chrome_path,
                   err) != 0 ||
         path_find(options, CK_FORMAT_SQLITE, "trace.sqlite",
                   writers->sqlite_path, err) != 0 ||
         path_find(options, CK_FORMAT_PERFETTO, "trace.pftrace",
-                  writers->perfetto_path, err) != 0) {
+                  writers->perfetto_path, err) != 0 ||
+        path_find(options, CK_FORMAT_FOLDED, "stacks.folded",
+                  writers->folded_path, err) != 0 ||
+        path_find(options, CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
+                  writers->speedscope_path, err) != 0) {
         return -1;
     }
-    return overwrite_check(options, writers->chrome_path, err) != 0 ||
-                   overwrite_check(options, writers->sqlite_path, err) != 0
-               ? -1
-               : overwrite_check(options, writers->perfetto_path, err);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (overwrite_check(options, paths[i], err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+bool writers_has(int format)
+{
+    return format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
+           format == CK_FORMAT_SQLITE || format == CK_FORMAT_FOLDED ||
+           format == CK_FORMAT_SPEEDSCOPE;
+}
+
+bool writers_want_stacks(const struct writers *writers)
+{
+    return writers->folded_path[0] != '\0' ||
+           writers->speedscope_path[0] != '\0';
 }
 
 /* The rank that a thread is of. */
@@ -244,6 +268,12 @@ static int files_open(struct writers *writers, struct ck_err *err)
             return -1;
         }
     }
+    if (writers_want_stacks(writers)) {
+        writers->stacks = stacktable_create(writers->defs, part);
+        if (writers->stacks == NULL) {
+            return ck_err_set(err, "out of memory");
+        }
+    }
     return 0;
 }
 
@@ -285,6 +315,10 @@ size_t writers_consumers(const struct writers *writers,
         consumers[count++] =
             (struct timeline_consumer){perfetto_take, writers->perfetto, 0};
     }
+    if (writers->stacks != NULL) {
+        consumers[count++] = (struct timeline_consumer){
+            stacktable_take, writers->stacks, (uint32_t)1 << CK_CLASS_SAMPLE};
+    }
     return writers->is_held ? count : writers_across(writers, consumers, count);
 }
 
@@ -312,8 +346,32 @@ void writers_failed(const struct writers *writers, struct ck_err *err)
     }
 }
 
+static int stacks_finish(const struct writers *writers, struct ck_err *err)
+{
+    const struct speedscope about = {writers->report->name,
+                                     writers->report->version};
+
+    if (writers->stacks == NULL) {
+        return 0;
+    }
+    if (stacktable_resolve(writers->stacks) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (writers->folded_path[0] != '\0' &&
+        folded_write(writers->stacks, writers->folded_path, err) != 0) {
+        return -1;
+    }
+    return writers->speedscope_path[0] == '\0'
+               ? 0
+               : speedscope_write(writers->stacks, &about,
+                                  writers->speedscope_path, err);
+}
+
 int writers_finish(struct writers *writers, struct ck_err *err)
 {
+    if (stacks_finish(writers, err) != 0) {
+        return -1;
+    }
     if (writers->chrome != NULL &&
         chrome_finish(writers->chrome, writers->report, err) != 0) {
         return -1;
@@ -344,6 +402,14 @@ void writers_say(const struct writers *writers)
         ck_info("the database is in %s: sqlite3 %s 'SELECT * FROM v_why'",
                 writers->sqlite_path, writers->sqlite_path);
     }
+    if (writers->folded_path[0] != '\0') {
+        ck_info("the stacks are in %s, a line each, for flamegraph.pl",
+                writers->folded_path);
+    }
+    if (writers->speedscope_path[0] != '\0') {
+        ck_info("the stacks are in %s: open it at https://www.speedscope.app",
+                writers->speedscope_path);
+    }
 }
 
 void writers_fini(struct writers *writers)
@@ -352,4 +418,5 @@ void writers_fini(struct writers *writers)
     perfetto_destroy(writers->perfetto);
     sqlite_destroy(writers->sqlite);
     lanes_destroy(writers->lanes);
+    stacktable_destroy(writers->stacks);
 }

@@ -1,5 +1,5 @@
 /* writers.h - outputs that are written while the run is merged: the trace, the
- * database, the rows of the page's timeline
+ * database, the stacks, the rows of the page's timeline
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,10 +16,11 @@
 #include "merge/output/lanes/lanes.h"
 #include "merge/output/perfetto/perfetto.h"
 #include "merge/output/sqlite/sqlite.h"
+#include "merge/output/stacks/stacktable.h"
 #include "merge/report/report.h"
 
 /* Consumers that writers_consumers() adds at most. */
-#define WRITERS_MOST 4
+#define WRITERS_MOST 5
 
 struct writers {
     const struct options *options; /* borrowed, as the next three */
@@ -31,15 +32,22 @@ struct writers {
     char chrome_path[PATH_MAX]; /* "" = not asked for */
     char sqlite_path[PATH_MAX];
     char perfetto_path[PATH_MAX];
-    struct chrome *chrome; /* NULL = none, as the next three */
+    char folded_path[PATH_MAX];
+    char speedscope_path[PATH_MAX];
+    struct chrome *chrome; /* NULL = none, as the next four */
     struct perfetto *perfetto;
     struct sqlite *sqlite;
     struct lanes *lanes;
+    struct stacktable *stacks;
 };
 
 /* Where they go; no output replaces what is read, or what is not of ckmerge.
  * writers->options is set. 0, or -1 with err. */
 int writers_where(struct writers *writers, struct ck_err *err);
+/* Is a format written here, and not from the report? */
+bool writers_has(int format);
+/* Does one of them have all frames of stacks? */
+bool writers_want_stacks(const struct writers *writers);
 /* Begin them, once all but the paths is set; `analysis` shows them waits and
  * idle times. 0, or -1 with err. */
 int writers_open(struct writers *writers,

@@ -10,7 +10,7 @@
 #define SAMPLER_STACKS_MAX 8192
 /* Frames of a stack that are kept, and those that get names. */
 #define SAMPLER_FRAMES_MAX 32
-#define SAMPLER_FRAMES_NAMED 8
+#define SAMPLER_FRAMES_NAMED 8 /* farther ones where there is room */
 /* Shorter times off the CPU are counted and not told. */
 #define SAMPLER_OFF_MIN_NS 20000
 

@@ -65,9 +65,12 @@ static int stack_say(struct selfstream *selfstream,
     struct ck_text head = {.e = {.kind = CK_KIND_STACK, .name = number},
                            .extra = stack->incarnation};
 
-    for (size_t i = 0;
-         symbols != NULL && i < stack->count && i < SAMPLER_FRAMES_NAMED; i++) {
-        symbols_frame(symbols, stack->incarnation, stack->frames[i]);
+    for (size_t i = 0; symbols != NULL && i < stack->count; i++) {
+        if (i < SAMPLER_FRAMES_NAMED) {
+            symbols_frame(symbols, stack->incarnation, stack->frames[i]);
+        } else {
+            symbols_caller(symbols, stack->incarnation, stack->frames[i]);
+        }
     }
     return selfstream_text(selfstream, head, (const char *)stack->frames,
                            stack->count * sizeof(*stack->frames));

@@ -401,6 +401,16 @@ void symbols_frame(struct symbols *symbols,
     (void)site_note(symbols, incarnation, address);
 }
 
+void symbols_caller(struct symbols *symbols,
+                    uint32_t incarnation,
+                    uint64_t address)
+{
+    if (symbols->site_count < SYMBOLS_SITES_MAX / 2 &&
+        module_find(symbols, incarnation, address - 1) != NULL) {
+        (void)site_note(symbols, incarnation, address);
+    }
+}
+
 static int module_say(struct selfstream *selfstream,
                       const struct module *module)
 {

@@ -53,6 +53,12 @@ void symbols_site(struct symbols *symbols,
 void symbols_frame(struct symbols *symbols,
                    uint32_t incarnation,
                    uint64_t address);
+/* The same of a caller far out, which is noted only in a file that was seen,
+ * and while half of the room is left: stacks of code without frame pointers
+ * hold any numbers. */
+void symbols_caller(struct symbols *symbols,
+                    uint32_t incarnation,
+                    uint64_t address);
 
 /* Say MODULE records of modules that are new since the last call. 0, or -1
  * with errno ENOSPC: some found no room, and are said again.

@@ -172,6 +172,14 @@ module_of(const struct defs *defs, uint32_t process, uint64_t address)
     return NULL;
 }
 
+const char *
+defs_file(const struct defs *defs, uint32_t process, uint64_t address)
+{
+    const struct defs_module *module = module_of(defs, process, address);
+
+    return module == NULL ? NULL : module->path;
+}
+
 bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address)
 {
     const struct defs_module *module = module_of(defs, process, address);

@@ -95,8 +95,11 @@ struct defs_open {
 /* A stack that samples met; its frames have names in its process. */
 struct defs_stack {
     uint64_t *frames; /* return addresses, innermost first */
-    uint32_t count;
+    uint32_t count;   /* of these, whose places are asked for by findings */
+    uint32_t depth;   /* of these, kept; = count without has_whole_stacks */
 };
+/* Frames that are kept of a stack at most. */
+#define DEFS_STACK_DEPTH 32
 
 /* What ckagg discarded of an agent on request (--keep). */
 struct defs_discarded {
@@ -314,8 +317,9 @@ struct defs {
     size_t subs_count, subs_room;
     struct defs_rank *ranks; /* ascending by number */
     size_t ranks_count, ranks_room;
-    bool is_size_said; /* some agent knew the size of the world */
-    bool is_filtered;  /* only wanted ranks are looked at */
+    bool is_size_said;     /* some agent knew the size of the world */
+    bool is_filtered;      /* only wanted ranks are looked at */
+    bool has_whole_stacks; /* set before a run is read: stacks are kept whole */
     struct defs_domain *domains;
     size_t domains_count, domains_room;
     struct defs_note *notes;
@@ -345,6 +349,9 @@ defs_name(const struct defs *defs, uint32_t process, uint32_t id)
 }
 struct place
 defs_place(const struct defs *defs, uint32_t process, uint64_t address);
+/* The path of the file that an address is in; NULL = not known. */
+const char *
+defs_file(const struct defs *defs, uint32_t process, uint64_t address);
 /* Does that code belong to ck itself? */
 bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address);
 /* To an OpenMP runtime? */

@@ -35,7 +35,7 @@ typedef int (*timeline_take_f)(void *consumer,
                                const struct timeline_event *event);
 
 /* Consumers of one pass. */
-#define TIMELINE_CONSUMERS_MAX 16
+#define TIMELINE_CONSUMERS_MAX 20
 
 struct timeline_consumer {
     timeline_take_f take;

@@ -28,8 +28,8 @@ proposes "--posix --posix-threshold" ckagent --po
 proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
 proposes "all probes messages kernels" ckmerge --clock-facts ''
-formats=$(sed -n 's/^#define CK_FORMAT_NAMES "\(.*\)"/\1/p' \
-    launch/format.h)
+formats=$(grep -A1 '^#define CK_FORMAT_NAMES' launch/format.h | tr -d '\n' |
+    sed 's/^[^"]*"\([^"]*\)".*/\1/')
 proposes "${formats//|/ }" ckmerge --output ''
 proposes "mpirun hydra srun torchrun" cklaunch --launcher ''
 proposes "merge" cklaunch --dir mer

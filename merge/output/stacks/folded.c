@@ -1,0 +1,146 @@
+/* folded.c - stacks as lines "rank 3;thread main;main;solve 17"
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Readers cut a line at ";" and its end at the last blank, and take a number
+ * before the count as a second count: no name may look like that.
+ */
+#include "merge/output/stacks/folded.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/sink.h"
+
+struct line {
+    char *text;
+    uint64_t samples;
+};
+
+static bool is_digits(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789.")] == '\0';
+}
+
+static void name_clean(char *name)
+{
+    char *blank;
+
+    for (char *c = name; *c != '\0'; c++) {
+        if (*c == ';') {
+            *c = ':';
+        } else if ((unsigned char)*c < ' ' || *c == '\x7f') {
+            *c = ' ';
+        }
+    }
+    blank = strrchr(name, ' ');
+    while (blank != NULL && (blank[1] == '\0' || is_digits(blank + 1))) {
+        *blank = '_';
+        blank = strrchr(name, ' ');
+    }
+}
+
+/* The line without its count; NULL with ENOMEM. */
+static char *line_text(const struct stacktable *table,
+                       const struct stacktable_row *row)
+{
+    char name[STACKTABLE_NAME];
+    char *text = NULL;
+    size_t length, count;
+    const struct place *places = stacktable_places(table, &count);
+    FILE *stream = open_memstream(&text, &length);
+
+    if (stream == NULL) {
+        return NULL;
+    }
+    stacktable_thread(table, row, name);
+    name_clean(name);
+    if (row->rank == DEFS_RANK_UNKNOWN) {
+        fprintf(stream, "no rank;thread %s", name);
+    } else {
+        fprintf(stream, "rank %d;thread %s", (int)row->rank, name);
+    }
+    for (size_t i = 0; i < row->count; i++) {
+        stacktable_name(&places[row->frames[i]], name);
+        name_clean(name);
+        fprintf(stream, ";%s", name);
+    }
+    if (fclose(stream) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    const struct line *a = left;
+    const struct line *b = right;
+
+    return strcmp(a->text, b->text);
+}
+
+static void lines_put(struct sink *sink, const struct line *lines, size_t count)
+{
+    uint64_t samples = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        samples += lines[i].samples;
+        if (i + 1 < count && strcmp(lines[i].text, lines[i + 1].text) == 0) {
+            continue;
+        }
+        sink_text(sink, lines[i].text);
+        sink_text(sink, " ");
+        sink_int(sink, (int64_t)samples);
+        sink_text(sink, "\n");
+        samples = 0;
+    }
+}
+
+static int lines_write(const struct line *lines,
+                       size_t count,
+                       const char *path,
+                       struct ck_err *err)
+{
+    struct sink *sink = sink_create(path, err);
+    int rc;
+
+    if (sink == NULL) {
+        return -1;
+    }
+    lines_put(sink, lines, count);
+    rc = sink_finish(sink, err);
+    sink_destroy(sink);
+    return rc;
+}
+
+int folded_write(const struct stacktable *table,
+                 const char *path,
+                 struct ck_err *err)
+{
+    size_t count, made = 0;
+    const struct stacktable_row *rows = stacktable_rows(table, &count);
+    struct line *lines = calloc(count + 1, sizeof(*lines));
+    int rc = -1;
+
+    while (lines != NULL && made < count) {
+        lines[made].samples = rows[made].samples;
+        lines[made].text = line_text(table, &rows[made]);
+        if (lines[made].text == NULL) {
+            break;
+        }
+        made++;
+    }
+    if (lines == NULL || made < count) {
+        (void)ck_err_set(err, "out of memory");
+    } else {
+        qsort(lines, count, sizeof(*lines), by_text);
+        rc = lines_write(lines, count, path, err);
+    }
+    for (size_t i = 0; i < made; i++) {
+        free(lines[i].text);
+    }
+    free(lines);
+    return rc;
+}

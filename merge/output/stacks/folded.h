@@ -1,0 +1,17 @@
+/* folded.h - stacks as lines "rank 3;thread main;main;solve 17"
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_OUTPUT_STACKS_FOLDED_H
+#define CK_MERGE_OUTPUT_STACKS_FOLDED_H
+
+#include "merge/output/stacks/stacktable.h"
+#include "schema/err.h"
+
+/* Sorted by bytes; equal lines are one, with the sum of their samples. 0, or -1
+ * with err. */
+int folded_write(const struct stacktable *table,
+                 const char *path,
+                 struct ck_err *err);
+
+#endif

@@ -1,0 +1,289 @@
+/* stacktable.c - the stacks that CPU samples met, added up by thread
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A sample is one look-up in a table: collectors number stacks, so a row is a
+ * process, a thread id and a number. Frames are looked at once, at the end.
+ */
+#include "merge/output/stacks/stacktable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+#include "merge/output/cxxname.h"
+
+struct stacktable {
+    const struct defs *defs; /* borrowed */
+    struct region part;
+    struct table *images;  /* agent, incarnation: number of the process */
+    struct table *threads; /* process, tid: number of the thread */
+    struct table *keys;    /* process, tid, stack: number of the sum */
+    struct table *seen;    /* function, file, line: number of the place */
+    struct stacktable_row *rows;
+    size_t count, room;
+    struct place *places;
+    size_t places_count, places_room;
+};
+
+/* The numbers that the definitions have. 0, or -1 with ENOMEM. */
+static int numbers_note(struct stacktable *table)
+{
+    const struct defs *defs = table->defs;
+
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        if (table_number_of(table->images, defs->processes[i].agent,
+                            defs->processes[i].incarnation, 0) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < defs->threads_count; i++) {
+        if (table_number_of(table->threads, defs->threads[i].process,
+                            defs->threads[i].tid, 0) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct stacktable *stacktable_create(const struct defs *defs,
+                                     struct region part)
+{
+    struct stacktable *table = calloc(1, sizeof(*table));
+
+    if (table == NULL) {
+        return NULL;
+    }
+    table->defs = defs;
+    table->part = part;
+    table->images = table_create();
+    table->threads = table_create();
+    table->keys = table_create();
+    table->seen = table_create();
+    if (table->images == NULL || table->threads == NULL ||
+        table->keys == NULL || table->seen == NULL ||
+        numbers_note(table) != 0) {
+        stacktable_destroy(table);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return table;
+}
+
+void stacktable_destroy(struct stacktable *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->rows[i].frames);
+    }
+    free(table->rows);
+    free(table->places);
+    table_destroy(table->images);
+    table_destroy(table->threads);
+    table_destroy(table->keys);
+    table_destroy(table->seen);
+    free(table);
+}
+
+static int sample_add(struct stacktable *table,
+                      uint32_t process,
+                      const struct ck_sample *record)
+{
+    int64_t number =
+        table_number_of(table->keys, process, record->tid, record->stack);
+
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == table->count) {
+        struct table_key key = {process, record->tid, 0};
+        int64_t thread = table_find(table->threads, key);
+
+        if (array_grow(&table->rows, &table->room, table->count,
+                       sizeof(*table->rows)) != 0) {
+            return -1;
+        }
+        table->rows[table->count++] = (struct stacktable_row){
+            .thread = thread < 0 ? DEFS_NONE : (uint32_t)thread,
+            .process = process,
+            .rank = table->defs->processes[process].rank};
+    }
+    table->rows[number].samples++;
+    table->rows[number].ns += record->weight;
+    return 0;
+}
+
+int stacktable_take(void *consumer, const struct timeline_event *event)
+{
+    struct stacktable *table = consumer;
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    const struct defs *defs = table->defs;
+    int64_t process;
+
+    if (event->record->kind != CK_KIND_SAMPLE ||
+        event->start < table->part.start || event->start >= table->part.end) {
+        return 0;
+    }
+    process = table_find(
+        table->images, (struct table_key){defs->processes[event->process].agent,
+                                          event->record->name, 0});
+    if (process < 0 || record->weight <= 0 ||
+        !defs_is_wanted(defs, defs->processes[process].rank)) {
+        return 0;
+    }
+    return sample_add(table, (uint32_t)process, record);
+}
+
+/* ---- frames ------------------------------------------------------------- */
+
+/* Number of the place, or -1 with ENOMEM. */
+static int64_t place_number(struct stacktable *table, struct place place)
+{
+    int64_t number =
+        table_number_of(table->seen, (uint64_t)(uintptr_t)place.function,
+                        (uint64_t)(uintptr_t)place.file, place.line);
+
+    if (number >= 0 && (size_t)number == table->places_count) {
+        if (array_grow(&table->places, &table->places_room, table->places_count,
+                       sizeof(*table->places)) != 0) {
+            return -1;
+        }
+        table->places[table->places_count++] = place;
+    }
+    return number;
+}
+
+static struct place
+place_of(const struct defs *defs, uint32_t process, uint64_t address)
+{
+    struct place place = defs_place(defs, process, address);
+
+    if (place.function == NULL && place.file == NULL) {
+        place.file = defs_file(defs, process, address);
+    }
+    return place;
+}
+
+/* 0, or -1 with ENOMEM. */
+static int row_resolve(struct stacktable *table,
+                       struct stacktable_row *row,
+                       const struct defs_stack *stack)
+{
+    static const struct place none = {"[no stack]", NULL, 0};
+    static const struct place deeper = {"[deeper]", NULL, 0};
+    size_t depth = stack == NULL ? 0 : stack->depth;
+    bool is_cut = depth >= DEFS_STACK_DEPTH;
+    int64_t number = 0;
+
+    row->frames = calloc(depth + 1, sizeof(*row->frames));
+    if (row->frames == NULL) {
+        return -1;
+    }
+    if (is_cut || depth == 0) {
+        number = place_number(table, is_cut ? deeper : none);
+        row->frames[row->count++] = (uint32_t)number;
+    }
+    for (size_t i = depth; i-- > 0 && number >= 0;) {
+        number = place_number(
+            table, place_of(table->defs, row->process, stack->frames[i]));
+        row->frames[row->count++] = (uint32_t)number;
+    }
+    return number < 0 ? -1 : 0;
+}
+
+static int by_number(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_frames(const void *left, const void *right)
+{
+    const struct stacktable_row *a = left;
+    const struct stacktable_row *b = right;
+    int order = (a->rank > b->rank) - (a->rank < b->rank);
+
+    if (order == 0) {
+        order = by_number(a->process, b->process);
+    }
+    if (order == 0) {
+        order = by_number(a->thread, b->thread);
+    }
+    for (size_t i = 0; order == 0 && i < a->count && i < b->count; i++) {
+        order = by_number(a->frames[i], b->frames[i]);
+    }
+    return order != 0 ? order : by_number(a->count, b->count);
+}
+
+int stacktable_resolve(struct stacktable *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        struct table_key key = table_key(table->keys, i);
+        const struct defs_agent *agent =
+            &table->defs->agents[table->defs->processes[key.a].agent];
+        const struct defs_stack *stack =
+            key.c == 0 || key.c > agent->stacks_count
+                ? NULL
+                : &agent->stacks[key.c - 1];
+
+        if (row_resolve(table, &table->rows[i], stack) != 0) {
+            return -1;
+        }
+    }
+    if (table->count > 0) {
+        qsort(table->rows, table->count, sizeof(*table->rows), by_frames);
+    }
+    return 0;
+}
+
+/* ---- what is asked ------------------------------------------------------ */
+
+const struct stacktable_row *stacktable_rows(const struct stacktable *table,
+                                             size_t *count)
+{
+    *count = table->count;
+    return table->rows;
+}
+
+const struct place *stacktable_places(const struct stacktable *table,
+                                      size_t *count)
+{
+    *count = table->places_count;
+    return table->places;
+}
+
+void stacktable_name(const struct place *place, char name[STACKTABLE_NAME])
+{
+    const char *file = place->file == NULL ? "unknown" : place->file;
+    const char *slash = strrchr(file, '/');
+
+    if (place->function == NULL) {
+        (void)snprintf(name, STACKTABLE_NAME, "[%s]",
+                       slash == NULL ? file : slash + 1);
+    } else if (!cxxname_plain(name, STACKTABLE_NAME, place->function)) {
+        (void)snprintf(name, STACKTABLE_NAME, "%s", place->function);
+    }
+}
+
+void stacktable_thread(const struct stacktable *table,
+                       const struct stacktable_row *row,
+                       char name[STACKTABLE_NAME])
+{
+    const struct defs *defs = table->defs;
+    const struct defs_thread *thread =
+        row->thread == DEFS_NONE ? NULL : &defs->threads[row->thread];
+
+    if (thread == NULL) {
+        (void)snprintf(name, STACKTABLE_NAME, "other threads");
+    } else if (thread->tid == defs->processes[row->process].pid) {
+        (void)snprintf(name, STACKTABLE_NAME, "main");
+    } else if (thread->name != NULL) {
+        (void)snprintf(name, STACKTABLE_NAME, "%s", thread->name);
+    } else {
+        (void)snprintf(name, STACKTABLE_NAME, "tid %u", thread->tid);
+    }
+}

@@ -1,0 +1,56 @@
+/* stacktable.h - the stacks that CPU samples met, added up by thread
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Takes the samples of a merge; afterwards, each different stack of a thread is
+ * a row. Frames are numbers in a table of places.
+ */
+#ifndef CK_MERGE_OUTPUT_STACKS_STACKTABLE_H
+#define CK_MERGE_OUTPUT_STACKS_STACKTABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/model/defs.h"
+#include "merge/model/interval.h"
+#include "merge/timeline/timeline.h"
+
+/* Bytes of a frame's name. */
+#define STACKTABLE_NAME 4096
+
+struct stacktable_row {
+    uint32_t thread; /* in the definitions; DEFS_NONE = not known */
+    uint32_t process;
+    int32_t rank; /* DEFS_RANK_UNKNOWN = none */
+    uint64_t samples;
+    ck_time_t ns;
+    uint32_t *frames; /* the outermost first */
+    size_t count;
+};
+
+struct stacktable;
+/* Samples within `part`; `defs` is borrowed, and complete. NULL with ENOMEM. */
+struct stacktable *stacktable_create(const struct defs *defs,
+                                     struct region part);
+void stacktable_destroy(struct stacktable *table);
+/* A timeline_take_f. */
+int stacktable_take(void *table, const struct timeline_event *event);
+/* Find the frames, once all samples were taken. 0, or -1 with ENOMEM. */
+int stacktable_resolve(struct stacktable *table);
+
+/* By rank, thread and frames; borrowed. */
+const struct stacktable_row *stacktable_rows(const struct stacktable *table,
+                                             size_t *count);
+/* Where the frames are; borrowed. Places without a function have the name of
+ * their file there, in brackets. */
+const struct place *stacktable_places(const struct stacktable *table,
+                                      size_t *count);
+/* The function as a person reads it. */
+void stacktable_name(const struct place *place, char name[STACKTABLE_NAME]);
+/* "main", "io", "tid 71". */
+void stacktable_thread(const struct stacktable *table,
+                       const struct stacktable_row *row,
+                       char name[STACKTABLE_NAME]);
+
+#endif

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# stacks.sh - stacks of samples as folded lines and for speedscope
+#
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+need python3 python3
+
+timeout 120 "$bin/ckagent" --report none --sample 499 --dir "$work/run" -- \
+    "$tests/stacks_target" 200 >"$work/out" 2>&1
+wait_done "$work/run"
+"$bin/ckmerge" --quiet --output json="$work/report.json" \
+    --output folded="$work/run.folded" \
+    --output speedscope="$work/run.speedscope.json" "$work/run"
+samples=$(json "$work/report.json" "(j.get('sampled') or {}).get('samples', 0)")
+[ "$samples" -gt 0 ] || skip "no samples: perf_event is not permitted here"
+/usr/bin/python3 "$here/stacks.py" "$work/run.folded" \
+    "$work/run.speedscope.json" "$work/report.json" ||
+    fail "the stacks are not those of the program"
+
+# Without a name they go into the run; a window has its own part only.
+"$bin/ckmerge" --quiet --output folded --output speedscope "$work/run"
+cmp "$work/run.folded" "$work/run/stacks.folded"
+cmp "$work/run.speedscope.json" "$work/run/stacks.speedscope.json"
+"$bin/ckmerge" --quiet --to 1us --output folded="$work/part" "$work/run"
+[ ! -s "$work/part" ] || fail "a window without samples has stacks"
+
+# No output replaces a recording.
+segment=$(find "$work/run" -name 'seg-*.ck' | head -n 1)
+[ -n "$segment" ] || fail "the run has no segment"
+if "$bin/ckmerge" --quiet --output folded="$segment" "$work/run" \
+    2>"$work/err"; then
+    fail "a segment was replaced by stacks"
+fi
+grep -q 'recording' "$work/err" || fail "$(cat "$work/err")"
