@@ -292,7 +292,7 @@ static void line_copy(struct copy *copy, const char *file)
         member_copy(copy);
     }
     if (file != NULL && line->number > 0) {
-        cell = scalene_sum(copy->report, file, line->number, NULL);
+        cell = scalene_sum(copy->report, file, line->number);
     }
     if (cell.calls > 0) {
         scalene_put_cell(copy->to, &cell, &total, copy->ranks);

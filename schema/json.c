@@ -335,6 +335,11 @@ void ck_json_null(struct ck_json *json, const char *name)
     put(json, "null", 4);
 }
 
+void ck_json_fail(struct ck_json *json, int error)
+{
+    fail(json, error);
+}
+
 int ck_json_finish(struct ck_json *json)
 {
     while (json->depth > 0) {

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/table.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/outputfile.h"
 
@@ -56,18 +58,15 @@ static bool is_file(const struct report_line *row, const char *file)
            (row->file != NULL && file != NULL && strcmp(row->file, file) == 0);
 }
 
-struct scalene_cell scalene_sum(const struct report *report,
-                                const char *file,
-                                uint32_t line,
-                                const char *kernel)
+struct scalene_cell
+scalene_sum(const struct report *report, const char *file, uint32_t line)
 {
     struct scalene_cell cell = {0, 0, 0};
 
     for (size_t i = 0; i < report->lines_count; i++) {
         const struct report_line *row = &report->lines[i];
 
-        if (is_file(row, file) && (line == 0 || row->line == line) &&
-            (kernel == NULL || strcmp(name_of(row->kernel), kernel) == 0)) {
+        if (is_file(row, file) && row->line == line) {
             cell.busy += row->busy;
             cell.host += row->host;
             cell.calls += row->calls;
@@ -156,7 +155,7 @@ void scalene_put_line(struct ck_json *json,
                       double ranks)
 {
     struct scalene_cell total = scalene_total(report);
-    struct scalene_cell cell = scalene_sum(report, file, line, NULL);
+    struct scalene_cell cell = scalene_sum(report, file, line);
 
     ck_json_object(json, NULL);
     put_kernels(json, report, file, line);
@@ -165,19 +164,43 @@ void scalene_put_line(struct ck_json *json,
     ck_json_end(json);
 }
 
-/* True at the first row with that file and kernel. */
-static bool
-is_first_kernel(const struct report *report, const char *file, size_t index)
-{
-    const char *kernel = name_of(report->lines[index].kernel);
+/* The rows of a file by kernel, in the order of their first one. */
+struct kernels {
+    struct table *numbers; /* by name: equal texts are one */
+    struct kernel_row {
+        const struct report_line *first;
+        struct scalene_cell cell;
+    } * rows;
+};
 
-    for (size_t i = 0; i < index; i++) {
-        if (is_file(&report->lines[i], file) &&
-            strcmp(name_of(report->lines[i].kernel), kernel) == 0) {
-            return false;
+/* 0, or -1 with ENOMEM. */
+static int kernels_sum(struct kernels *kernels,
+                       const struct report *report,
+                       const char *file)
+{
+    for (size_t i = 0; i < report->lines_count; i++) {
+        const struct report_line *row = &report->lines[i];
+        size_t known = table_count(kernels->numbers);
+        struct kernel_row *sum;
+        int64_t number;
+
+        if (!is_file(row, file)) {
+            continue;
         }
+        number = table_number_of(kernels->numbers,
+                                 (uint64_t)(uintptr_t)row->kernel, 0, 0);
+        if (number < 0) {
+            return -1;
+        }
+        sum = &kernels->rows[number];
+        if ((size_t)number == known) {
+            sum->first = row;
+        }
+        sum->cell.busy += row->busy;
+        sum->cell.host += row->host;
+        sum->cell.calls += row->calls;
     }
-    return true;
+    return 0;
 }
 
 void scalene_put_functions(struct ck_json *json,
@@ -186,21 +209,25 @@ void scalene_put_functions(struct ck_json *json,
                            double ranks)
 {
     struct scalene_cell total = scalene_total(report);
+    struct kernels kernels = {
+        table_create(), calloc(report->lines_count + 1, sizeof(*kernels.rows))};
 
-    for (size_t i = 0; i < report->lines_count; i++) {
-        const struct report_line *row = &report->lines[i];
-        struct scalene_cell cell;
+    if (kernels.numbers == NULL || kernels.rows == NULL ||
+        kernels_sum(&kernels, report, file) != 0) {
+        ck_json_fail(json, ENOMEM);
+    } else {
+        for (size_t i = 0; i < table_count(kernels.numbers); i++) {
+            const struct kernel_row *row = &kernels.rows[i];
 
-        if (!is_file(row, file) || !is_first_kernel(report, file, i)) {
-            continue;
+            ck_json_object(json, NULL);
+            ck_json_string(json, "line", name_of(row->first->kernel));
+            put_defaults(json, row->first->line);
+            scalene_put_cell(json, &row->cell, &total, ranks);
+            ck_json_end(json);
         }
-        cell = scalene_sum(report, file, 0, name_of(row->kernel));
-        ck_json_object(json, NULL);
-        ck_json_string(json, "line", name_of(row->kernel));
-        put_defaults(json, row->line);
-        scalene_put_cell(json, &cell, &total, ranks);
-        ck_json_end(json);
     }
+    table_destroy(kernels.numbers);
+    free(kernels.rows);
 }
 
 /* The next line of the file after `line`, 0 = none. */

@@ -25,12 +25,10 @@ struct scalene_cell {
     uint64_t calls;
 };
 struct scalene_cell scalene_total(const struct report *report);
-/* Rows of report->lines that are of this file and line (line 0: all of the
- * file) and kernel (NULL: all), added up. `file` as in the rows. */
-struct scalene_cell scalene_sum(const struct report *report,
-                                const char *file,
-                                uint32_t line,
-                                const char *kernel);
+/* Rows of report->lines that are of this file and line, added up. `file` as in
+ * the rows. */
+struct scalene_cell
+scalene_sum(const struct report *report, const char *file, uint32_t line);
 /* The nc_ and nrt_ members of the open object. `ranks`: divide times. */
 void scalene_put_cell(struct ck_json *json,
                       const struct scalene_cell *cell,
