@@ -280,7 +280,7 @@ class Timeline {
         best = Math.max(best, to - from);
         at = cell;
         kind = level.kind[i];
-        put(cell, cell + Math.max(1, Math.round(to - from)), kind);
+        put(cell, Math.max(cell + 1, Math.ceil(to)), kind);
       }
     }
     this.drawNames(context, row, y, level, names);
