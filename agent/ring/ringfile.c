@@ -319,7 +319,9 @@ int ringfile_create(struct ringfile *ring,
     return -1;
 }
 
-/* Are these the sizes of a file of so many bytes? */
+/* Are these the sizes of a ring in a file of so many bytes? A program that
+ * writes to what is not its own may have made the file longer: what was
+ * recorded is where it was. */
 static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
 {
     return header->magic == CK_RING_MAGIC &&
@@ -338,7 +340,8 @@ static bool is_header_sound(const struct ck_ring_header *header, uint64_t bytes)
            header->slot_bytes <= bytes &&
            header->small_bytes == ringplan_power(header->small_bytes) &&
            header->slot_bytes == ringplan_power(header->slot_bytes) &&
-           bytes == header->slot_offset + header->slots * header->slot_bytes;
+           header->slot_offset <= bytes &&
+           header->slot_bytes <= (bytes - header->slot_offset) / header->slots;
 }
 
 bool ringfile_is_shortened(int fd)

@@ -291,6 +291,26 @@ static void a_ring_that_was_cut_is_removed_and_told_once(void **state)
     assert_int_equal(rmdir(dirs[1]), 0);
 }
 
+static void a_ring_that_was_made_longer_is_moved_whole(void **state)
+{
+    static const off_t sizes[] = {16 << 20, (off_t)1 << 40};
+    struct salvage found;
+    char path[256], run[96];
+    struct stat st;
+
+    (void)state;
+    (void)snprintf(run, sizeof(run), "%s/longer", work);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        ring_leave(path, run);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(truncate(path, st.st_size + sizes[i]), 0);
+        assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+        assert_int_equal(found.records, MARKS);
+        assert_int_equal(marks_in(found.spool), MARKS);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+}
+
 /* Hundreds of agents of a host begin together. */
 static void who_finds_another_looking_does_not_look(void **state)
 {
@@ -486,6 +506,7 @@ int main(void)
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
         cmocka_unit_test(what_never_became_a_ring_is_removed_in_silence),
         cmocka_unit_test(a_ring_that_was_cut_is_removed_and_told_once),
+        cmocka_unit_test(a_ring_that_was_made_longer_is_moved_whole),
         cmocka_unit_test(who_finds_another_looking_does_not_look),
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
         cmocka_unit_test(who_takes_too_long_is_ended_and_the_file_stays),
