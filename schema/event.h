@@ -48,6 +48,9 @@ enum ck_flag {
     CK_FLAG_GROUP = 32,      /* a collective kernel of an imported profile:
                                 registers is the NAME of its process group,
                                 shared_bytes its number there and 1; 0 = none */
+    CK_FLAG_SHARED = 32,     /* a call of an imported profile that has the
+                                correlation of another one: whose work it is
+                                that came is not known */
     CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
     CK_FLAG_SITE = 128,      /* a kernel of an imported profile without a call
                                 of its own: correlation is its call site */

@@ -186,6 +186,7 @@ call_take(struct chrome_sink *sink, struct chrome_event *event, unsigned thread)
         import_complain(sink->import, event->offset,
                         "a call with the correlation of another one: device "
                         "work of that number is taken for the last one's");
+        call.e.flags |= CK_FLAG_SHARED;
     }
     return import_put(sink->import, thread, &call);
 }

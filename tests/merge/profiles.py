@@ -910,6 +910,27 @@ class Strange(Case):
             self.assertIn("have no device work that ck knows", text)
             self.assertIn("what devices did is unknown", text)
 
+    def test_launches_with_one_number_are_not_said_to_have_no_work(self):
+        events = []
+        for i in range(40):
+            for k in range(2):
+                at = 1000 + 200 * i + 100 * k
+                args = {"device": k, "stream": 7, "correlation": i + 1}
+                events += [
+                    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel",
+                     "pid": 7 + k, "tid": 8 + k, "ts": at, "dur": 5, "args": args},
+                    {"ph": "X", "cat": "kernel", "name": "k", "pid": k, "tid": 7,
+                     "ts": at + 8, "dur": 60, "args": args}]
+        path = self.write("two.json", {"traceEvents": events})
+        done = subprocess.run([CKMERGE, "--kernel-only", path, self.out],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 3)
+        text = " ".join(done.stdout.split())
+        self.assertIn("a call with the correlation of another one", text)
+        self.assertNotIn("no record of the work", text)
+        self.assertNotIn("without a record of their work", text)
+        self.assertNotIn("lost_data", text)
+
     def test_work_that_seems_to_precede_its_launch_was_recorded(self):
         events = []
         for i in range(20):

@@ -29,7 +29,8 @@ struct process {
     ck_time_t done;  /* the newest launch of which work came */
     ck_time_t first; /* launch behind that; these two at the end */
     uint64_t count;
-    bool has_work; /* of a device, whoever launched it */
+    bool has_work;   /* of a device, whoever launched it */
+    bool is_unclear; /* launches have one number: whose work came is unknown */
 };
 
 struct unrecorded {
@@ -151,6 +152,9 @@ int unrecorded_launch(struct unrecorded *unrecorded,
     if (event->end > unrecorded->processes[event->process].last) {
         unrecorded->processes[event->process].last = event->end;
     }
+    if ((call->e.flags & CK_FLAG_SHARED) != 0) {
+        unrecorded->processes[event->process].is_unclear = true;
+    }
     thread = &unrecorded->threads[event->thread];
     if (call->call == 0 || (call->e.flags & CK_FLAG_FAILED) != 0 ||
         !is_launch(unrecorded,
@@ -232,7 +236,10 @@ void unrecorded_close(struct unrecorded *unrecorded)
     for (size_t i = 0; i < unrecorded->defs->threads_count; i++) {
         uint32_t process = unrecorded->defs->threads[i].process;
 
-        thread_close(&unrecorded->threads[i], &unrecorded->processes[process]);
+        if (!unrecorded->processes[process].is_unclear) {
+            thread_close(&unrecorded->threads[i],
+                         &unrecorded->processes[process]);
+        }
     }
 }
 
