@@ -17,6 +17,9 @@ static const char *const names[] = {
     [CK_FORMAT_CSV] = "csv",
     [CK_FORMAT_FOLDED] = "folded",
     [CK_FORMAT_SPEEDSCOPE] = "speedscope",
+    [CK_FORMAT_SVG_LEDGER] = "svg-ledger",
+    [CK_FORMAT_SVG_TIMELINE] = "svg-timeline",
+    [CK_FORMAT_SVG_STEPS] = "svg-steps",
 };
 
 /* A directory has no place of its own: it is always named. */

@@ -11,9 +11,11 @@
 
 /* In the order of the enum: for completion, and for people. */
 #define CK_FORMAT_NAMES                                                        \
-    "text|json|html|chrome|perfetto|sqlite|csv|folded|speedscope"
+    "text|json|html|chrome|perfetto|sqlite|csv|folded|speedscope|"             \
+    "svg-ledger|svg-timeline|svg-steps"
 #define CK_FORMAT_LIST                                                         \
-    "text, json, html, chrome, perfetto, sqlite, csv, folded or speedscope"
+    "text, json, html, chrome, perfetto, sqlite, csv, folded, speedscope, "    \
+    "svg-ledger, svg-timeline or svg-steps"
 
 enum ck_format {
     CK_FORMAT_TEXT,
@@ -25,6 +27,9 @@ enum ck_format {
     CK_FORMAT_CSV,
     CK_FORMAT_FOLDED,
     CK_FORMAT_SPEEDSCOPE,
+    CK_FORMAT_SVG_LEDGER,
+    CK_FORMAT_SVG_TIMELINE,
+    CK_FORMAT_SVG_STEPS,
 };
 
 /* The format, or -1 with err. *file is what stands behind "=", NULL = none;

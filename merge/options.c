@@ -196,7 +196,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
-         "text and json go to stdout, html to RUN/report.html, chrome to "
+         "text, json and svg-... (pictures) go to stdout, html to "
+         "RUN/report.html, chrome to "
          "RUN/trace.json, perfetto to RUN/trace.pftrace, sqlite to "
          "RUN/trace.sqlite, folded to RUN/stacks.folded and speedscope to "
          "RUN/stacks.speedscope.json; csv=DIR is a directory of tables. A "

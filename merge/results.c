@@ -22,6 +22,7 @@
 #include "merge/output/outputfile.h"
 #include "merge/output/page/html.h"
 #include "merge/output/page/htmlcut.h"
+#include "merge/output/svg/svg.h"
 #include "merge/output/text/fold.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
@@ -222,6 +223,30 @@ static int write_own_page(struct results *results, struct ck_err *err)
     return -1;
 }
 
+/* A format that is made in memory, the caller's to free. NULL: out of memory.
+ */
+static char *format_make(const struct results *results,
+                         enum ck_format format,
+                         bool is_stdout,
+                         size_t *length)
+{
+    struct ck_err unused;
+
+    switch (format) {
+    case CK_FORMAT_JSON:
+        return output_json(results->report, length);
+    case CK_FORMAT_SVG_LEDGER:
+        return output_svg_ledger(results->report, length);
+    case CK_FORMAT_SVG_STEPS:
+        return output_svg_steps(results->report, length);
+    case CK_FORMAT_SVG_TIMELINE:
+        return output_svg_timeline(results->report, results->lanes, length);
+    default:
+        return text_make(results, is_stdout ? STDOUT_FILENO : -1, length,
+                         &unused);
+    }
+}
+
 static int write_format(const struct results *results,
                         enum ck_format format,
                         const char *path,
@@ -237,10 +262,7 @@ static int write_format(const struct results *results,
     if (format == CK_FORMAT_CSV) {
         return output_csv(results->report, path, err);
     }
-    text = format == CK_FORMAT_JSON
-               ? output_json(results->report, &length)
-               : text_make(results, path == NULL ? STDOUT_FILENO : -1, &length,
-                           err);
+    text = format_make(results, format, path == NULL, &length);
     if (text == NULL) {
         return ck_err_set(err, "out of memory");
     }

@@ -231,13 +231,15 @@ static struct region part_of(const struct report *report)
                : report->whole;
 }
 
-/* Is there to be an HTML page? */
-static bool has_page(const struct options *options)
+/* Is there to be a timeline, in an HTML page or as a picture? */
+static bool has_lanes(const struct options *options)
 {
     const char *file;
 
     return !options->is_verify &&
-           (options->has_page || asked(options, CK_FORMAT_HTML, &file) != NULL);
+           (options->has_page ||
+            asked(options, CK_FORMAT_HTML, &file) != NULL ||
+            asked(options, CK_FORMAT_SVG_TIMELINE, &file) != NULL);
 }
 
 static int files_open(struct writers *writers, struct ck_err *err)
@@ -281,7 +283,7 @@ int writers_open(struct writers *writers,
                  struct analysis *analysis,
                  struct ck_err *err)
 {
-    if (has_page(writers->options)) {
+    if (has_lanes(writers->options)) {
         writers->lanes =
             lanes_create(writers->defs, part_of(writers->report), LANES_ITEMS);
         if (writers->lanes == NULL) {

@@ -69,3 +69,24 @@ if "$bin/ckmerge" --quiet --output csv "$work/run" 2>"$work/err"; then
     fail "tables without a directory"
 fi
 grep -q 'csv=DIR' "$work/err" || fail "$(cat "$work/err")"
+
+# Pictures are well-formed, and show each device, rank and step.
+for what in ledger timeline steps; do
+    "$bin/ckmerge" --no-page --output "svg-$what" "$work/run" >"$work/$what.svg"
+done
+/usr/bin/python3 - "$work" <<'PY' || fail "a picture is not as it should be"
+import sys, xml.etree.ElementTree as tree
+def texts(name):
+    root = tree.parse("%s/%s.svg" % (sys.argv[1], name)).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    return ([t.text for t in root.iter(space + "text")],
+            [r.get("class") for r in root.iter(space + "rect")], len(list(root.iter(space + "path"))))
+words, boxes, _ = texts("ledger")
+assert sum(w.startswith("rank ") for w in words) == 3, words
+assert {"g-compute", "g-peer"} <= set(boxes), boxes
+words, boxes, arrows = texts("timeline")
+assert [w for w in words if w.startswith("rank ")] == ["rank 0", "rank 1", "rank 2"], words
+assert boxes.count("g-peer") > 10 and arrows > 0, (boxes, arrows)
+words, boxes, _ = texts("steps")
+assert sum(b.startswith("h") for b in boxes) == 3 * 20, boxes
+PY

@@ -1,0 +1,217 @@
+/* svgtimeline.c - a row for each rank over time, with its longest waits
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/svg/svg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/defs.h"
+#include "merge/output/svg/svgdraw.h"
+#include "merge/output/words.h"
+
+#define WIDTH 1200
+#define LEFT 90
+#define PIXELS (WIDTH - LEFT - 20)
+#define TOP 46
+#define ROW 14
+#define ROWS_MOST 128
+#define ARROWS_MOST 200
+/* Pixels that a wait has at least where it has an arrow. */
+#define ARROW_LEAST 4
+
+struct picture {
+    struct svg svg;
+    struct region part;
+    const struct lanes_row *shown[ROWS_MOST];
+    size_t count;
+};
+
+/* What a rank is shown by: why its device was idle, else its calls. */
+static bool is_better(const struct lanes_row *one, const struct lanes_row *than)
+{
+    return than == NULL ||
+           (one->kind == LANES_IDLE && than->kind != LANES_IDLE);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct lanes_row *const *one = a, *const *other = b;
+
+    return ((*one)->rank > (*other)->rank) - ((*one)->rank < (*other)->rank);
+}
+
+static void rows_choose(struct picture *picture, const struct lanes *lanes)
+{
+    size_t count;
+    const struct lanes_row *rows = lanes_rows(lanes, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct lanes_row *row = &rows[i];
+        size_t at = 0;
+
+        if (row->depth > 0 || row->rank == DEFS_RANK_UNKNOWN ||
+            (row->kind != LANES_IDLE && row->kind != LANES_CALLS)) {
+            continue;
+        }
+        while (at < picture->count && picture->shown[at]->rank != row->rank) {
+            at++;
+        }
+        if (at == picture->count && at < ROWS_MOST) {
+            picture->shown[picture->count++] = row;
+        } else if (at < picture->count && is_better(row, picture->shown[at])) {
+            picture->shown[at] = row;
+        }
+    }
+    qsort(picture->shown, picture->count, sizeof(picture->shown[0]), by_rank);
+}
+
+static double x_of(const struct picture *picture, ck_time_t time)
+{
+    return LEFT + PIXELS * (double)(time - picture->part.start) /
+                      (double)region_length(picture->part);
+}
+
+/* The group with most time in each pixel, so that none is left out. */
+static void groups_fill(const struct picture *picture,
+                        const struct lane *lane,
+                        const char *groups[PIXELS])
+{
+    double best[PIXELS];
+
+    for (size_t i = 0; i < PIXELS; i++) {
+        groups[i] = NULL;
+        best[i] = -1;
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        double from = x_of(picture, lane->items[i].start) - LEFT;
+        double to = x_of(picture, lane->items[i].end) - LEFT;
+        int first = from < 0 ? 0 : (int)from;
+
+        for (int at = first; at < PIXELS && (at < to || at == first); at++) {
+            double left = from > at ? from : at;
+            double right = to < at + 1 ? to : at + 1;
+
+            if (right - left > best[at] && to >= 0) {
+                best[at] = right - left;
+                groups[at] = svg_group(lane->items[i].class);
+            }
+        }
+    }
+}
+
+static void put_row(struct picture *picture, size_t row)
+{
+    const char *groups[PIXELS];
+    double y = TOP + (double)row * ROW;
+    char label[32];
+
+    (void)snprintf(label, sizeof(label), "rank %d", picture->shown[row]->rank);
+    svg_text(&picture->svg, LEFT - 6, y + 10, "e", label);
+    groups_fill(picture, &picture->shown[row]->lane, groups);
+    for (size_t from = 0, to; from < PIXELS; from = to) {
+        for (to = from + 1; to < PIXELS && groups[to] == groups[from]; to++) {
+        }
+        if (groups[from] != NULL) {
+            svg_rect(&picture->svg,
+                     &(struct svg_box){LEFT + (double)from, y,
+                                       (double)(to - from), ROW - 3,
+                                       groups[from], NULL});
+        }
+    }
+}
+
+/* The middle of a rank's row; -1 = it has none. */
+static double y_of(const struct picture *picture, int32_t rank)
+{
+    for (size_t i = 0; i < picture->count; i++) {
+        if (picture->shown[i]->rank == rank) {
+            return TOP + (double)i * ROW + (ROW - 3) / 2.0;
+        }
+    }
+    return -1;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct lanes_wait *const *one = a, *const *other = b;
+    ck_time_t left = region_length((*one)->part);
+    ck_time_t right = region_length((*other)->part);
+
+    return (left < right) - (left > right);
+}
+
+/* 0, or -1 with ENOMEM. */
+static int put_arrows(struct picture *picture, struct lanes *lanes)
+{
+    size_t count;
+    const struct lanes_wait *waits = lanes_waits(lanes, &count);
+    const struct lanes_wait **longest =
+        calloc(count + 1, sizeof(struct lanes_wait *));
+
+    if (longest == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        longest[i] = &waits[i];
+    }
+    qsort(longest, count, sizeof(struct lanes_wait *), by_length);
+    for (size_t i = 0; i < count && i < ARROWS_MOST; i++) {
+        double x = x_of(picture, longest[i]->part.end);
+        double from = y_of(picture, longest[i]->whom);
+        double to = y_of(picture, longest[i]->rank);
+
+        if (from >= 0 && to >= 0 && x <= LEFT + PIXELS &&
+            x - x_of(picture, longest[i]->part.start) >= ARROW_LEAST) {
+            svg_arrow(&picture->svg, x, from, to);
+        }
+    }
+    free(longest);
+    return 0;
+}
+
+static void put_ruler(struct picture *picture, ck_time_t zero)
+{
+    for (int i = 0; i <= 4; i++) {
+        ck_time_t time =
+            picture->part.start + region_length(picture->part) / 4 * i;
+
+        svg_text(&picture->svg, LEFT + PIXELS / 4.0 * i, TOP - 8,
+                 i == 4 ? "q e" : "q", word_time(time - zero).text);
+    }
+}
+
+char *output_svg_timeline(const struct report *report,
+                          struct lanes *lanes,
+                          size_t *length)
+{
+    struct picture *picture = calloc(1, sizeof(*picture));
+    char title[300], *text = NULL;
+
+    if (picture == NULL) {
+        return NULL;
+    }
+    picture->part =
+        region_length(report->region) > 0 ? report->region : lanes_part(lanes);
+    rows_choose(picture, lanes);
+    if (svg_open(&picture->svg, WIDTH, TOP + (int)picture->count * ROW + 34,
+                 "timeline") == 0) {
+        (void)snprintf(title, sizeof(title),
+                       "%.150s: why each rank's device was idle, or what it "
+                       "called; arrows end where a wait ended",
+                       report->name);
+        svg_text(&picture->svg, 10, 20, "b", title);
+        put_ruler(picture, report->whole.start);
+        for (size_t i = 0; i < picture->count; i++) {
+            put_row(picture, i);
+        }
+        if (put_arrows(picture, lanes) == 0) {
+            svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
+        }
+        text = svg_close(&picture->svg, length);
+    }
+    free(picture);
+    return text;
+}
