@@ -28,8 +28,13 @@ proposes "--posix --posix-threshold" ckagent --po
 proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
 proposes "all probes messages kernels" ckmerge --clock-facts ''
-formats=$(grep -A1 '^#define CK_FORMAT_NAMES' launch/format.h | tr -d '\n' |
-    sed 's/^[^"]*"\([^"]*\)".*/\1/')
+# The texts of the definition, over all its lines.
+formats=$(awk '/^#define CK_FORMAT_NAMES/ { on = 1 } on {
+    while (match($0, /"[^"]*"/)) {
+        printf "%s", substr($0, RSTART + 1, RLENGTH - 2)
+        $0 = substr($0, RSTART + RLENGTH)
+    }
+    if ($0 !~ /\\$/) exit }' launch/format.h)
 proposes "${formats//|/ }" ckmerge --output ''
 proposes "mpirun hydra srun torchrun" cklaunch --launcher ''
 proposes "merge" cklaunch --dir mer
