@@ -17,25 +17,58 @@
 #define VERSION 1
 /* Ticks of a level, so that a run is as exact as a pixel can show. */
 #define TICKS 64
+/* Bytes of a number, and columns of a lane. */
+#define NUMBER_MOST 10
+#define COLUMNS 7
+
+/* Bytes that grow. */
+struct bytes {
+    unsigned char *at;
+    size_t used;
+    size_t room;
+};
 
 struct writer {
     struct lanes *lanes;
     const struct defs *defs;
     struct table *names; /* by address: equal texts are one */
     struct ck_json *json;
-    FILE *items;
+    struct bytes *items;
     ck_time_t tick;
     ck_time_t zero;
     ck_time_t end; /* of the part, in ns from zero */
 };
 
-static void put_number(FILE *file, uint64_t value)
+/* Room for so many numbers more; false = there is none. */
+static bool has_room(struct bytes *bytes, size_t numbers)
+{
+    size_t wanted = bytes->used + numbers * NUMBER_MOST;
+    size_t room = bytes->room < 4096 ? 4096 : bytes->room;
+    unsigned char *grown;
+
+    if (wanted <= bytes->room) {
+        return true;
+    }
+    while (room < wanted) {
+        room *= 2;
+    }
+    grown = realloc(bytes->at, room);
+    if (grown == NULL) {
+        return false;
+    }
+    bytes->at = grown;
+    bytes->room = room;
+    return true;
+}
+
+/* There is room. */
+static inline void put_number(struct bytes *bytes, uint64_t value)
 {
     while (value >= 0x80) {
-        fputc((int)(value & 0x7f) | 0x80, file);
+        bytes->at[bytes->used++] = (unsigned char)((value & 0x7f) | 0x80);
         value >>= 7;
     }
-    fputc((int)value, file);
+    bytes->at[bytes->used++] = (unsigned char)value;
 }
 
 /* In ticks from zero, within the part. */
@@ -91,8 +124,11 @@ static int64_t name_number(const struct writer *writer, const char *name)
 
 static int put_items(const struct writer *writer, const struct lane *lane)
 {
-    FILE *file = writer->items;
+    struct bytes *file = writer->items;
 
+    if (!has_room(file, COLUMNS * lane->count)) {
+        return -1;
+    }
     put_times(writer, lane);
     for (size_t i = 0; i < lane->count; i++) {
         put_number(file, lane->items[i].class);
@@ -171,10 +207,10 @@ static const char *const kinds[LANES_KINDS] = {
 
 static int put_lane(const struct writer *writer, const struct lanes_row *row)
 {
-    long offset = ftell(writer->items);
+    size_t offset = writer->items->used;
     char title[300];
 
-    if (offset < 0 || put_items(writer, &row->lane) != 0) {
+    if (put_items(writer, &row->lane) != 0) {
         return -1;
     }
     title_of(writer, row, title);
@@ -186,8 +222,8 @@ static int put_lane(const struct writer *writer, const struct lanes_row *row)
     ck_json_uint(writer->json, "depth", row->depth);
     ck_json_uint(writer->json, "items", row->lane.count);
     ck_json_int(writer->json, "tick_ns", writer->tick);
-    ck_json_int(writer->json, "offset", offset);
-    ck_json_int(writer->json, "bytes", ftell(writer->items) - offset);
+    ck_json_uint(writer->json, "offset", offset);
+    ck_json_uint(writer->json, "bytes", writer->items->used - offset);
     ck_json_end(writer->json);
     return 0;
 }
@@ -282,23 +318,23 @@ int laneblock_make(struct laneblock *block,
 {
     struct region part = lanes_part(lanes);
     ck_time_t level = lanes_level(lanes);
+    struct bytes items = {0};
     struct writer writer = {.lanes = lanes,
                             .defs = defs,
                             .tick = level > TICKS ? level / TICKS : 1,
                             .zero = zero,
-                            .end = part.end - zero};
+                            .end = part.end - zero,
+                            .items = &items};
     int rc = -1;
 
     *block = (struct laneblock){0};
     writer.names = table_create();
     writer.json = ck_json_create(NULL, false);
-    writer.items = open_memstream((char **)&block->items, &block->items_length);
-    if (writer.names != NULL && writer.json != NULL && writer.items != NULL) {
+    if (writer.names != NULL && writer.json != NULL) {
         rc = put_all(&writer);
     }
-    if (writer.items != NULL && fclose(writer.items) != 0) {
-        rc = -1;
-    }
+    block->items = items.at;
+    block->items_length = items.used;
     if (rc == 0) {
         block->index = ck_json_take(writer.json);
         block->index_length = block->index == NULL ? 0 : strlen(block->index);
