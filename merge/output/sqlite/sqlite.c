@@ -20,6 +20,8 @@
 #include "merge/output/sqlite/tables.h"
 
 #define LAUNCHES ((size_t)1 << 17)
+/* Work that seems to have begun before its launch and waits for that. */
+#define EARLY 1024
 /* Calls, ranges and steps that are open on a thread at once. */
 #define OPEN 32
 
@@ -92,6 +94,8 @@ struct sqlite {
     struct thread **threads; /* by number; NULL = nothing was open on it */
     size_t threads_count;
     struct launch *launches;
+    struct launch *early; /* `id` is that of the work */
+    int launch_update;    /* statement that gives work its launch */
     uint64_t launches_lost;
     bool is_failed; /* a row could not be written */
 };
@@ -113,7 +117,10 @@ static int statements_prepare(struct sqlite *sqlite, struct ck_err *err)
             return -1;
         }
     }
-    return 0;
+    sqlite->launch_update =
+        database_prepare(sqlite->database,
+                         "UPDATE work SET launch_call = ?1 WHERE id = ?2", err);
+    return sqlite->launch_update < 0 ? -1 : 0;
 }
 
 static int put(struct sqlite *sqlite, enum put what, const int64_t *values)
@@ -192,8 +199,9 @@ static bool is_made(struct sqlite *sqlite)
     sqlite->strings = table_create();
     sqlite->sites = table_create();
     sqlite->launches = calloc(LAUNCHES, sizeof(*sqlite->launches));
+    sqlite->early = calloc(EARLY, sizeof(*sqlite->early));
     return sqlite->strings != NULL && sqlite->sites != NULL &&
-           sqlite->launches != NULL;
+           sqlite->launches != NULL && sqlite->early != NULL;
 }
 
 struct sqlite *sqlite_create(const char *path,
@@ -238,6 +246,7 @@ void sqlite_destroy(struct sqlite *sqlite)
     }
     free(sqlite->threads);
     free(sqlite->launches);
+    free(sqlite->early);
     free(sqlite);
 }
 
@@ -283,15 +292,52 @@ static void stack_push(struct stack *stack, ck_time_t end, int64_t id)
     }
 }
 
-static struct launch *launch_at(const struct sqlite *sqlite,
-                                uint32_t process,
-                                uint32_t tid,
-                                uint32_t call)
+static struct launch *
+launch_in(struct launch *table, size_t size, const struct launch *key)
 {
-    uint64_t hash = ((uint64_t)tid << 32 | call) * 0x9e3779b97f4a7c15u +
-                    (uint64_t)process * 0xc2b2ae3d27d4eb4fu;
+    uint64_t hash =
+        ((uint64_t)key->tid << 32 | key->call) * 0x9e3779b97f4a7c15u +
+        (uint64_t)key->process * 0xc2b2ae3d27d4eb4fu;
 
-    return &sqlite->launches[(hash >> 40) % LAUNCHES];
+    return &table[(hash >> 40) % size];
+}
+
+static bool is_launch(const struct launch *found, const struct launch *key)
+{
+    return key->call != 0 && found->call == key->call &&
+           found->tid == key->tid && found->process == key->process;
+}
+
+/* Keep a call for what it launches; some of that may have come already. 0, or
+ * -1 with an error. */
+static int launch_keep(struct sqlite *sqlite, const struct launch *launch)
+{
+    struct launch *early = launch_in(sqlite->early, EARLY, launch);
+
+    *launch_in(sqlite->launches, LAUNCHES, launch) = *launch;
+    if (is_launch(early, launch)) {
+        const int64_t values[] = {launch->id, early->id};
+
+        early->call = 0;
+        sqlite->launches_lost--;
+        sqlite->is_failed =
+            database_put_numbers(sqlite->database, sqlite->launch_update,
+                                 values, 2) != 0;
+    }
+    return sqlite->is_failed ? -1 : 0;
+}
+
+/* The id of the call that launched a piece of work, 0 = not known by now. */
+static int64_t launch_find(struct sqlite *sqlite, const struct launch *work)
+{
+    const struct launch *launch = launch_in(sqlite->launches, LAUNCHES, work);
+
+    if (is_launch(launch, work)) {
+        return launch->id;
+    }
+    sqlite->launches_lost++;
+    *launch_in(sqlite->early, EARLY, work) = *work;
+    return 0;
 }
 
 static ck_time_t from_start(const struct sqlite *sqlite, ck_time_t time)
@@ -336,7 +382,9 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
     struct message message = message_of(event->record);
     struct place place = defs_place(sqlite->defs, event->process, call->site);
     int64_t id = ++sqlite->last[PUT_CALL];
-    struct launch *launch;
+    const struct launch launch = {event->process,
+                                  sqlite->defs->threads[event->thread].tid,
+                                  call->call, id};
 
     if (thread == NULL) {
         return -1;
@@ -358,14 +406,10 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
         message.bytes};
 
     stack_push(&thread->calls, event->end, id);
-    launch = launch_at(sqlite, event->process,
-                       sqlite->defs->threads[event->thread].tid, call->call);
-    *launch = (struct launch){event->process,
-                              sqlite->defs->threads[event->thread].tid,
-                              call->call, id};
-    return values[4] < 0 || values[5] < 0 || values[6] < 0
+    return values[4] < 0 || values[5] < 0 || values[6] < 0 ||
+                   put(sqlite, PUT_CALL, values) != 0
                ? -1
-               : put(sqlite, PUT_CALL, values);
+               : launch_keep(sqlite, &launch);
 }
 
 /* tid, call, device and queue lie alike in kernels and copies. */
@@ -375,11 +419,8 @@ static int take_device(struct sqlite *sqlite,
     const struct ck_copy *work = (const struct ck_copy *)event->record;
     const struct defs_device *device =
         defs_device(sqlite->defs, event->process, work->device);
-    const struct launch *launch =
-        launch_at(sqlite, event->process, work->tid, work->call);
-    bool is_known = work->call != 0 && launch->call == work->call &&
-                    launch->tid == work->tid &&
-                    launch->process == event->process;
+    const struct launch key = {event->process, work->tid, work->call,
+                               sqlite->last[PUT_WORK] + 1};
     bool is_copy = ck_kind_class(event->record->kind) == CK_CLASS_COPY;
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
@@ -395,9 +436,8 @@ static int take_device(struct sqlite *sqlite,
         name_of(sqlite, event),
         string_of(sqlite, ck_kind_name(event->record->kind)),
         is_copy ? (int64_t)work->bytes : 0,
-        is_known ? launch->id : 0};
+        launch_find(sqlite, &key)};
 
-    sqlite->launches_lost += !is_known;
     return values[6] < 0 || values[7] < 0 ? -1 : put(sqlite, PUT_WORK, values);
 }
 
