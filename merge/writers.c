@@ -124,51 +124,6 @@ static int32_t rank_of(const struct writers *writers, uint32_t thread)
                : defs->processes[defs->threads[thread].process].rank;
 }
 
-static int wait_lane(const struct writers *writers,
-                     const struct waitstates_seen *seen)
-{
-    const struct lanes_wait wait = {
-        .part = seen->part,
-        .rank = rank_of(writers, seen->thread),
-        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
-                               : rank_of(writers, seen->wait->thread),
-        .kind = wait_kind_name(seen->wait->kind),
-        .error = seen->wait->error,
-    };
-
-    return lanes_wait(writers->lanes, &wait);
-}
-
-static int wait_row(const struct writers *writers,
-                    const struct waitstates_seen *seen)
-{
-    const struct sqlite_wait wait = {
-        .thread = seen->thread,
-        .part = seen->part,
-        .kind = wait_kind_name(seen->wait->kind),
-        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
-                               : rank_of(writers, seen->wait->thread),
-        .error = seen->wait->error,
-    };
-
-    return sqlite_wait(writers->sqlite, &wait);
-}
-
-static int wait_slice(const struct writers *writers,
-                      const struct waitstates_seen *seen)
-{
-    const struct perfetto_wait wait = {
-        .thread = seen->thread,
-        .part = seen->part,
-        .kind = wait_kind_name(seen->wait->kind),
-        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
-                               : rank_of(writers, seen->wait->thread),
-        .error = seen->wait->error,
-    };
-
-    return perfetto_wait(writers->perfetto, &wait);
-}
-
 static int wait_draw(const struct writers *writers,
                      const struct waitstates_seen *seen)
 {
@@ -186,12 +141,20 @@ static int wait_draw(const struct writers *writers,
 static int wait_take(void *state, const struct waitstates_seen *seen)
 {
     const struct writers *writers = state;
+    const struct shown_wait wait = {
+        .thread = seen->thread,
+        .rank = rank_of(writers, seen->thread),
+        .part = seen->part,
+        .kind = wait_kind_name(seen->wait->kind),
+        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                               : rank_of(writers, seen->wait->thread),
+        .error = seen->wait->error,
+    };
 
-    if ((writers->lanes != NULL && wait_lane(writers, seen) != 0) ||
-        (writers->sqlite != NULL && wait_row(writers, seen) != 0)) {
-        return -1;
-    }
-    if (writers->perfetto != NULL && wait_slice(writers, seen) != 0) {
+    if ((writers->lanes != NULL && lanes_wait(writers->lanes, &wait) != 0) ||
+        (writers->sqlite != NULL && sqlite_wait(writers->sqlite, &wait) != 0) ||
+        (writers->perfetto != NULL &&
+         perfetto_wait(writers->perfetto, &wait) != 0)) {
         return -1;
     }
     return writers->chrome == NULL || writers->is_held

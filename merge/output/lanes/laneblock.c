@@ -249,14 +249,14 @@ static void put_waits(const struct writer *writer)
     static const char *const columns[] = {"start", "length", "rank",
                                           "whom",  "kind",   "error"};
     size_t count;
-    const struct lanes_wait *waits = lanes_waits(writer->lanes, &count);
+    const struct shown_wait *waits = lanes_waits(writer->lanes, &count);
 
     ck_json_object(writer->json, "waits");
     ck_json_uint(writer->json, "left_out", lanes_waits_left(writer->lanes));
     for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
         ck_json_array(writer->json, columns[c]);
         for (size_t i = 0; i < count; i++) {
-            const struct lanes_wait *wait = &waits[i];
+            const struct shown_wait *wait = &waits[i];
             const ck_time_t values[] = {
                 wait->part.start - writer->zero,
                 region_length(wait->part),

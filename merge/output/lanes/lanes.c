@@ -38,7 +38,7 @@ struct lanes {
     size_t rows_count;
     size_t rows_room;
     struct table *keys;
-    struct lanes_wait *waits; /* a heap, the shortest first */
+    struct shown_wait *waits; /* a heap, the shortest first */
     size_t waits_count;
     uint64_t waits_left;
     uint64_t taken;
@@ -296,7 +296,7 @@ int lanes_idle(struct lanes *lanes,
     return part.start < part.end ? put(lanes, &row, &item) : 0;
 }
 
-static ck_time_t wait_length(const struct lanes_wait *wait)
+static ck_time_t wait_length(const struct shown_wait *wait)
 {
     return region_length(wait->part);
 }
@@ -304,7 +304,7 @@ static ck_time_t wait_length(const struct lanes_wait *wait)
 /* The shortest one at the top again, from `at` down. */
 static void waits_sink(struct lanes *lanes, size_t at)
 {
-    struct lanes_wait *waits = lanes->waits;
+    struct shown_wait *waits = lanes->waits;
 
     for (;;) {
         size_t low = at;
@@ -318,7 +318,7 @@ static void waits_sink(struct lanes *lanes, size_t at)
         if (low == at) {
             return;
         }
-        struct lanes_wait swap = waits[at];
+        struct shown_wait swap = waits[at];
 
         waits[at] = waits[low];
         waits[low] = swap;
@@ -326,7 +326,7 @@ static void waits_sink(struct lanes *lanes, size_t at)
     }
 }
 
-int lanes_wait(struct lanes *lanes, const struct lanes_wait *wait)
+int lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
 {
     if (wait->rank == DEFS_RANK_UNKNOWN ||
         wait->part.end <= lanes->part.start ||
@@ -357,13 +357,13 @@ const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count)
 
 static int by_start(const void *a, const void *b)
 {
-    const struct lanes_wait *one = a, *other = b;
+    const struct shown_wait *one = a, *other = b;
 
     return (one->part.start > other->part.start) -
            (one->part.start < other->part.start);
 }
 
-const struct lanes_wait *lanes_waits(struct lanes *lanes, size_t *count)
+const struct shown_wait *lanes_waits(struct lanes *lanes, size_t *count)
 {
     qsort(lanes->waits, lanes->waits_count, sizeof(*lanes->waits), by_start);
     *count = lanes->waits_count;

@@ -14,6 +14,7 @@
 #include "merge/model/cause.h"
 #include "merge/model/interval.h"
 #include "merge/output/lanes/lane.h"
+#include "merge/output/shownwait.h"
 #include "merge/timeline/timeline.h"
 
 /* What an item is: a cause of idle time, or one of these. */
@@ -46,14 +47,6 @@ struct lanes_row {
     struct lane lane;
 };
 
-struct lanes_wait {
-    struct region part;
-    int32_t rank;
-    int32_t whom; /* DEFS_RANK_UNKNOWN = the clocks do not tell */
-    const char *kind;
-    ck_time_t error;
-};
-
 /* That a page of 5 MB has room for: 3 to 9 bytes each in base64. */
 #define LANES_ITEMS 250000
 
@@ -72,11 +65,11 @@ int lanes_idle(struct lanes *lanes,
                int32_t rank,
                struct region part,
                enum cause cause);
-int lanes_wait(struct lanes *lanes, const struct lanes_wait *wait);
+int lanes_wait(struct lanes *lanes, const struct shown_wait *wait);
 
 /* What was kept. Rows in order of first sight; waits by start. */
 const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count);
-const struct lanes_wait *lanes_waits(struct lanes *lanes, size_t *count);
+const struct shown_wait *lanes_waits(struct lanes *lanes, size_t *count);
 /* Level of all lanes, 0 = all items are exact. */
 ck_time_t lanes_level(const struct lanes *lanes);
 struct region lanes_part(const struct lanes *lanes);

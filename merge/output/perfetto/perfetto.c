@@ -338,7 +338,7 @@ struct slice {
     bool has_bytes;
     int64_t bytes;
     const struct ck_message *message; /* NULL = none */
-    const struct perfetto_wait *wait; /* NULL = none */
+    const struct shown_wait *wait;    /* NULL = none */
     const char *title;                /* of the track */
 };
 
@@ -683,7 +683,7 @@ int perfetto_idle(struct perfetto *perfetto,
     return slice_put(perfetto, &slice);
 }
 
-int perfetto_wait(struct perfetto *perfetto, const struct perfetto_wait *wait)
+int perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait)
 {
     char title[300], thread[280], text[64];
     const struct slice slice = {

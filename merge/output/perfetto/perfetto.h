@@ -15,6 +15,7 @@
 #include "merge/clocks/align.h"
 #include "merge/model/cause.h"
 #include "merge/model/interval.h"
+#include "merge/output/shownwait.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 #include "schema/err.h"
@@ -39,14 +40,7 @@ int perfetto_idle(struct perfetto *perfetto,
                   uint32_t physical,
                   struct region part,
                   enum cause cause);
-struct perfetto_wait {
-    uint32_t thread;
-    struct region part;
-    const char *kind; /* NULL = none */
-    int32_t whom;     /* DEFS_RANK_UNKNOWN = the clocks do not tell */
-    ck_time_t error;
-};
-int perfetto_wait(struct perfetto *perfetto, const struct perfetto_wait *wait);
+int perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait);
 /* After one of them failed: set err if that was for the file. */
 void perfetto_failed(const struct perfetto *perfetto, struct ck_err *err);
 /* 0, or -1 with err. */

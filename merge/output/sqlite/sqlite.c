@@ -505,7 +505,7 @@ int sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle)
     return values[4] < 0 ? -1 : put(sqlite, PUT_IDLE, values);
 }
 
-int sqlite_wait(struct sqlite *sqlite, const struct sqlite_wait *wait)
+int sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait)
 {
     const int64_t values[] = {++sqlite->last[PUT_WAIT],
                               (int64_t)wait->thread + 1,

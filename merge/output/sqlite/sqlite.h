@@ -10,6 +10,7 @@
 
 #include "merge/model/cause.h"
 #include "merge/model/interval.h"
+#include "merge/output/shownwait.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 #include "schema/err.h"
@@ -37,14 +38,7 @@ struct sqlite_idle {
 };
 /* 0, or -1, as the next. */
 int sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle);
-struct sqlite_wait {
-    uint32_t thread;
-    struct region part;
-    const char *kind; /* NULL = none */
-    int32_t whom;     /* DEFS_RANK_UNKNOWN = the clocks do not tell */
-    ck_time_t error;
-};
-int sqlite_wait(struct sqlite *sqlite, const struct sqlite_wait *wait);
+int sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait);
 /* After one of them failed: set err if that was for the file. */
 void sqlite_failed(const struct sqlite *sqlite, struct ck_err *err);
 /* What the report knows, indexes and views; then the file is in place. 0, or

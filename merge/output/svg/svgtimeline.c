@@ -136,7 +136,7 @@ static double y_of(const struct picture *picture, int32_t rank)
 
 static int by_length(const void *a, const void *b)
 {
-    const struct lanes_wait *const *one = a, *const *other = b;
+    const struct shown_wait *const *one = a, *const *other = b;
     ck_time_t left = region_length((*one)->part);
     ck_time_t right = region_length((*other)->part);
 
@@ -147,9 +147,9 @@ static int by_length(const void *a, const void *b)
 static int put_arrows(struct picture *picture, struct lanes *lanes)
 {
     size_t count;
-    const struct lanes_wait *waits = lanes_waits(lanes, &count);
-    const struct lanes_wait **longest =
-        calloc(count + 1, sizeof(struct lanes_wait *));
+    const struct shown_wait *waits = lanes_waits(lanes, &count);
+    const struct shown_wait **longest =
+        calloc(count + 1, sizeof(struct shown_wait *));
 
     if (longest == NULL) {
         return -1;
@@ -157,7 +157,7 @@ static int put_arrows(struct picture *picture, struct lanes *lanes)
     for (size_t i = 0; i < count; i++) {
         longest[i] = &waits[i];
     }
-    qsort(longest, count, sizeof(struct lanes_wait *), by_length);
+    qsort(longest, count, sizeof(struct shown_wait *), by_length);
     for (size_t i = 0; i < count && i < ARROWS_MOST; i++) {
         double x = x_of(picture, longest[i]->part.end);
         double from = y_of(picture, longest[i]->whom);
