@@ -38,6 +38,7 @@ enum buffer_state {
 struct buffer {
     _Atomic int state;
     uint8_t *_Atomic bytes;
+    ck_time_t requested; /* when CUPTI asked for it */
 };
 static struct buffer buffers[BUFFER_MAX];
 static _Atomic uint32_t made;
@@ -146,6 +147,7 @@ void buffer_requested(uint8_t **buffer, size_t *size, size_t *records)
         if (atomic_compare_exchange_strong(&buffers[at].state, &is_free,
                                            BUFFER_USED)) {
             atomic_store_explicit(&hint, at + 1, memory_order_relaxed);
+            buffers[at].requested = ck_time_raw();
             *buffer = atomic_load(&buffers[at].bytes);
             *size = BUFFER_BYTES;
             return;
@@ -188,12 +190,13 @@ static void undecoded_say(size_t bytes, int result)
     lost_tell(CK_LOST_DEVICE, 1, ck_time_raw(), ck_time_raw());
 }
 
-static void buffer_walk(uint8_t *bytes, size_t valid)
+static void buffer_walk(uint8_t *bytes, size_t valid, ck_time_t asked)
 {
     struct cupti_record *activity = NULL;
     unsigned waited_ms = 0;
     int result;
 
+    untimed_begin(asked);
     for (;;) {
         result = cupti_api.cuptiActivityGetNextRecord(bytes, valid, &activity);
         if (result != CUPTI_OK) {
@@ -211,17 +214,17 @@ static void buffer_walk(uint8_t *bytes, size_t valid)
     untimed_end();
 }
 
-static void buffer_give(uint8_t *bytes)
+/* NULL: it is another client's, whose memory stays its own. */
+static struct buffer *buffer_find(const uint8_t *bytes)
 {
     uint32_t count = atomic_load_explicit(&made, memory_order_acquire);
 
     for (uint32_t i = 0; i < count; i++) {
         if (atomic_load(&buffers[i].bytes) == bytes) {
-            atomic_store(&buffers[i].state, BUFFER_FREE);
-            return;
+            return &buffers[i];
         }
     }
-    /* It was another client's: its own memory stays its own. */
+    return NULL;
 }
 
 static void scratch_lost(size_t valid)
@@ -235,6 +238,7 @@ static void scratch_lost(size_t valid)
 void buffer_completed(
     void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
+    struct buffer *ours = buffer == NULL ? NULL : buffer_find(buffer);
     int saved = errno;
 
     (void)context;
@@ -245,10 +249,13 @@ void buffer_completed(
     if (buffer == scratch) {
         scratch_lost(valid);
     } else if (valid > 0 && valid <= size && flush_is_on()) {
-        buffer_walk(buffer, valid);
+        buffer_walk(buffer, valid,
+                    ours == NULL ? ck_time_raw() : ours->requested);
     }
     atomic_fetch_add(&completed, 1);
-    buffer_give(buffer);
+    if (ours != NULL) {
+        atomic_store(&ours->state, BUFFER_FREE);
+    }
     errno = saved;
 }
 

@@ -29,6 +29,7 @@ static __thread struct {
     bool is_used; /* a bad one was seen: streams are followed */
     bool is_rest;
     ck_time_t rest; /* since when, of what is said in one */
+    ck_time_t requested;
 } walk;
 
 static bool is_later(uint32_t left, uint32_t right)
@@ -86,7 +87,7 @@ void untimed_good(const struct untimed_work *work)
 void untimed_bad(const struct untimed_work *work, ck_time_t launched)
 {
     struct stream *stream = stream_of(work->stream);
-    ck_time_t since = launched == 0 ? ck_time_raw() : launched;
+    ck_time_t since = launched == 0 ? walk.requested : launched;
 
     walk.is_used = true;
     if (stream->key != work->stream + 1) {
@@ -104,6 +105,11 @@ void untimed_bad(const struct untimed_work *work, ck_time_t launched)
         stream->last = work->correlation;
     }
     stream->is_open = true;
+}
+
+void untimed_begin(ck_time_t requested)
+{
+    walk.requested = requested;
 }
 
 void untimed_end(void)

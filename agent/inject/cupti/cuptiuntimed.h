@@ -4,8 +4,8 @@
  *
  * Not before its launch, nor before the end of what was launched earlier into
  * its stream; over when something that was launched later into it began, or
- * when the record came. That time is said to be unknown: a LOST record of no
- * records.
+ * when the record came. Where the launch is not known, not before CUPTI asked
+ * for the buffer. That time is said to be unknown: a LOST record of no records.
  */
 #ifndef CK_AGENT_INJECT_CUPTI_CUPTIUNTIMED_H
 #define CK_AGENT_INJECT_CUPTI_CUPTIUNTIMED_H
@@ -21,7 +21,9 @@ struct untimed_work {
     ck_time_t start, end; /* where they are known */
 };
 
-/* In the order of a buffer, on the thread that walks it. */
+/* A buffer that CUPTI asked for at that time, on the thread that walks it. */
+void untimed_begin(ck_time_t requested);
+/* In its order. */
 void untimed_good(const struct untimed_work *work);
 /* `launched` is 0 where it is not known. */
 void untimed_bad(const struct untimed_work *work, ck_time_t launched);

@@ -573,7 +573,7 @@ class Find(unittest.TestCase):
 class Report(unittest.TestCase):
     """What ckmerge says of runs that lack records: busy, idle and unknown."""
 
-    def report(self, how, case):
+    def report(self, how, case, **more):
         with tempfile.TemporaryDirectory() as folder:
             rings = os.environ.get("CK_TEST_RINGS", folder)
             run = os.path.join(folder, "run")
@@ -582,7 +582,7 @@ class Report(unittest.TestCase):
                  "off", "--sample", "off", "--", HOST, "1", how],
                 check=False, timeout=60, capture_output=True,
                 env={**os.environ, "MOCK_CASE": case, "CK_TEST_RINGS": rings,
-                     "LD_LIBRARY_PATH": os.path.join(MOCK, "new")})
+                     "LD_LIBRARY_PATH": os.path.join(MOCK, "new"), **more})
             with open(os.path.join(run, "report.txt"), encoding="utf8") as f:
                 text = f.read()
             with open(os.path.join(run, "report.json"),
@@ -609,6 +609,23 @@ class Report(unittest.TestCase):
                       text)
         self.assertEqual(launches["unrecorded"], 0)
         self.assertNotIn("no record of the work", text)
+
+    def test_a_pool_that_runs_out_later_is_unknown_time(self):
+        """Of 200 graph launches, 0.4 ms of work each, the first 39 have times
+        (2,000 nodes, of which the first graph took 20). Also without a
+        subscription, where nobody tells of launches."""
+        for mode in ("own", "yield"):
+            with self.subTest(mode):
+                device, text, launches = self.report("graphs", "pool",
+                                                     CKAGENT_CUPTI=mode)
+                known, busy = 39 * 0.4e6, 200 * 0.4e6
+                self.assertGreater(device["busy_ns"], known)
+                self.assertLess(device["busy_ns"], known + 2e6)
+                # What was busy and has no times is never idle.
+                self.assertGreater(device["unknown_ns"], busy - known)
+                self.assertEqual(launches["untimed"], 200 * 50 - 1980 + 2)
+                self.assertIn("have no usable", text)
+                self.assertIn("it is unknown whether they were busy", text)
 
     def test_launches_into_a_captured_graph_are_no_loss(self):
         device, text, launches = self.report("capture", "none")

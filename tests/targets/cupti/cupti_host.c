@@ -14,7 +14,8 @@
  * that calls CUPTI as a profiler does, 500 launches, 100 more behind 2.3 s, and
  * 300 when it has ended), held (CUPTI is let go of: 300 launches), later (400
  * when ck has looked at all before), flood (150,000 launches), paced (400 more
- * in 0.2 s), kill (the same, then SIGKILL), cost (prints ns of a launch's
+ * in 0.2 s), graphs (200 graph launches of 50 nodes, 8 us each, one each ms),
+ * kill (the same, then SIGKILL), cost (prints ns of a launch's
  * callbacks beside an empty subscriber's), capture (6000 launches into a graph,
  * then paced), names (8000 kernels of as many names), and as cuda_truth does
  * hold, marks and replay.
@@ -89,6 +90,48 @@ static void node_emit(uint32_t correlation, uint64_t node)
     };
 
     mock_emit(&kernel, sizeof(kernel));
+}
+
+/* One that is busy for NODES_LONG * NODE_LENGTH, behind the other. */
+#define NODES_LONG 50
+#define NODE_LENGTH 8000u
+static void graph_launch(void)
+{
+    uint32_t id = atomic_fetch_add(&next_correlation, 1);
+    uint64_t start;
+
+    mock_call(CUPTI_DOMAIN_DRIVER, "cuGraphLaunch", CUPTI_ENTER, id);
+    start = mock_clock();
+    mock_call(CUPTI_DOMAIN_DRIVER, "cuGraphLaunch", CUPTI_EXIT, id);
+    while (mock_clock() < start + (uint64_t)NODES_LONG * NODE_LENGTH) {
+    }
+    for (uint64_t node = 0; node < NODES_LONG; node++) {
+        struct cupti_kernel kernel = {
+            .kind = CUPTI_KIND_KERNEL,
+            .start = start + node * NODE_LENGTH,
+            .end = start + (node + 1) * NODE_LENGTH,
+            .context = 1,
+            .stream = 7,
+            .correlation = id,
+            .name = "_Z4nodePfi",
+            .graph_node = node + 1,
+            .graph = 3,
+        };
+
+        mock_emit(&kernel, sizeof(kernel));
+    }
+}
+
+static void graphs(void)
+{
+    for (int i = 0; i < 200; i++) {
+        uint64_t next = mock_clock() + 1000000;
+
+        graph_launch();
+        while (mock_clock() < next) {
+            (void)usleep(100);
+        }
+    }
 }
 
 static void *thread_main(void *unused)
@@ -208,8 +251,8 @@ static void rest_emit(void)
     mock_emit(&fill, sizeof(fill));
     mock_emit(&sync, sizeof(sync));
     mock_emit(&overhead, sizeof(overhead));
-    kernel_emit(1, 0, 0);
-    kernel_emit(2, now, now - 1);
+    kernel_emit(atomic_fetch_add(&next_correlation, 1), 0, 0);
+    kernel_emit(atomic_fetch_add(&next_correlation, 1), now, now - 1);
 }
 
 static void injection_load(void)
@@ -522,6 +565,7 @@ static void capture(void)
 {
     pthread_t thread;
 
+    launch(); /* bounds the time of those without times before */
     if (pthread_create(&thread, NULL, capture_main, NULL) != 0) {
         exit(6);
     }
@@ -611,6 +655,8 @@ static void end_as(const char *how)
         replay();
     } else if (strcmp(how, "paced") == 0) {
         paced();
+    } else if (strcmp(how, "graphs") == 0) {
+        graphs();
     } else if (strcmp(how, "kill") == 0) {
         paced();
         (void)raise(SIGKILL);

@@ -21,6 +21,7 @@
 
 #define MOCK_KINDS 64
 #define MOCK_CALLS 600
+#define MOCK_POOL 2000  /* nodes of graphs that the device has room for */
 #define MOCK_RESOURCE 3 /* the domain of contexts and streams */
 #define MOCK_DESTROY_STARTING 2
 
@@ -403,6 +404,22 @@ MOCK_EXPORT int cuptiActivityGetNextRecord(uint8_t *bytes,
     return real(bytes, valid, record);
 }
 
+/* The device's buffers are used up. */
+static void pool_spoil(struct cupti_kernel *kernel)
+{
+    static _Atomic unsigned nodes;
+    unsigned number;
+
+    if (kernel->graph_node == 0) {
+        return;
+    }
+    number = nodes++;
+    if (number >= MOCK_POOL) {
+        kernel->start = number % 2 == 0 ? 0 : kernel->end + 1;
+        kernel->end = number % 2 == 0 ? 0 : kernel->end;
+    }
+}
+
 /* Every other kernel, where that CUPTI is so. */
 static void times_spoil(void *record)
 {
@@ -415,6 +432,9 @@ static void times_spoil(void *record)
     if (kernel->kind == CUPTI_KIND_KERNEL &&
         (is_case("zero") || (is_buggy && count++ % 2 == 0))) {
         kernel->start = kernel->end = 0;
+    }
+    if (kernel->kind == CUPTI_KIND_KERNEL && is_case("pool")) {
+        pool_spoil(kernel);
     }
 }
 

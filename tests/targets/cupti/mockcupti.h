@@ -12,6 +12,9 @@
  *     takeover  the clock is another one after a while
  *     drop      three records are said to be dropped
  *     zero      no kernel has times
+ *     pool      no node of a graph has times behind the first 2,000, as when
+ *               the device's own buffers are used up; odd ones end before they
+ *               begin
  *     stuck     a plain flush never returns
  *     apart     the driver's call in a runtime's has a number of its own
  *     held      as busy, until mock_release()
