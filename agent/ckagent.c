@@ -534,6 +534,7 @@ static int run_ringed(char **argv,
         .preload = libraries.preload[0] != '\0' ? libraries.preload : NULL,
         .opencl = libraries.opencl[0] != '\0' ? libraries.opencl : NULL,
         .cuda = libraries.cuda[0] != '\0' ? libraries.cuda : NULL,
+        .nccl = libraries.nccl[0] != '\0' ? libraries.nccl : NULL,
     };
     env = target_environment(environ, &injection);
     if (env == NULL) {

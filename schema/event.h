@@ -45,9 +45,9 @@ enum ck_flag {
     CK_FLAG_BAD_TIME = 8,    /* the device gave no usable stamps */
     CK_FLAG_FORTRAN = 16,    /* called through a Fortran entry point */
     CK_FLAG_PERSISTENT = 32, /* a persistent request's start */
-    CK_FLAG_GROUP = 32,      /* a collective kernel of an imported profile:
-                                registers is the NAME of its process group,
-                                shared_bytes its number there and 1; 0 = none */
+    CK_FLAG_GROUP = 32,      /* a collective kernel: registers is the NAME of
+                                its process group or communicator,
+                                shared_bytes its number there, 0 = none */
     CK_FLAG_SHARED = 32,     /* a call of an imported profile that has the
                                 correlation of another one: whose work it is
                                 that came is not known */

@@ -92,6 +92,7 @@ char **target_environment(char *const *env,
         {"LD_PRELOAD", injection->preload, JOIN_AFTER},
         {"OPENCL_LAYERS", injection->opencl, JOIN_BEFORE},
         {"CUDA_INJECTION64_PATH", injection->cuda, JOIN_UNSET},
+        {"NCCL_PROFILER_PLUGIN", injection->nccl, JOIN_UNSET},
     };
     size_t count = 0;
     char **made;

@@ -173,6 +173,7 @@ enum cause cause_of_call(unsigned kind, const char *function)
     case CK_KIND_API_CUDA_RUNTIME:
     case CK_KIND_API_CUDA_DRIVER:
     case CK_KIND_API_NEURON:
+    case CK_KIND_NCCL:
     case CK_KIND_POSIX:
         break;
     default:

@@ -63,6 +63,43 @@ static bool is_world(const struct defs *defs, const char *group)
            strtol(value, NULL, 10) == world;
 }
 
+static bool is_communicator(const char *group)
+{
+    return strncmp(group, "communicator=", 13) == 0;
+}
+
+/* A process of the rank has the name. */
+static bool has_name(const struct defs *defs, const char *group, int32_t rank)
+{
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        const struct names *names = defs->processes[i].names;
+
+        for (size_t id = 0;
+             defs->processes[i].rank == rank && id < names_count(names); id++) {
+            if (names_get(names, (uint32_t)id) == group) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* All ranks of a communicator are here: as many as it says, or all that there
+ * are. */
+static bool is_complete(const struct defs *defs, const char *group)
+{
+    char value[VALUE_MAX] = "";
+    int32_t size = 0;
+
+    if (!ck_lines_get(group, strlen(group), "size", value, sizeof(value))) {
+        return world_of(defs) == (int32_t)defs->ranks_count;
+    }
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        size += has_name(defs, group, defs->ranks[i].number);
+    }
+    return strtol(value, NULL, 10) == size;
+}
+
 bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank)
 {
     char list[VALUE_MAX] = "";
@@ -71,6 +108,9 @@ bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank)
     if (group == NULL) {
         return true;
     }
+    if (is_communicator(group)) {
+        return has_name(defs, group, rank);
+    }
     (void)ck_lines_get(group, strlen(group), "ranks", list, sizeof(list));
     is_there = list_has(list, rank, &is_cut);
     return is_cut ? is_world(defs, group) : is_there;
@@ -78,5 +118,8 @@ bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank)
 
 bool kernelgroup_is_known(const struct defs *defs, const char *group)
 {
-    return group != NULL || (defs->ranks_count == 2 && world_of(defs) == 2);
+    if (group == NULL) {
+        return defs->ranks_count == 2 && world_of(defs) == 2;
+    }
+    return !is_communicator(group) || is_complete(defs, group);
 }

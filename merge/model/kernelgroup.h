@@ -4,7 +4,8 @@
  *
  * PyTorch's profiler says of each such kernel the process group that it is of:
  * lines `name=`, `ranks=` ("[0, 2]") and `size=`, kept as a NAME, and often its
- * number there. Kernels of
+ * number there. NCCL's plug-in says its communicator: `communicator=` and
+ * `size=`; its ranks are those whose processes have that NAME. Kernels of
  * one name are of several groups then (pipeline and tensor parallel ranks),
  * which meet each apart. Kernels without such fields may be of any groups: they
  * are of a known one only where no other is possible.
@@ -35,7 +36,7 @@ static inline uint32_t kernelgroup_number(const struct ck_kernel *kernel)
 bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank);
 
 /* Is it certain whose kernels meet? Of NULL it is where two ranks are all of
- * the world. */
+ * the world, of a communicator where all its ranks are here. */
 bool kernelgroup_is_known(const struct defs *defs, const char *group);
 
 #endif

@@ -17,7 +17,8 @@ allowed() {
         echo '^(MPI_[A-Za-z_]+|mpix?_[a-z0-9_]+_|MPIX_[A-Za-z_]+)$'
         ;;
     libckopencl.so) echo '^(cl[A-Z][A-Za-z]+)$' ;;
-    libckcupti.so) echo '^(InitializeInjection|InitializeInjectionNvtx2?)$' ;;
+    libckcupti.so) echo '^(InitializeInjection|ck_nccl_link)$' ;;
+    libcknccl.so) echo '^ncclProfiler_v[1-5]$' ;;
     libckcuda.so) echo '^(cu[A-Z][A-Za-z0-9]+(_v[0-9]+)?(_pts[dz]|_ptds)?|cupti[A-Z][A-Za-z]+|dlsym|ck_cuda_link)$' ;;
     libckannotate.so) echo '^(ck_api_get|ck_filter_join|prctl|syscall|__asan_default_options)$' ;;
     libck.so) echo '^([a-z_0-9]+|_Exit|MPIX?_[A-Za-z_]+)$' ;;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent/inject/cupti/cuptiflush.h"
+#include "agent/inject/cupti/cuptigroup.h"
 #include "agent/inject/cupti/cuptitable.h"
 #include "agent/inject/cupti/cuptitaken.h"
 #include "agent/inject/inject.h"
@@ -266,6 +267,9 @@ static void call_enter(struct domain *domain, uint32_t id, uint32_t correlation)
     }
     if (domain->means[id] == MEANS_END) {
         flush_now(); /* records of the context go with it */
+    }
+    if (domain->means[id] == MEANS_LAUNCH) {
+        group_launch(correlation);
     }
     inject_call_enter(&outer, &domain->calls[id], domain->kind, NULL, 0, 0);
     if (outer.writer != NULL) {

@@ -14,6 +14,7 @@
 
 #include "agent/inject/cupti/cupticall.h"
 #include "agent/inject/cupti/cupticlock.h"
+#include "agent/inject/cupti/cuptigroup.h"
 #include "agent/inject/cupti/cuptitable.h"
 #include "agent/inject/cupti/cuptiuntimed.h"
 
@@ -171,6 +172,19 @@ static void launch_count(const struct table_launch *who)
     }
 }
 
+/* A kernel of NCCL, if its communicator is known. */
+static void group_write(struct ck_kernel *record, const struct cupti_kernel *k)
+{
+    struct nccl_group group = group_get(k->correlation);
+
+    if (group.name != 0 && k->graph_node == 0 && k->name != NULL &&
+        strstr(k->name, "nccl") != NULL) {
+        record->e.flags |= CK_FLAG_GROUP;
+        record->registers = group.name;
+        record->shared_bytes = group.number;
+    }
+}
+
 static void kernel_write(const struct cupti_record *activity)
 {
     const struct cupti_kernel *k = (const void *)activity;
@@ -205,6 +219,7 @@ static void kernel_write(const struct cupti_record *activity)
     record->shared_bytes =
         (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
     record->registers = k->registers;
+    group_write(record, k);
     record_commit(3);
 }
 

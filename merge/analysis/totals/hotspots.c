@@ -87,6 +87,7 @@ is_call_time(struct hotspots *hotspots, unsigned kind, ck_time_t weight)
     case CK_KIND_API_CUDA_RUNTIME:
     case CK_KIND_API_CUDA_DRIVER:
     case CK_KIND_API_NEURON:
+    case CK_KIND_NCCL:
     case CK_KIND_SYNC:
         hotspots->sums.device_api += weight;
         return true;

@@ -20,10 +20,13 @@
 #include "agent/front/target.h"
 #include "agent/process/identity.h"
 
-static const struct target_injection injection = {
-    .ring = "/r", .preload = "/a.so:/b.so", .opencl = "/o.so", .cuda = "/c.so"};
+static const struct target_injection injection = {.ring = "/r",
+                                                  .preload = "/a.so:/b.so",
+                                                  .opencl = "/o.so",
+                                                  .cuda = "/c.so",
+                                                  .nccl = "/n.so"};
 
-static void a_bare_environment_gets_all_four_variables(void **state)
+static void a_bare_environment_gets_all_five_variables(void **state)
 {
     char *const env[] = {(char[]){"A=1"}, NULL};
     char **made = target_environment(env, &injection);
@@ -35,6 +38,8 @@ static void a_bare_environment_gets_all_four_variables(void **state)
     assert_string_equal(identity_variable(made, "OPENCL_LAYERS"), "/o.so");
     assert_string_equal(identity_variable(made, "CUDA_INJECTION64_PATH"),
                         "/c.so");
+    assert_string_equal(identity_variable(made, "NCCL_PROFILER_PLUGIN"),
+                        "/n.so");
     target_environment_free(made);
 }
 
@@ -43,10 +48,14 @@ static void what_the_user_injects_stays_in_force(void **state)
     char *const env[] = {(char[]){"LD_PRELOAD=/u.so"},
                          (char[]){"OPENCL_LAYERS=/v.so"},
                          (char[]){"CUDA_INJECTION64_PATH=/w.so"},
-                         (char[]){"CKAGENT_RING=/old"}, NULL};
+                         (char[]){"NCCL_PROFILER_PLUGIN=none"},
+                         (char[]){"CKAGENT_RING=/old"},
+                         NULL};
     char **made = target_environment(env, &injection);
 
     (void)state;
+    assert_string_equal(identity_variable(made, "NCCL_PROFILER_PLUGIN"),
+                        "none");
     assert_string_equal(identity_variable(made, "LD_PRELOAD"),
                         "/u.so:/a.so:/b.so");
     assert_string_equal(identity_variable(made, "OPENCL_LAYERS"),
@@ -191,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_library_fits_into_is_named),
-        cmocka_unit_test(a_bare_environment_gets_all_four_variables),
+        cmocka_unit_test(a_bare_environment_gets_all_five_variables),
         cmocka_unit_test(what_the_user_injects_stays_in_force),
         cmocka_unit_test(libraries_that_were_not_built_change_nothing),
         cmocka_unit_test(the_program_runs_when_it_is_let_go),
