@@ -441,6 +441,8 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->writers.defs = job->defs;
     job->writers.align = job->align;
     job->writers.report = &job->report;
+    job->writers.lines = job->lines;
+    job->writers.copies = job->copyplaces;
     job->writers.is_held = job->is_held;
     return writers_open(&job->writers, job->blame, err);
 }
@@ -678,6 +680,7 @@ static int job_do(struct job *job, struct ck_err *err)
     results.join = job->join;
     results.baseline = &job->baseline;
     results.lanes = job->writers.lanes;
+    results.flames = job->writers.flames;
     results.defs = job->defs;
     if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;

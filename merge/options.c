@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "launch/format.h"
+#include "merge/htmlpage.h"
 #include "merge/profiles/profile.h"
 
 /* One "a" or "a-b"; returns what follows, NULL when it is neither. */
@@ -56,6 +57,11 @@ static int texts_check(const struct options *options, struct ck_err *err)
         if (ck_format_parse(options->outputs.items[i], &file, err) < 0) {
             return -1;
         }
+    }
+    if (options->page_bytes != 0 &&
+        options->page_bytes < (int64_t)HTMLPAGE_BYTES_LEAST) {
+        return ck_err_set(err, "--page-bytes: at least %zu bytes",
+                          HTMLPAGE_BYTES_LEAST);
     }
     if (options->to >= 0 && options->from >= options->to) {
         return ck_err_set(err, "--from is not before --to");
@@ -205,6 +211,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
          "Write the report as an HTML page too: RUN/report.html, with "
          "--kernel-only OUT.html (default; --no-page: do not)"},
+        {CK_CLI_BYTES, "page-bytes", 0, "SIZE", &o->page_bytes, NULL,
+         "Make the HTML page no larger than SIZE (default 5000000, at least "
+         "500000): its timeline and its stacks have less detail then"},
         {CK_CLI_TEXT, "baseline", 0, "RUN", &o->baseline, NULL,
          "Compare with the report of RUN (a run directory, or a report.json) "
          "in the HTML page"},

@@ -34,7 +34,8 @@ struct options {
     bool is_plain;
     bool is_verify;
     bool is_quiet;
-    bool has_page; /* report.html beside the report */
+    bool has_page;      /* report.html beside the report */
+    int64_t page_bytes; /* that it may have; 0 = not given */
     bool has_progress;
 };
 

@@ -15,22 +15,17 @@
 #include "launch/cli.h"
 #include "launch/format.h"
 #include "launch/log.h"
+#include "merge/htmlpage.h"
 #include "merge/output/csv/csv.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
-#include "merge/output/lanes/laneblock.h"
 #include "merge/output/outputfile.h"
-#include "merge/output/page/html.h"
-#include "merge/output/page/htmlcut.h"
 #include "merge/output/svg/svg.h"
 #include "merge/output/text/fold.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
 #include "merge/writers.h"
 #include "schema/store/run.h"
-
-/* Blocks of data in a page, at most. */
-#define BLOCKS 5
 
 /* Bars where the terminal can show them. */
 static struct text_style style_of(const struct results *results, int fd)
@@ -113,68 +108,24 @@ static char *text_make(const struct results *results,
     return NULL;
 }
 
-/* The report as JSON, with as many rows as a page has room for; `cut` says what
- * is left out. The caller's to free; NULL with errno. */
-static char *
-json_make(const struct report *report, char cut[HTML_CUT_TEXT], size_t *length)
-{
-    struct report part;
-    char *json = NULL;
-
-    for (size_t rows = HTML_CUT_ROWS; rows >= HTML_CUT_ROWS / 100; rows /= 10) {
-        free(json);
-        html_cut(report, rows, &part, cut);
-        json = output_json(&part, length);
-        if (json == NULL || *length <= HTML_CUT_BYTES) {
-            break;
-        }
-    }
-    return json;
-}
-
-/* Data that is in a page beside the report. */
-static void blocks_add(struct html_page *page,
-                       struct html_block blocks[BLOCKS],
-                       const struct results *results,
-                       const struct laneblock *lanes)
-{
-    size_t *count = &page->blocks_count;
-
-    if (results->baseline->text != NULL) {
-        blocks[(*count)++] = (struct html_block){
-            "baseline", results->baseline->text, results->baseline->length};
-    }
-    if (results->lanes != NULL) {
-        blocks[(*count)++] =
-            (struct html_block){"lanes", lanes->index, lanes->index_length};
-        blocks[(*count)++] =
-            (struct html_block){"items", lanes->items, lanes->items_length};
-    }
-}
-
 /* The page, the caller's to free; NULL with err. */
 static char *
 page_make(const struct results *results, size_t *length, struct ck_err *err)
 {
-    size_t text_length = 0, json_length = 0;
-    char cut[HTML_CUT_TEXT];
+    size_t text_length = 0;
     char *text = text_make(results, -1, &text_length, err);
-    char *json = json_make(results->report, cut, &json_length);
-    struct laneblock lanes = {0};
-    bool is_good = text != NULL && json != NULL &&
-                   (results->lanes == NULL ||
-                    laneblock_make(&lanes, results->lanes, results->defs,
-                                   results->report->whole.start) == 0);
-    struct html_block blocks[BLOCKS] = {{"report", json, json_length},
-                                        {"cut", cut, strlen(cut)}};
-    struct html_page page = {results->report, text, text_length, blocks, 2};
-    char *html;
+    const struct htmlpage page = {.report = results->report,
+                                  .text = text,
+                                  .text_length = text_length,
+                                  .baseline = results->baseline,
+                                  .lanes = results->lanes,
+                                  .flames = results->flames,
+                                  .defs = results->defs,
+                                  .bytes =
+                                      (size_t)results->options->page_bytes};
+    char *html = text == NULL ? NULL : htmlpage_make(&page, length);
 
-    blocks_add(&page, blocks, results, &lanes);
-    html = is_good ? output_html(&page, length) : NULL;
     free(text);
-    free(json);
-    laneblock_fini(&lanes);
     if (html == NULL) {
         (void)ck_err_set(err, "out of memory");
     }

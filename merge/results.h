@@ -9,6 +9,7 @@
 
 #include "merge/baseline.h"
 #include "merge/options.h"
+#include "merge/output/flames/flames.h"
 #include "merge/output/lanes/lanes.h"
 #include "merge/report/report.h"
 #include "merge/scalenejoin.h"
@@ -23,6 +24,7 @@ struct results {
     const struct scalenejoin *join;  /* NULL = none */
     const struct baseline *baseline; /* without a text = none */
     struct lanes *lanes;             /* of the page's timeline; NULL = none */
+    const struct flames *flames;     /* of its flame graphs; NULL = none */
     const struct defs *defs;
 };
 

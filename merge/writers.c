@@ -10,6 +10,7 @@
 
 #include "launch/format.h"
 #include "launch/log.h"
+#include "merge/htmlpage.h"
 #include "merge/messages/waitkind.h"
 #include "merge/model/defs.h"
 #include "merge/output/stacks/folded.h"
@@ -108,10 +109,25 @@ bool writers_has(int format)
            format == CK_FORMAT_SPEEDSCOPE;
 }
 
-bool writers_want_stacks(const struct writers *writers)
+/* Are stacks asked for as a file? */
+static bool has_stacks(const struct writers *writers)
 {
     return writers->folded_path[0] != '\0' ||
            writers->speedscope_path[0] != '\0';
+}
+
+/* Is there to be an HTML page? */
+static bool has_page(const struct options *options)
+{
+    const char *file;
+
+    return !options->is_verify &&
+           (options->has_page || asked(options, CK_FORMAT_HTML, &file) != NULL);
+}
+
+bool writers_want_stacks(const struct writers *writers)
+{
+    return has_stacks(writers) || has_page(writers->options);
 }
 
 /* The rank that a thread is of. */
@@ -174,6 +190,10 @@ idle_take(void *state, const struct ledger_row *row, struct region part)
             0) {
         return -1;
     }
+    if (writers->flames != NULL &&
+        flames_idle(writers->flames, row, part) != 0) {
+        return -1;
+    }
     if (writers->chrome != NULL && !writers->is_held &&
         chrome_idle(writers->chrome, row->device, part, row->cause) != 0) {
         return -1;
@@ -199,9 +219,8 @@ static bool has_lanes(const struct options *options)
 {
     const char *file;
 
-    return !options->is_verify &&
-           (options->has_page ||
-            asked(options, CK_FORMAT_HTML, &file) != NULL ||
+    return has_page(options) ||
+           (!options->is_verify &&
             asked(options, CK_FORMAT_SVG_TIMELINE, &file) != NULL);
 }
 
@@ -233,7 +252,7 @@ static int files_open(struct writers *writers, struct ck_err *err)
             return -1;
         }
     }
-    if (writers_want_stacks(writers)) {
+    if (has_stacks(writers)) {
         writers->stacks = stacktable_create(writers->defs, part);
         if (writers->stacks == NULL) {
             return ck_err_set(err, "out of memory");
@@ -242,16 +261,40 @@ static int files_open(struct writers *writers, struct ck_err *err)
     return 0;
 }
 
+/* What is drawn in the page. 0, or -1 with ENOMEM. */
+static int page_open(struct writers *writers, struct analysis *analysis)
+{
+    const struct options *options = writers->options;
+
+    if (has_lanes(options)) {
+        writers->lanes =
+            lanes_create(writers->defs, part_of(writers->report),
+                         htmlpage_items((size_t)options->page_bytes));
+        if (writers->lanes == NULL) {
+            return -1;
+        }
+    }
+    if (has_page(options)) {
+        const struct flames_of of = {.defs = writers->defs,
+                                     .lookback = analysis_scene(analysis),
+                                     .lines = writers->lines,
+                                     .copies = writers->copies,
+                                     .region = writers->report->region,
+                                     .realtime =
+                                         align_realtime(writers->align)};
+
+        writers->flames = flames_create(&of);
+        return writers->flames == NULL ? -1 : 0;
+    }
+    return 0;
+}
+
 int writers_open(struct writers *writers,
                  struct analysis *analysis,
                  struct ck_err *err)
 {
-    if (has_lanes(writers->options)) {
-        writers->lanes =
-            lanes_create(writers->defs, part_of(writers->report), LANES_ITEMS);
-        if (writers->lanes == NULL) {
-            return ck_err_set(err, "out of memory");
-        }
+    if (page_open(writers, analysis) != 0) {
+        return ck_err_set(err, "out of memory");
     }
     if (files_open(writers, err) != 0) {
         return -1;
@@ -271,6 +314,10 @@ size_t writers_consumers(const struct writers *writers,
     if (writers->lanes != NULL) {
         consumers[count++] =
             (struct timeline_consumer){lanes_take, writers->lanes, 0};
+    }
+    if (writers->flames != NULL) {
+        consumers[count++] = (struct timeline_consumer){
+            flames_take, writers->flames, FLAMES_CLASSES};
     }
     if (writers->sqlite != NULL) {
         consumers[count++] =
@@ -337,6 +384,9 @@ int writers_finish(struct writers *writers, struct ck_err *err)
     if (stacks_finish(writers, err) != 0) {
         return -1;
     }
+    if (writers->flames != NULL && flames_finish(writers->flames) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
     if (writers->chrome != NULL &&
         chrome_finish(writers->chrome, writers->report, err) != 0) {
         return -1;
@@ -383,5 +433,6 @@ void writers_fini(struct writers *writers)
     perfetto_destroy(writers->perfetto);
     sqlite_destroy(writers->sqlite);
     lanes_destroy(writers->lanes);
+    flames_destroy(writers->flames);
     stacktable_destroy(writers->stacks);
 }

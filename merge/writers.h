@@ -13,6 +13,7 @@
 #include "merge/clocks/align.h"
 #include "merge/options.h"
 #include "merge/output/chrome/chrome.h"
+#include "merge/output/flames/flames.h"
 #include "merge/output/lanes/lanes.h"
 #include "merge/output/perfetto/perfetto.h"
 #include "merge/output/sqlite/sqlite.h"
@@ -20,13 +21,15 @@
 #include "merge/report/report.h"
 
 /* Consumers that writers_consumers() adds at most. */
-#define WRITERS_MOST 5
+#define WRITERS_MOST 6
 
 struct writers {
     const struct options *options; /* borrowed, as the next three */
     const struct defs *defs;
     const struct align *align;
     const struct report *report;
+    const struct lines *lines; /* borrowed, for the flames, as: */
+    const struct copyplaces *copies;
     bool is_held; /* clocks are not those of the trace yet: it is written in a
                      reading of its own (writers_across()) */
     char chrome_path[PATH_MAX]; /* "" = not asked for */
@@ -34,10 +37,11 @@ struct writers {
     char perfetto_path[PATH_MAX];
     char folded_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
-    struct chrome *chrome; /* NULL = none, as the next four */
+    struct chrome *chrome; /* NULL = none, as the next five */
     struct perfetto *perfetto;
     struct sqlite *sqlite;
     struct lanes *lanes;
+    struct flames *flames;
     struct stacktable *stacks;
 };
 

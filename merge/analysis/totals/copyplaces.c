@@ -24,6 +24,7 @@ struct copyplaces {
     struct table *keys; /* process, kind, site */
     struct sums *sums;
     size_t count, room;
+    uint64_t site; /* of the copy taken last */
 };
 
 struct copyplaces *copyplaces_create(const struct defs *defs,
@@ -84,13 +85,15 @@ int copyplaces_take(void *state, const struct timeline_event *event)
     struct sums *sums;
     int64_t number;
 
+    places->site = 0;
     if ((copy->e.flags & CK_FLAG_BAD_TIME) != 0 ||
         !region_clip(places->region, &start, &end)) {
         return 0;
     }
-    number = table_number(places->keys,
-                          (struct table_key){event->process, copy->e.kind,
-                                             site_of(places, event, copy)});
+    places->site = site_of(places, event, copy);
+    number = table_number(
+        places->keys,
+        (struct table_key){event->process, copy->e.kind, places->site});
     if (number < 0 || array_grow(&places->sums, &places->room, places->count,
                                  sizeof(*places->sums)) != 0) {
         return -1;
@@ -104,6 +107,11 @@ int copyplaces_take(void *state, const struct timeline_event *event)
     sums->bytes += copy->bytes;
     sums->total += end - start;
     return 0;
+}
+
+uint64_t copyplaces_site(const struct copyplaces *places)
+{
+    return places->site;
 }
 
 static int by_total(const void *left, const void *right)

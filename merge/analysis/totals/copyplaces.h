@@ -17,6 +17,8 @@ struct copyplaces *copyplaces_create(const struct defs *defs,
 void copyplaces_destroy(struct copyplaces *places);
 /* A timeline_take_f, for copies. */
 int copyplaces_take(void *places, const struct timeline_event *event);
+/* Address of the call that launched the copy taken last; 0 = not known. */
+uint64_t copyplaces_site(const struct copyplaces *places);
 /* Into the report, longest first. 0, or -1 with ENOMEM. */
 int copyplaces_report(const struct copyplaces *places, struct report *report);
 

@@ -51,6 +51,7 @@ struct lines {
     struct table *keys;     /* file, line, kernel */
     struct report_line *items;
     size_t count, room;
+    int64_t last;          /* row of the event taken last, -1 = none */
     struct share **shares; /* by physical device */
     struct {
         const char *file;
@@ -314,6 +315,7 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     if (number < 0) {
         return -1;
     }
+    lines->last = number;
     lines->items[number].core += part.end - part.start;
     if ((record->e.flags & CK_FLAG_PART) == 0) {
         lines->items[number].calls++;
@@ -331,6 +333,7 @@ int lines_take(void *consumer, const struct timeline_event *event)
 {
     struct lines *lines = consumer;
 
+    lines->last = -1;
     if (event->record->kind == CK_KIND_KERNEL ||
         event->record->kind == CK_KIND_GRAPH) {
         return (event->record->flags & CK_FLAG_BAD_TIME) != 0
@@ -348,6 +351,11 @@ int lines_take(void *consumer, const struct timeline_event *event)
         call_take(lines, event);
     }
     return 0;
+}
+
+const struct report_line *lines_last(const struct lines *lines)
+{
+    return lines->last < 0 ? NULL : &lines->items[lines->last];
 }
 
 static int by_busy(const void *a, const void *b)

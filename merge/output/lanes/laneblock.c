@@ -12,64 +12,33 @@
 
 #include "merge/model/defs.h"
 #include "merge/model/table.h"
+#include "merge/output/numbers.h"
 #include "schema/json.h"
 
 #define VERSION 1
 /* Ticks of a level, so that a run is as exact as a pixel can show. */
 #define TICKS 64
-/* Bytes of a number, and columns of a lane. */
-#define NUMBER_MOST 10
+/* Columns of a lane. */
 #define COLUMNS 7
+/* Names whose numbers are remembered, by address. */
+#define KNOWN 256
 
-/* Bytes that grow. */
-struct bytes {
-    unsigned char *at;
-    size_t used;
-    size_t room;
+struct known_name {
+    const char *name;
+    int64_t number;
 };
 
 struct writer {
     struct lanes *lanes;
     const struct defs *defs;
     struct table *names; /* by address: equal texts are one */
+    struct known_name *known; /* KNOWN of them */
     struct ck_json *json;
-    struct bytes *items;
+    struct numbers *items;
     ck_time_t tick;
     ck_time_t zero;
     ck_time_t end; /* of the part, in ns from zero */
 };
-
-/* Room for so many numbers more; false = there is none. */
-static bool has_room(struct bytes *bytes, size_t numbers)
-{
-    size_t wanted = bytes->used + numbers * NUMBER_MOST;
-    size_t room = bytes->room < 4096 ? 4096 : bytes->room;
-    unsigned char *grown;
-
-    if (wanted <= bytes->room) {
-        return true;
-    }
-    while (room < wanted) {
-        room *= 2;
-    }
-    grown = realloc(bytes->at, room);
-    if (grown == NULL) {
-        return false;
-    }
-    bytes->at = grown;
-    bytes->room = room;
-    return true;
-}
-
-/* There is room. */
-static inline void put_number(struct bytes *bytes, uint64_t value)
-{
-    while (value >= 0x80) {
-        bytes->at[bytes->used++] = (unsigned char)((value & 0x7f) | 0x80);
-        value >>= 7;
-    }
-    bytes->at[bytes->used++] = (unsigned char)value;
-}
 
 /* In ticks from zero, within the part. */
 static uint64_t tick_down(const struct writer *writer, ck_time_t time)
@@ -103,8 +72,8 @@ static void put_times(const struct writer *writer, const struct lane *lane)
 
             start = start < before ? before : start;
             end = end < start ? start : end;
-            put_number(writer->items,
-                       column == 0 ? start - before : end - start);
+            numbers_put(writer->items,
+                        column == 0 ? start - before : end - start);
             before = end;
         }
     }
@@ -113,25 +82,29 @@ static void put_times(const struct writer *writer, const struct lane *lane)
 /* Its number and 1, 0 = none. -1 with ENOMEM. */
 static int64_t name_number(const struct writer *writer, const char *name)
 {
-    int64_t number;
+    struct known_name *known = &writer->known[(uintptr_t)name / 8 % KNOWN];
 
     if (name == NULL) {
         return 0;
     }
-    number = table_number_of(writer->names, (uint64_t)(uintptr_t)name, 0, 0);
-    return number < 0 ? -1 : number + 1;
+    if (known->name != name) {
+        known->name = name;
+        known->number =
+            table_number_of(writer->names, (uint64_t)(uintptr_t)name, 0, 0);
+    }
+    return known->number < 0 ? -1 : known->number + 1;
 }
 
 static int put_items(const struct writer *writer, const struct lane *lane)
 {
-    struct bytes *file = writer->items;
+    struct numbers *file = writer->items;
 
-    if (!has_room(file, COLUMNS * lane->count)) {
+    if (!numbers_reserve(file, COLUMNS * lane->count)) {
         return -1;
     }
     put_times(writer, lane);
     for (size_t i = 0; i < lane->count; i++) {
-        put_number(file, lane->items[i].class);
+        numbers_put(file, lane->items[i].class);
     }
     for (size_t i = 0; i < lane->count; i++) {
         int64_t name = name_number(writer, lane->items[i].name);
@@ -139,19 +112,19 @@ static int put_items(const struct writer *writer, const struct lane *lane)
         if (name < 0) {
             return -1;
         }
-        put_number(file, (uint64_t)name);
+        numbers_put(file, (uint64_t)name);
     }
     if (lanes_level(writer->lanes) == 0) {
         return 0;
     }
     for (size_t i = 0; i < lane->count; i++) {
-        put_number(file, lane->items[i].count);
+        numbers_put(file, lane->items[i].count);
     }
     for (size_t i = 0; i < lane->count; i++) {
-        put_number(file, (uint64_t)(lane->items[i].busy / writer->tick));
+        numbers_put(file, (uint64_t)(lane->items[i].busy / writer->tick));
     }
     for (size_t i = 0; i < lane->count; i++) {
-        put_number(file, (uint64_t)(lane->items[i].longest / writer->tick));
+        numbers_put(file, (uint64_t)(lane->items[i].longest / writer->tick));
     }
     return 0;
 }
@@ -318,9 +291,11 @@ int laneblock_make(struct laneblock *block,
 {
     struct region part = lanes_part(lanes);
     ck_time_t level = lanes_level(lanes);
-    struct bytes items = {0};
+    struct known_name known[KNOWN] = {{NULL, 0}};
+    struct numbers items = {0};
     struct writer writer = {.lanes = lanes,
                             .defs = defs,
+                            .known = known,
                             .tick = level > TICKS ? level / TICKS : 1,
                             .zero = zero,
                             .end = part.end - zero,

@@ -18,14 +18,27 @@
 #define WAITS_MOST ((size_t)1 << 14)
 /* Names whose class is remembered, by address. */
 #define KNOWN 1024
+/* Threads and queues whose rows are. */
+#define KNOWN_ROWS 256
 /* The first level is that part of the run, each further one 4 times it. */
 #define LEVEL_FIRST 65536
 #define LEVEL_NEXT 4
+/* Full lanes of a rank, where that is guessed. */
+#define RANK_LANES 4
 
 struct known {
     const char *name;
     uint16_t kind; /* of the record; 0 = unused */
     uint8_t class;
+};
+
+/* Rows of one thread or queue that were found lately. */
+struct known_rows {
+    uint32_t kind; /* and 1; 0 = unused */
+    uint32_t process;
+    uint32_t number;
+    uint32_t queue;
+    uint32_t rows[DEPTHS]; /* their numbers and 1; 0 = not known */
 };
 
 struct lanes {
@@ -44,7 +57,19 @@ struct lanes {
     uint64_t taken;
     uint64_t hidden;
     struct known known[KNOWN];
+    struct known_rows known_rows[KNOWN_ROWS];
 };
+
+/* Records that are stored: nearly all are items. */
+static uint64_t records_of(const struct defs *defs)
+{
+    uint64_t records = 0;
+
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        records += defs->agents[i].events;
+    }
+    return records;
+}
 
 struct lanes *
 lanes_create(const struct defs *defs, struct region part, size_t items)
@@ -57,6 +82,11 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     lanes->defs = defs;
     lanes->part = part;
     lanes->items_most = items;
+    if (records_of(defs) > items / 2 * 3) {
+        lanes->w = region_length(part) / (ck_time_t)items * RANK_LANES *
+                   (ck_time_t)(defs->ranks_count + 1);
+        lanes->w = lanes->w < 2 ? 2 : lanes->w;
+    }
     lanes->keys = table_create();
     lanes->waits = calloc(WAITS_MOST, sizeof(*lanes->waits));
     if (lanes->keys == NULL || lanes->waits == NULL) {
@@ -113,6 +143,25 @@ static bool is_full(const struct lanes *lanes, const struct lanes_row *what)
            !table_has(lanes->keys, key_of(what));
 }
 
+/* What is remembered of the rows of a thread or a queue. */
+static struct known_rows *known_rows(struct lanes *lanes,
+                                     const struct lanes_row *what)
+{
+    uint32_t at = what->number * 5 + what->process * 31 + what->queue * 3 +
+                  (uint32_t)what->kind;
+    struct known_rows *known = &lanes->known_rows[at % KNOWN_ROWS];
+
+    if (known->kind != (uint32_t)what->kind + 1 ||
+        known->process != what->process || known->number != what->number ||
+        known->queue != what->queue) {
+        *known = (struct known_rows){.kind = (uint32_t)what->kind + 1,
+                                     .process = what->process,
+                                     .number = what->number,
+                                     .queue = what->queue};
+    }
+    return known;
+}
+
 static ck_time_t row_end(const struct lanes_row *row)
 {
     return row->lane.count == 0 ? INT64_MIN
@@ -146,19 +195,24 @@ static int put(struct lanes *lanes,
                const struct lane_item *item)
 {
     struct lanes_row where = *what;
+    struct known_rows *known = known_rows(lanes, what);
     size_t before;
 
     lanes->taken++;
     for (where.depth = 0; where.depth < DEPTHS; where.depth++) {
         struct lanes_row *row;
 
-        if (is_full(lanes, &where)) {
-            break;
+        if (known->rows[where.depth] == 0) {
+            if (is_full(lanes, &where)) {
+                break;
+            }
+            row = row_of(lanes, &where);
+            if (row == NULL) {
+                return -1;
+            }
+            known->rows[where.depth] = (uint32_t)(row - lanes->rows) + 1;
         }
-        row = row_of(lanes, &where);
-        if (row == NULL) {
-            return -1;
-        }
+        row = &lanes->rows[known->rows[where.depth] - 1];
         if (row_end(row) > item->start) {
             continue;
         }

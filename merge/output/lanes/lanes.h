@@ -6,7 +6,7 @@
  * calls (rows below each other where they nest), ranges and steps; and the
  * longest waits for other ranks. Items are exact as long as there are no more
  * than asked for; then all lanes are folded (lane.h), coarser as the run goes
- * on.
+ * on. Of a run that has far more records they are folded from the start.
  */
 #ifndef CK_MERGE_OUTPUT_LANES_LANES_H
 #define CK_MERGE_OUTPUT_LANES_LANES_H
@@ -46,9 +46,6 @@ struct lanes_row {
     uint32_t depth; /* of rows that nest or overlap, from 0 */
     struct lane lane;
 };
-
-/* That a page of 5 MB has room for: 3 to 9 bytes each in base64. */
-#define LANES_ITEMS 250000
 
 struct lanes;
 /* Lanes of `part`, of about so many items at most; `defs` is borrowed. NULL

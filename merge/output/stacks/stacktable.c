@@ -90,9 +90,10 @@ void stacktable_destroy(struct stacktable *table)
     free(table);
 }
 
-static int sample_add(struct stacktable *table,
-                      uint32_t process,
-                      const struct ck_sample *record)
+/* The number of its row, or -1 with ENOMEM. */
+static int64_t sample_add(struct stacktable *table,
+                          uint32_t process,
+                          const struct ck_sample *record)
 {
     int64_t number =
         table_number_of(table->keys, process, record->tid, record->stack);
@@ -111,32 +112,63 @@ static int sample_add(struct stacktable *table,
         table->rows[table->count++] = (struct stacktable_row){
             .thread = thread < 0 ? DEFS_NONE : (uint32_t)thread,
             .process = process,
+            .number = (uint32_t)number,
             .rank = table->defs->processes[process].rank};
     }
     table->rows[number].samples++;
     table->rows[number].ns += record->weight;
-    return 0;
+    return number;
 }
 
-int stacktable_take(void *consumer, const struct timeline_event *event)
+/* The process of an image that one of its agent's names; -1 = none that is
+ * wanted. */
+static int64_t process_number(const struct stacktable *table,
+                              uint32_t recorder,
+                              uint32_t incarnation)
 {
-    struct stacktable *table = consumer;
-    const struct ck_sample *record = (const struct ck_sample *)event->record;
     const struct defs *defs = table->defs;
+    int64_t process = table_find(
+        table->images,
+        (struct table_key){defs->processes[recorder].agent, incarnation, 0});
+
+    return process >= 0 && defs_is_wanted(defs, defs->processes[process].rank)
+               ? process
+               : -1;
+}
+
+int64_t stacktable_thread_number(const struct stacktable *table,
+                                 uint32_t recorder,
+                                 uint32_t incarnation,
+                                 uint32_t tid)
+{
+    int64_t process = process_number(table, recorder, incarnation);
+
+    return process < 0
+               ? -1
+               : table_find(table->threads,
+                            (struct table_key){(uint64_t)process, tid, 0});
+}
+
+int64_t stacktable_sample(struct stacktable *table,
+                          const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
     int64_t process;
 
     if (event->record->kind != CK_KIND_SAMPLE ||
         event->start < table->part.start || event->start >= table->part.end) {
-        return 0;
+        return STACKTABLE_NONE;
     }
-    process = table_find(
-        table->images, (struct table_key){defs->processes[event->process].agent,
-                                          event->record->name, 0});
-    if (process < 0 || record->weight <= 0 ||
-        !defs_is_wanted(defs, defs->processes[process].rank)) {
-        return 0;
+    process = process_number(table, event->process, event->record->name);
+    if (process < 0 || record->weight <= 0) {
+        return STACKTABLE_NONE;
     }
     return sample_add(table, (uint32_t)process, record);
+}
+
+int stacktable_take(void *consumer, const struct timeline_event *event)
+{
+    return stacktable_sample(consumer, event) == -1 ? -1 : 0;
 }
 
 /* ---- frames ------------------------------------------------------------- */

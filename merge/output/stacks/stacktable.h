@@ -22,7 +22,8 @@
 struct stacktable_row {
     uint32_t thread; /* in the definitions; DEFS_NONE = not known */
     uint32_t process;
-    int32_t rank; /* DEFS_RANK_UNKNOWN = none */
+    uint32_t number; /* in order of first sight */
+    int32_t rank;    /* DEFS_RANK_UNKNOWN = none */
     uint64_t samples;
     ck_time_t ns;
     uint32_t *frames; /* the outermost first */
@@ -36,6 +37,18 @@ struct stacktable *stacktable_create(const struct defs *defs,
 void stacktable_destroy(struct stacktable *table);
 /* A timeline_take_f. */
 int stacktable_take(void *table, const struct timeline_event *event);
+/* The same for a record of the class SAMPLE; returns the number of its row.
+ * STACKTABLE_NONE = it is not counted; -1 with ENOMEM. */
+#define STACKTABLE_NONE (-2)
+int64_t stacktable_sample(struct stacktable *table,
+                          const struct timeline_event *event);
+/* Number in the definitions of a thread of an image that a record names, which
+ * some process of that agent recorded; -1 = it is not there, or its rank is not
+ * wanted. */
+int64_t stacktable_thread_number(const struct stacktable *table,
+                                 uint32_t recorder,
+                                 uint32_t incarnation,
+                                 uint32_t tid);
 /* Find the frames, once all samples were taken. 0, or -1 with ENOMEM. */
 int stacktable_resolve(struct stacktable *table);
 

@@ -1,0 +1,176 @@
+/* htmlpage.c - the HTML page of a merge, no larger than it may be
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * It is made with all that there is, and where that is too large with less of
+ * what has most bytes, until it fits.
+ */
+#include "merge/htmlpage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/output/flames/flameblock.h"
+#include "merge/output/json/jsonreport.h"
+#include "merge/output/lanes/laneblock.h"
+#include "merge/output/page/html.h"
+#include "merge/output/page/htmlcut.h"
+
+/* Blocks of data in a page, at most. */
+#define BLOCKS 8
+#define TRIES 12
+/* Bytes of an item in base64, about. */
+#define ITEM_BYTES 10
+#define PATHS 8192
+#define PATHS_LEAST 64
+#define ITEMS_LEAST 4096
+#define ROWS_LEAST (HTML_CUT_ROWS / 100)
+
+/* How much of each there is in a page. */
+struct amount {
+    size_t items;
+    size_t paths;
+    size_t rows;
+};
+
+/* What a page is made of. */
+struct parts {
+    char *json;
+    size_t json_length;
+    char cut[HTML_CUT_TEXT];
+    struct laneblock lanes;
+    struct flameblock flames;
+};
+
+size_t htmlpage_items(size_t bytes)
+{
+    size_t items = (bytes > 0 ? bytes : HTMLPAGE_BYTES) / ITEM_BYTES;
+
+    return items < ITEMS_LEAST ? ITEMS_LEAST : items;
+}
+
+/* The report as JSON, with so many rows of its long lists; fewer where the text
+ * is longer than any page should have. NULL with errno. */
+static char *
+json_make(const struct report *report, size_t *rows, struct parts *parts)
+{
+    struct report part;
+    char *json;
+
+    for (;;) {
+        html_cut(report, *rows, &part, parts->cut);
+        json = output_json(&part, &parts->json_length);
+        if (json == NULL || parts->json_length <= HTML_CUT_BYTES ||
+            *rows <= ROWS_LEAST) {
+            return json;
+        }
+        free(json);
+        *rows /= 10;
+    }
+}
+
+static void parts_fini(struct parts *parts)
+{
+    free(parts->json);
+    laneblock_fini(&parts->lanes);
+    flameblock_fini(&parts->flames);
+}
+
+/* 0, or -1 with ENOMEM; freed by parts_fini() in both cases. */
+static int parts_make(struct parts *parts,
+                      const struct htmlpage *page,
+                      struct amount *amount)
+{
+    ck_time_t zero = page->report->whole.start;
+
+    *parts = (struct parts){0};
+    parts->json = json_make(page->report, &amount->rows, parts);
+    if (parts->json == NULL) {
+        return -1;
+    }
+    if (page->lanes != NULL) {
+        lanes_shrink(page->lanes, amount->items);
+        if (laneblock_make(&parts->lanes, page->lanes, page->defs, zero) != 0) {
+            return -1;
+        }
+    }
+    return page->flames == NULL ? 0
+                                : flameblock_make(&parts->flames, page->flames,
+                                                  amount->paths, zero);
+}
+
+static char *parts_join(const struct parts *parts,
+                        const struct htmlpage *page,
+                        size_t *length)
+{
+    const struct html_block all[BLOCKS] = {
+        {"report", parts->json, parts->json_length},
+        {"cut", parts->cut, strlen(parts->cut)},
+        {"baseline", page->baseline->text, page->baseline->length},
+        {"lanes", parts->lanes.index, parts->lanes.index_length},
+        {"items", parts->lanes.items, parts->lanes.items_length},
+        {"flames", parts->flames.index, parts->flames.index_length},
+        {"stacks", parts->flames.numbers.at, parts->flames.numbers.used},
+    };
+    struct html_block blocks[BLOCKS];
+    struct html_page html = {page->report, page->text, page->text_length,
+                             blocks, 0};
+
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (all[i].bytes != NULL) {
+            blocks[html.blocks_count++] = all[i];
+        }
+    }
+    return output_html(&html, length);
+}
+
+/* Less of what has most bytes; false = there is nothing left to leave out. */
+static bool amount_cut(struct amount *amount, const struct parts *parts)
+{
+    size_t lanes = parts->lanes.items_length;
+    size_t flames = parts->flames.numbers.used + parts->flames.index_length;
+    /* A text of JSON deflates to a tenth. */
+    size_t json = parts->json_length / 8;
+
+    if (lanes > 0 && amount->items > ITEMS_LEAST && lanes >= flames &&
+        lanes >= json) {
+        amount->items = amount->items / 4 * 3;
+    } else if (amount->paths > PATHS_LEAST && flames >= json) {
+        amount->paths /= 4;
+    } else if (amount->rows > ROWS_LEAST) {
+        amount->rows /= 10;
+    } else if (amount->items > ITEMS_LEAST) {
+        amount->items /= 2;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+char *htmlpage_make(const struct htmlpage *page, size_t *length)
+{
+    size_t most = page->bytes > 0 ? page->bytes : HTMLPAGE_BYTES;
+    struct amount amount = {htmlpage_items(most), PATHS, HTML_CUT_ROWS};
+    char *html = NULL;
+
+    for (int i = 0; i < TRIES; i++) {
+        struct parts parts;
+        bool is_last;
+
+        free(html);
+        html = parts_make(&parts, page, &amount) == 0
+                   ? parts_join(&parts, page, length)
+                   : NULL;
+        is_last =
+            html == NULL || *length <= most || !amount_cut(&amount, &parts);
+        parts_fini(&parts);
+        if (is_last) {
+            break;
+        }
+    }
+    if (html == NULL) {
+        errno = ENOMEM;
+    }
+    return html;
+}

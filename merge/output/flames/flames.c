@@ -1,0 +1,490 @@
+/* flames.c - where time went, as stacks over time: what flame graphs show
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A path is a key of three numbers, whose frames are looked at once, at the
+ * end:
+ *   cpu     row of the table of stacks
+ *   offcpu  thread, call, kind
+ *   device  file, line and rank, kernel; of a copy process, kind, site
+ *   idle    cause, wait and rank; rank waited for; what both did
+ */
+#include "merge/output/flames/flames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/output/stacks/stacktable.h"
+
+#define FRAME_BYTES (STACKTABLE_NAME + 64)
+/* Calls within each other that are remembered of a thread. */
+#define DEPTH 8
+/* Marks a copy's process: no address of a file's name has it. */
+#define IS_COPY ((uint64_t)1 << 63)
+/* Numbers of a thread's calls by name and place; more are "other calls". */
+#define CALLS_MOST ((size_t)1 << 16)
+
+/* A call that a thread is in. */
+struct open_call {
+    ck_time_t end;
+    uint64_t site;
+    uint32_t name;
+    uint32_t chain; /* its number and 1; 0 = not asked for yet */
+};
+
+/* Calls of a thread, the outermost first. */
+struct open_calls {
+    struct open_call items[DEPTH];
+    uint32_t count;
+};
+
+struct flames {
+    struct flames_of of;
+    struct flamecells *cells;
+    struct stacktable *stacks;
+    struct open_calls **open; /* by thread of the definitions */
+    bool has_offcpu; /* a thread was off the CPU: before that, calls need not be
+                        remembered */
+    struct table *chains; /* chain around it and 1, name, site and process:
+                             number of the chain of calls */
+    size_t *rows;         /* of the table of stacks as it was filled: where
+                             each is now */
+};
+
+struct flames *flames_create(const struct flames_of *of)
+{
+    struct flames *flames = calloc(1, sizeof(*flames));
+
+    if (flames == NULL) {
+        return NULL;
+    }
+    flames->of = *of;
+    flames->cells = flamecells_create(of->region, of->realtime);
+    flames->stacks = stacktable_create(of->defs, of->region);
+    flames->open = calloc(of->defs->threads_count + 1, sizeof(*flames->open));
+    flames->chains = table_create();
+    if (flames->cells == NULL || flames->stacks == NULL ||
+        flames->open == NULL || flames->chains == NULL) {
+        flames_destroy(flames);
+        return NULL;
+    }
+    return flames;
+}
+
+void flames_destroy(struct flames *flames)
+{
+    if (flames == NULL) {
+        return;
+    }
+    for (size_t i = 0;
+         flames->open != NULL && i < flames->of.defs->threads_count; i++) {
+        free(flames->open[i]);
+    }
+    free(flames->open);
+    free(flames->rows);
+    table_destroy(flames->chains);
+    stacktable_destroy(flames->stacks);
+    flamecells_destroy(flames->cells);
+    free(flames);
+}
+
+static int sample_take(struct flames *flames,
+                       const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    int64_t row = stacktable_sample(flames->stacks, event);
+
+    if (row < 0) {
+        return row == STACKTABLE_NONE ? 0 : -1;
+    }
+    return flamecells_add(
+        flames->cells, FLAME_CPU, (struct table_key){(uint64_t)row, 0, 0},
+        (struct region){event->start, event->start}, record->weight);
+}
+
+/* The calls that a thread is in; NULL with ENOMEM. */
+static struct open_calls *open_of(struct flames *flames, uint32_t thread)
+{
+    if (flames->open[thread] == NULL) {
+        flames->open[thread] = calloc(1, sizeof(*flames->open[thread]));
+    }
+    return flames->open[thread];
+}
+
+static void open_trim(struct open_calls *open, ck_time_t now)
+{
+    while (open->count > 0 && open->items[open->count - 1].end <= now) {
+        open->count--;
+    }
+}
+
+/* The site lies at the same place in all classes of calls. */
+static int call_take(struct flames *flames, const struct timeline_event *event)
+{
+    const struct ck_call *record = (const struct ck_call *)event->record;
+    struct open_calls *open = open_of(flames, event->thread);
+
+    if (open == NULL) {
+        return -1;
+    }
+    open_trim(open, event->start);
+    if (open->count < DEPTH && event->end > event->start) {
+        open->items[open->count++] = (struct open_call){
+            .end = event->end, .site = record->site, .name = record->e.name};
+    }
+    return 0;
+}
+
+/* Number of the calls that a thread is in, and 1; 0 = in none, or there are too
+ * many to tell. -1 with ENOMEM. */
+static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
+{
+    struct open_calls *open = flames->open[thread];
+    uint32_t process = flames->of.defs->threads[thread].process;
+    uint64_t around = 0;
+
+    if (open == NULL) {
+        return 0;
+    }
+    open_trim(open, now);
+    for (uint32_t i = 0; i < open->count; i++) {
+        struct open_call *call = &open->items[i];
+        const char *name = defs_name(flames->of.defs, process, call->name);
+        struct table_key key = {around << 32 | process,
+                                (uint64_t)(uintptr_t)name, call->site};
+
+        if (call->chain == 0 && name != NULL &&
+            (table_count(flames->chains) < CALLS_MOST ||
+             table_has(flames->chains, key))) {
+            int64_t number = table_number(flames->chains, key);
+
+            if (number < 0) {
+                return -1;
+            }
+            call->chain = (uint32_t)number + 1;
+        }
+        around = call->chain != 0 ? call->chain : around;
+    }
+    return (int64_t)around;
+}
+
+/* A thread was off the CPU, whoever recorded it. */
+static int offcpu_take(struct flames *flames,
+                       const struct timeline_event *event)
+{
+    const struct ck_mark *record = (const struct ck_mark *)event->record;
+    int64_t thread =
+        stacktable_thread_number(flames->stacks, event->process, record->e.name,
+                                 (uint32_t)record->value);
+    int64_t chain;
+
+    flames->has_offcpu = true;
+    if (thread < 0) {
+        return 0;
+    }
+    chain = chain_of(flames, (uint32_t)thread, event->start);
+    if (chain < 0) {
+        return -1;
+    }
+    return flamecells_add(
+        flames->cells, FLAME_OFFCPU,
+        (struct table_key){(uint64_t)thread, (uint64_t)chain, record->e.kind},
+        (struct region){event->start, event->end}, event->end - event->start);
+}
+
+static int device_take(struct flames *flames,
+                       const struct timeline_event *event)
+{
+    struct region part = {event->start, event->end};
+    struct table_key path = {0, 0, 0};
+
+    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
+        return 0;
+    }
+    if (ck_kind_class(event->record->kind) == CK_CLASS_COPY) {
+        path = (struct table_key){IS_COPY | event->process, event->record->kind,
+                                  copyplaces_site(flames->of.copies)};
+    } else {
+        const struct report_line *line = lines_last(flames->of.lines);
+
+        if (line == NULL) {
+            return 0;
+        }
+        path = (struct table_key){(uint64_t)(uintptr_t)line->file,
+                                  (uint64_t)line->line << 32 |
+                                      (uint32_t)event->rank,
+                                  (uint64_t)(uintptr_t)line->kernel};
+    }
+    return flamecells_add(flames->cells, FLAME_DEVICE, path, part,
+                          part.end - part.start);
+}
+
+int flames_take(void *consumer, const struct timeline_event *event)
+{
+    struct flames *flames = consumer;
+
+    switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_SAMPLE:
+        return sample_take(flames, event);
+    case CK_CLASS_MARK:
+        return event->record->kind == CK_KIND_PREEMPTED ||
+                       event->record->kind == CK_KIND_BLOCKED
+                   ? offcpu_take(flames, event)
+                   : 0;
+    case CK_CLASS_CALL:
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+        return !flames->has_offcpu || event->record->kind == CK_KIND_COMPLETE ||
+                       event->thread >= flames->of.defs->threads_count
+                   ? 0
+                   : call_take(flames, event);
+    case CK_CLASS_KERNEL:
+    case CK_CLASS_COPY:
+        return device_take(flames, event);
+    default:
+        return 0;
+    }
+}
+
+int flames_idle(struct flames *flames,
+                const struct ledger_row *row,
+                struct region part)
+{
+    const struct table_key path = {
+        (uint64_t)row->cause << 40 | (uint64_t)row->wait << 32 |
+            (uint32_t)row->rank,
+        (uint32_t)row->blamed, (uint64_t)row->did << 32 | row->blamed_did};
+
+    return flamecells_add(flames->cells, FLAME_IDLE, path, part,
+                          part.end - part.start);
+}
+
+int flames_finish(struct flames *flames)
+{
+    const struct stacktable_row *rows;
+    size_t count;
+
+    if (stacktable_resolve(flames->stacks) != 0) {
+        return -1;
+    }
+    rows = stacktable_rows(flames->stacks, &count);
+    flames->rows = calloc(count + 1, sizeof(*flames->rows));
+    if (flames->rows == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        flames->rows[rows[i].number] = i;
+    }
+    return 0;
+}
+
+const struct flamecells *flames_cells(const struct flames *flames)
+{
+    return flames->cells;
+}
+
+/* ---- frames ------------------------------------------------------------- */
+
+/* Where frames go; rc is that of the first that failed. */
+struct frames {
+    const struct flames *flames;
+    flames_frame_f f;
+    void *state;
+    int rc;
+};
+
+static void frame(struct frames *to, const char *text)
+{
+    if (to->rc == 0) {
+        to->rc = to->f(to->state, text);
+    }
+}
+
+static void frame_rank(struct frames *to, int32_t rank)
+{
+    char text[32] = "no rank";
+
+    if (rank != DEFS_RANK_UNKNOWN) {
+        (void)snprintf(text, sizeof(text), "rank %d", (int)rank);
+    }
+    frame(to, text);
+}
+
+/* "name (file:line)", or without what is not known. */
+static void
+frame_place(struct frames *to, const char *name, const struct place *place)
+{
+    char text[FRAME_BYTES];
+    const char *file = place->file;
+    const char *slash = file == NULL ? NULL : strrchr(file, '/');
+
+    if (name == NULL) {
+        name = place->function;
+    }
+    file = slash == NULL ? file : slash + 1;
+    if (file == NULL) {
+        (void)snprintf(text, sizeof(text), "%s", name == NULL ? "-" : name);
+    } else if (name == NULL) {
+        (void)snprintf(text, sizeof(text), "%s:%u", file, place->line);
+    } else {
+        (void)snprintf(text, sizeof(text), "%.4000s (%s:%u)", name, file,
+                       place->line);
+    }
+    frame(to, text);
+}
+
+static void frame_activity(struct frames *to, uint32_t number)
+{
+    struct report_activity did;
+
+    if (number == DEFS_NONE) {
+        return;
+    }
+    did = lookback_activity_report(to->flames->of.lookback, number);
+    if (did.range != NULL) {
+        frame(to, did.range);
+    }
+    if (did.call != NULL) {
+        frame_place(to, did.call, &did.place);
+    } else if (did.sampled.place.function != NULL) {
+        frame_place(to, NULL, &did.sampled.place);
+    } else if (did.after != NULL) {
+        char text[FRAME_BYTES];
+
+        (void)snprintf(text, sizeof(text), "after %.4000s", did.after);
+        frame_place(to, text, &did.after_place);
+    }
+}
+
+static void frame_thread(struct frames *to, const struct stacktable_row *row)
+{
+    char name[STACKTABLE_NAME];
+    char text[FRAME_BYTES];
+
+    stacktable_thread(to->flames->stacks, row, name);
+    (void)snprintf(text, sizeof(text), "thread %s", name);
+    frame(to, text);
+}
+
+/* Functions that nobody knows are one frame, however many there are. */
+static void cpu_frames(struct frames *to, struct table_key key)
+{
+    const struct stacktable *stacks = to->flames->stacks;
+    char name[STACKTABLE_NAME];
+    bool is_unknown = false;
+    size_t count;
+    const struct stacktable_row *row =
+        &stacktable_rows(stacks, &count)[to->flames->rows[key.a]];
+    const struct place *places = stacktable_places(stacks, &count);
+
+    frame_rank(to, row->rank);
+    frame_thread(to, row);
+    for (size_t i = 0; i < row->count; i++) {
+        const struct place *place = &places[row->frames[i]];
+        bool was_unknown = is_unknown;
+
+        is_unknown = place->function == NULL && place->file == NULL;
+        if (!is_unknown || !was_unknown) {
+            stacktable_name(place, name);
+            frame(to, name);
+        }
+    }
+}
+
+/* The calls from the outermost one on; there are DEPTH of them at most. */
+static void chain_frames(struct frames *to, uint64_t number)
+{
+    const struct flames *flames = to->flames;
+    struct table_key keys[DEPTH];
+    size_t count = 0;
+
+    for (; number > 0 && count < DEPTH; count++) {
+        keys[count] = table_key(flames->chains, (size_t)number - 1);
+        number = keys[count].a >> 32;
+    }
+    while (count-- > 0) {
+        struct place place =
+            defs_place(flames->of.defs, (uint32_t)keys[count].a, keys[count].c);
+
+        frame_place(to, (const char *)(uintptr_t)keys[count].b, &place);
+    }
+}
+
+static void offcpu_frames(struct frames *to, struct table_key key)
+{
+    const struct defs *defs = to->flames->of.defs;
+    const struct stacktable_row row = {.thread = (uint32_t)key.a,
+                                       .process = defs->threads[key.a].process};
+
+    frame_rank(to, defs->processes[row.process].rank);
+    frame_thread(to, &row);
+    chain_frames(to, key.b);
+    frame(to, key.c == CK_KIND_PREEMPTED ? "[ready, without a CPU]"
+                                         : "[waits in the kernel]");
+}
+
+static void device_frames(struct frames *to, struct table_key key)
+{
+    const struct defs *defs = to->flames->of.defs;
+    struct place place = {NULL, (const char *)(uintptr_t)key.a,
+                          (uint32_t)(key.b >> 32)};
+
+    if ((key.a & IS_COPY) != 0) {
+        uint32_t process = (uint32_t)key.a;
+
+        place = defs_place(defs, process, key.c);
+        frame_rank(to, defs->processes[process].rank);
+        frame_place(to, NULL, &place);
+        frame(to, ck_kind_name((unsigned)key.b));
+        return;
+    }
+    frame_rank(to, (int32_t)(uint32_t)key.b);
+    frame_place(to, NULL, &place);
+    frame(to, key.c == 0 ? "(no name)" : (const char *)(uintptr_t)key.c);
+}
+
+static void idle_frames(struct frames *to, struct table_key key)
+{
+    const char *wait = wait_kind_name((enum wait_kind)(key.a >> 32 & 0xff));
+    int32_t blamed = (int32_t)(uint32_t)key.b;
+
+    frame_rank(to, (int32_t)(uint32_t)key.a);
+    frame(to, cause_name((enum cause)(key.a >> 40)));
+    if (wait != NULL) {
+        frame(to, wait);
+    }
+    frame_activity(to, (uint32_t)(key.c >> 32));
+    if (blamed != DEFS_RANK_UNKNOWN) {
+        char text[40];
+
+        (void)snprintf(text, sizeof(text), "for rank %d", (int)blamed);
+        frame(to, text);
+        frame_activity(to, (uint32_t)key.c);
+    }
+}
+
+int flames_frames(const struct flames *flames,
+                  enum flame_kind kind,
+                  size_t path,
+                  flames_frame_f f,
+                  void *state)
+{
+    static void (*const frames_of[FLAME_KINDS])(struct frames *,
+                                                struct table_key) = {
+        [FLAME_CPU] = cpu_frames,
+        [FLAME_OFFCPU] = offcpu_frames,
+        [FLAME_DEVICE] = device_frames,
+        [FLAME_IDLE] = idle_frames,
+    };
+    struct frames to = {flames, f, state, 0};
+    struct table_key key;
+
+    if (flamecells_path(flames->cells, kind, path, &key)) {
+        frames_of[kind](&to, key);
+    } else {
+        frame(&to, "other stacks");
+    }
+    return to.rc;
+}

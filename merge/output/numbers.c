@@ -1,0 +1,30 @@
+/* numbers.c - unsigned LEB128 numbers in bytes that grow
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/numbers.h"
+
+#include <stdlib.h>
+
+#define ROOM_LEAST 4096
+
+bool numbers_reserve(struct numbers *numbers, size_t count)
+{
+    size_t wanted = numbers->used + count * NUMBER_MOST;
+    size_t room = numbers->room < ROOM_LEAST ? ROOM_LEAST : numbers->room;
+    unsigned char *grown;
+
+    if (wanted <= numbers->room) {
+        return true;
+    }
+    while (room < wanted) {
+        room *= 2;
+    }
+    grown = realloc(numbers->at, room);
+    if (grown == NULL) {
+        return false;
+    }
+    numbers->at = grown;
+    numbers->room = room;
+    return true;
+}
