@@ -99,5 +99,6 @@ def check(path):
     print("%s: %d items, %d causes add up" % (path, count, len(idle)))
 
 
-for argument in sys.argv[1:]:
-    check(argument)
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        check(argument)

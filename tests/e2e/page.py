@@ -263,6 +263,60 @@ class Page:
                 self.browser.wait(f"{picture} !== {json.dumps(whole)}", "Show moves the timeline")
         self.browser.key("Escape", "Escape")
 
+    def flames(self):
+        """Flame graphs zoom, find, turn over, follow the range and the heat map."""
+        if not self.browser.run("flameGraph !== null"):
+            return
+        graph = "flameGraph."
+        kinds = self.browser.run("flameGraph.kindButtons.map(b => b.dataset.kind)")
+        for kind in kinds:
+            self.browser.run(f"document.querySelector('#view-flames [data-kind={kind}]').click()")
+            total = self.browser.run(f"flameGraph.flames.kinds.find(k => k.name === '{kind}').total")
+            self.same(f"time of {kind}", total, self.browser.run(graph + "whole.ns"))
+            self.same(f"frames of {kind} lie within each other", [], self.browser.run("""flameGraph.boxes
+                .filter(b => b.x < -0.5 || b.x + b.w > flameGraph.width + 0.5).map(b => b.node.name)"""))
+            self.browser.run("document.querySelector('#view-flames details').open = true")
+            rows = self.browser.run("document.querySelectorAll('#view-flames tbody tr').length")
+            if not rows:
+                self.wrong(f"{kind} has no table of functions")
+            self.browser.run("document.querySelector('#view-flames details').open = false")
+        box = """flameGraph.boxes.filter(b => b.node.depth === 1).sort((a, b) => b.w - a.w)[0]"""
+        self.browser.run(f"""(() => {{ const c = flameGraph.canvas, box = {box}, at = c.getBoundingClientRect();
+            c.dispatchEvent(new MouseEvent('click', {{clientX: at.left + box.x + 2, clientY: at.top + box.y + 4}})); }})()""")
+        self.same("a click zooms in", True, self.browser.run(
+            "flameGraph.zoomed !== null && flameGraph.boxes.some(b => b.node === flameGraph.zoomed && b.w > flameGraph.width * 0.99)"))
+        name = self.browser.run(graph + "zoomed.name")
+        self.browser.run(f"""(() => {{ const f = flameGraph.search; f.value = {json.dumps(name)};
+            f.dispatchEvent(new Event('input')); }})()""")
+        if "Found: " not in self.browser.run(graph + "note.textContent"):
+            self.wrong("the flame graph does not tell what was found")
+        self.browser.run("""(() => { const f = flameGraph.search; f.value = '/(/'; f.dispatchEvent(new Event('input')); })()""")
+        if "no regular expression" not in self.browser.run(graph + "note.textContent"):
+            self.wrong("a broken expression is not refused")
+        self.browser.run("""(() => { const f = flameGraph.search; f.value = ''; f.dispatchEvent(new Event('input')); })()""")
+        self.browser.run(graph + "canvas.focus()")
+        self.browser.key("c", "KeyC")
+        self.same("key c shows callers and callees", [name, 2], self.browser.run("[flameGraph.sandwich, flameGraph.trees.length]"))
+        self.browser.run(graph + "resetButton.click()")
+        for one in ("ranksButton", "shapeButton", "hideButton", "resetButton"):
+            self.browser.run(f"flameGraph.{one}.click()")
+        self.seconds()
+
+    def seconds(self):
+        """Two clicks on the heat map select what the flame graph shows then."""
+        canvas = "document.querySelector('#view-seconds canvas')"
+        click = """(() => { const c = %s, at = c.getBoundingClientRect();
+            c.dispatchEvent(new MouseEvent('click', {clientX: at.left + %s, clientY: at.top + %s})); })()"""
+        self.browser.run(click % (canvas, "1", "1"))
+        self.browser.run(click % (canvas, "c.width / 2", "c.height / 2"))
+        self.same("two clicks select a range", True, self.browser.run(
+            "selection.range !== null && selection.range[1] > selection.range[0]"))
+        self.same("the flame graph is of the range", True, self.browser.run("""(() => {
+            const kind = flameGraph.flames.kinds.find(k => k.name === flameGraph.kind);
+            const sum = pathTimes(flameGraph.flames, kind, selection.range).reduce((a, b) => a + b, 0);
+            return sum === flameGraph.whole.ns && sum <= kind.total; })()"""))
+        self.browser.key("Escape", "Escape")
+
     def tables(self):
         rows = """[...document.querySelectorAll('#view-tables table')].map(t =>
             [...t.querySelectorAll('tbody tr')].map(r => r.textContent))"""
@@ -366,6 +420,7 @@ def check(browser, page, shots, others):
     page.findings()
     page.keys()
     page.timeline()
+    page.flames()
     page.tables()
     page.looks(shots)
     page.clean("open")

@@ -79,6 +79,9 @@ done
 /usr/bin/python3 "$here/lanes.py" "$work/late/report.html" \
     "$work/dead/report.html" "$work/host/report.html" ||
     fail "the timeline of a page does not add up"
+/usr/bin/python3 "$here/flames.py" "$work/late/report.html" \
+    "$work/dead/report.html" "$work/host/report.html" "$work/hostile.json.html" ||
+    fail "the stacks of a page do not add up"
 if [ -n "${CK_SCREENSHOTS:-}" ]; then
     mkdir -p "$CK_SCREENSHOTS"
 fi

@@ -65,20 +65,26 @@ async function blockJson(id) {
   return found ? JSON.parse(new TextDecoder().decode(found)) : null;
 }
 
-/* The report in a file: a report.json, or another such page. */
-async function reportOf(file) {
-  const text = await file.text();
+/* The bytes of a block in the text of another page, null = it has none. */
+async function blockOf(text, id) {
+  const found = new RegExp('<script type="text/plain" id="block-' + id + '">([A-Za-z0-9+/=\\s]*)<\/script>').exec(text);
+
+  return found ? inflate(bytesOf(found[1])) : null;
+}
+
+/* The report in a text: a report.json, or another such page. */
+async function reportOf(text) {
   let report;
 
   if (/^\s*\{/.test(text)) {
     report = JSON.parse(text);
   } else {
-    const found = /<script type="text\/plain" id="block-report">([A-Za-z0-9+/=\s]*)<\/script>/.exec(text);
+    const found = await blockOf(text, 'report');
 
     if (!found) {
       throw new Error('it is neither a report.json nor a report.html of ck');
     }
-    report = JSON.parse(new TextDecoder().decode(await inflate(bytesOf(found[1]))));
+    report = JSON.parse(new TextDecoder().decode(found));
   }
   if (!report || report.format !== 'ck.report') {
     throw new Error('it has no report of ck ("format": "ck.report")');

@@ -116,13 +116,28 @@ function comparison(report, other, name) {
   return parts;
 }
 
+/* The stacks of another page beside those of this one; says what came of it. */
+async function compareFlames(text) {
+  const [index, bytes] = /^\s*\{/.test(text) ? [null, null] :
+    [await blockOf(text, 'flames'), await blockOf(text, 'stacks')];
+
+  if (!flameGraph || !index || !bytes) {
+    return el('p', {class: 'quiet'}, 'The flame graphs are not compared: ' +
+      (flameGraph ? 'what was dropped has no stacks (a report.html of ck has them).' : 'this page has none.'));
+  }
+  flameGraph.compareWith(flamesOf(JSON.parse(new TextDecoder().decode(index)), bytes));
+  return el('p', null, button('Show the difference of the flame graphs', () =>
+    document.getElementById('view-flames').scrollIntoView({block: 'start'})));
+}
+
 /* Files that are dropped anywhere on the page, or chosen. */
 async function compareWith(report, files, into, note) {
   for (const file of files) {
     try {
-      const other = await reportOf(file);
+      const text = await file.text();
+      const other = await reportOf(text);
 
-      into.replaceChildren(...comparison(report, other, file.name));
+      into.replaceChildren(...comparison(report, other, file.name), await compareFlames(text));
       note.textContent = '';
       document.getElementById('view-compare').scrollIntoView({block: 'start'});
     } catch (error) {

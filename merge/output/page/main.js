@@ -39,7 +39,7 @@ async function show(one, report) {
 
 /* What a view is called where there is little room. */
 const SHORT = {why: 'Why', ledger: 'Device time', rows: 'Ranks', timeline: 'Timeline', steps: 'Steps', waits: 'Waits',
-  traffic: 'Messages', tables: 'Tables', efficiency: 'Efficiency', compare: 'Compare', trust: 'Trust', more: 'More'};
+  traffic: 'Messages', tables: 'Tables', efficiency: 'Efficiency', flames: 'Flame graphs', seconds: 'Bursts', compare: 'Compare', trust: 'Trust', more: 'More'};
 
 function navigation() {
   const links = [...document.querySelectorAll('main > section > h2')].map((head, i) => {
