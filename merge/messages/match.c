@@ -477,6 +477,7 @@ static int complete_take(struct matcher *matcher,
     post->request = POST_NONE;
     if (!post->is_send &&
         ((message->e.flags & CK_FLAG_FAILED) != 0 || message->peer < -1)) {
+        matcher->counts.receives -= !post->is_probe;
         return recv_drop(matcher, event, index);
     }
     post->end.is_done = true;

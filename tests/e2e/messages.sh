@@ -64,6 +64,10 @@ for rows in (j["calls"], j["functions"]):
     assert [sum(r["collective"][k] for r in rows if "collective" in r)
             for k in ("calls", "bytes_out", "bytes_in")] == \
         [sum(v[i] for v in groups.values()) for i in range(3)]
+# What came from nobody is no receive there either.
+e = j["efficiency"]
+assert e["receives"] == e["matched"] == \
+    sum(p["received"]["messages"] for p in t["pairs"]), (e, whole)
 assert by_name["MPI_Isend"]["places"] > 91
 # The smallest and the largest one, by place and by function.
 bins = [k[1] for k in sizes]

@@ -215,15 +215,25 @@ static int matched_least(const struct program *program)
     return count;
 }
 
+static void record_take(struct matcher *matcher, const struct entry *record)
+{
+    static int64_t time;
+    struct timeline_event event = {.record = &record->message.e,
+                                   .start = ++time,
+                                   .end = time,
+                                   .rank = (int32_t)record->thread,
+                                   .process = record->thread,
+                                   .thread = record->thread};
+
+    assert_int_equal(matcher_take(matcher, &event, 0), 0);
+}
+
 static void feed(struct program *program, struct matcher *matcher)
 {
     int next[RANKS] = {0};
-    int64_t time = 0;
 
     for (int left = RANKS; left > 0;) {
         int rank = (int)chance_below(RANKS);
-        struct entry *record;
-        struct timeline_event event;
 
         if (next[rank] == program->counts[rank]) {
             left -= next[rank] >= 0;
@@ -233,16 +243,44 @@ static void feed(struct program *program, struct matcher *matcher)
         if (next[rank] < 0) {
             continue;
         }
-        record = &program->records[rank][next[rank]++];
-        time++;
-        event = (struct timeline_event){.record = &record->message.e,
-                                        .start = time,
-                                        .end = time,
-                                        .rank = rank,
-                                        .process = (uint32_t)rank,
-                                        .thread = (uint32_t)rank};
-        assert_int_equal(matcher_take(matcher, &event, 0), 0);
+        record_take(matcher, &program->records[rank][next[rank]++]);
     }
+}
+
+static int
+match_ignore(void *state, enum match_news news, const struct match *match)
+{
+    (void)state;
+    (void)news;
+    (void)match;
+    return 0;
+}
+
+/* MPI_Sendrecv of rank 0 from rank 1, and from MPI_PROC_NULL; what it receives
+ * is known when it is complete. */
+static void a_receive_from_nobody_is_not_counted(void **unused)
+{
+    static struct program program;
+    struct world world;
+    struct matcher *matcher;
+    struct match_counts counts;
+
+    (void)unused;
+    play_cast(&world);
+    matcher = matcher_create(world.defs, match_ignore, NULL);
+    assert_non_null(matcher);
+    record_take(matcher, entry_put(&program, 1, CK_KIND_SEND, 0, 5));
+    record_take(matcher, entry_put(&program, 0, CK_KIND_SENDRECV, -2, 5));
+    record_take(matcher, entry_put(&program, 0, CK_KIND_COMPLETE, 1, 5));
+    record_take(matcher, entry_put(&program, 0, CK_KIND_SENDRECV, 1, 5));
+    record_take(matcher, entry_put(&program, 0, CK_KIND_COMPLETE, -2, -1));
+    counts = matcher_counts(matcher);
+    assert_int_equal(counts.sends, 2);
+    assert_int_equal(counts.receives, 1);
+    assert_int_equal(counts.matched, 1);
+    matcher_destroy(matcher);
+    align_destroy(world.align);
+    defs_destroy(world.defs);
 }
 
 /* A program, and those who play it. */
@@ -290,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_receive_has_the_send_that_mpi_gives_it),
+        cmocka_unit_test(a_receive_from_nobody_is_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
