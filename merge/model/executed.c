@@ -4,6 +4,7 @@
  */
 #include "merge/model/executed.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Commands that end in another one. */
@@ -30,6 +31,58 @@ static struct name name_of(const char *command)
         start = *at == '/' ? at + 1 : start;
     }
     return (struct name){start, (size_t)(end - start)};
+}
+
+/* The first word of a text. */
+static struct name word_of(const char *text)
+{
+    return (struct name){text, strcspn(text, " ")};
+}
+
+/* Behind the blanks that follow it. */
+static const char *behind(struct name word)
+{
+    return word.text + word.length + strspn(word.text + word.length, " ");
+}
+
+static bool is_option(struct name word, char letter)
+{
+    return word.length == 2 && word.text[0] == '-' && word.text[1] == letter;
+}
+
+/* What Python runs by these arguments; of no length where that has no name. */
+static struct name script_of(const char *arguments)
+{
+    struct name word = word_of(arguments);
+
+    while (word.length > 0 && word.text[0] == '-') {
+        if (is_option(word, 'm')) {
+            return word_of(behind(word));
+        }
+        if (word.length == 1 || is_option(word, 'c')) {
+            return (struct name){"", 0};
+        }
+        if (is_option(word, 'W') || is_option(word, 'X')) {
+            word = word_of(behind(word));
+        }
+        word = word_of(behind(word));
+    }
+    return name_of(word.text);
+}
+
+size_t executed_name(const char *command, char *to, size_t room)
+{
+    struct name name = name_of(command);
+    struct name script = {"", 0};
+    int length;
+
+    if (strncmp(name.text, "python", strlen("python")) == 0) {
+        script = script_of(behind(word_of(command)));
+    }
+    length =
+        snprintf(to, room, "%.*s%s%.*s", (int)name.length, name.text,
+                 script.length > 0 ? " " : "", (int)script.length, script.text);
+    return (size_t)length < room ? (size_t)length : room - 1;
 }
 
 static bool is_same(struct name a, struct name b)

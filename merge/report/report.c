@@ -18,9 +18,18 @@ static void causes_fini(struct report_cause *causes, size_t count)
     free(causes);
 }
 
+static void programs_free(struct report *report)
+{
+    for (size_t i = 0; i < report->programs_of_ranks_count; i++) {
+        free(report->programs_of_ranks[i].ranks);
+    }
+    free(report->programs_of_ranks);
+}
+
 void report_fini(struct report *report)
 {
     free(report->ranks);
+    programs_free(report);
     for (size_t i = 0; i < report->launchers_count; i++) {
         free(report->launchers[i].ranks);
     }

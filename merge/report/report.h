@@ -628,12 +628,22 @@ struct report_kept {
     ck_time_t whole; /* how long the run was with them */
 };
 
+/* What some of the ranks ran, where not all ran the same. */
+struct report_program {
+    const char *program;
+    int32_t *ranks;
+    size_t ranks_count;
+};
+
 struct report {
     const char *run;  /* directory as given */
     const char *name; /* its last part */
     const char *job;
     const char *command; /* as it was given */
     const char *program; /* what that started, or the same */
+    /* Empty where all ranks ran one program; by their first ranks. */
+    struct report_program *programs_of_ranks;
+    size_t programs_of_ranks_count;
     const char *version;
     int32_t size; /* ranks announced */
     uint32_t present;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "merge/analysis/totals/outside.h"
+#include "merge/analysis/totals/programs.h"
 #include "merge/model/executed.h"
 #include "merge/model/quantile.h"
 #include "merge/timeline/opencalls.h"
@@ -607,5 +608,5 @@ int ranks_report(struct ranks *ranks,
         report->job = agent->job;
     }
     report->realtime = align_realtime(align);
-    return 0;
+    return programs_report(defs, report);
 }

@@ -142,6 +142,24 @@ static void put_numbers(struct ck_json *j,
     ck_json_end(j);
 }
 
+/* Which ranks ran which program, where they ran several. */
+static void put_programs(struct ck_json *j, const struct report *report)
+{
+    if (report->programs_of_ranks_count == 0) {
+        return;
+    }
+    ck_json_array(j, "programs_of_ranks");
+    for (size_t i = 0; i < report->programs_of_ranks_count; i++) {
+        const struct report_program *row = &report->programs_of_ranks[i];
+
+        ck_json_object(j, NULL);
+        json_text(j, "program", row->program);
+        put_numbers(j, "ranks", row->ranks, row->ranks_count);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void put_impasse(struct ck_json *j, const struct report_impasse *still)
 {
     const int32_t *died = still->ranks + still->waited;
@@ -188,6 +206,7 @@ static void put_launcher(struct ck_json *j,
 
 void json_ranks(struct ck_json *j, const struct report *report)
 {
+    put_programs(j, report);
     ck_json_array(j, "ranks");
     for (size_t i = 0; i < report->ranks_count; i++) {
         put_rank(j, &report->ranks[i], report);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "merge/model/executed.h"
 #include "merge/output/cxxname.h"
 #include "merge/output/words.h"
 
@@ -94,15 +95,10 @@ void page_cell(const struct page *page, const char *text, size_t columns)
 
 void page_program(const struct page *page, const char *command, size_t columns)
 {
-    const char *end = strchrnul(command, ' ');
-    const char *name = command;
-    char word[64];
+    char name[64];
 
-    for (const char *at = command; at < end; at++) {
-        name = *at == '/' ? at + 1 : name;
-    }
-    (void)snprintf(word, sizeof(word), "%.*s", (int)(end - name), name);
-    page_cell(page, word, columns);
+    (void)executed_name(command, name, sizeof(name));
+    page_cell(page, name, columns);
 }
 
 struct word page_who(const struct page *page, int32_t rank)

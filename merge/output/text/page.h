@@ -51,7 +51,7 @@ int page_device(const struct page *page,
 void page_cell(const struct page *page, const char *text, size_t columns);
 /* The same, filled up with blanks. */
 void page_column(const struct page *page, const char *text, size_t columns);
-/* The last part of a command's first word, in at most so many columns. */
+/* The name of a command's program, in at most so many columns. */
 void page_program(const struct page *page, const char *command, size_t columns);
 /* A text of the program in lines of at most page_columns(), broken at blanks;
  * the first one goes on at `column`, the others begin with `indent` blanks. */

@@ -18,6 +18,11 @@
 
 /* Profiles without device work that are named. */
 #define EMPTY_NAMED 3
+/* Programs that the first line names, and columns of one alone and of several.
+ */
+#define PROGRAMS_NAMED 2
+#define PROGRAM_ALONE 40
+#define PROGRAM 18
 
 /* Did all ranks that called MPI get to its end? */
 static bool is_finalized(const struct report *report)
@@ -132,18 +137,55 @@ static void put_inputs(const struct page *page)
     }
 }
 
+/* "train", "ocean and atmos", "a, b and 2 more programs" */
+static void put_programs(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t count = report->programs_of_ranks_count;
+    size_t named = count > PROGRAMS_NAMED ? PROGRAMS_NAMED : count;
+
+    page_program(page, report->program, count > 1 ? PROGRAM : PROGRAM_ALONE);
+    for (size_t i = 1; i < named; i++) {
+        fputs(i + 1 == count ? " and " : ", ", page->file);
+        page_program(page, report->programs_of_ranks[i].program, PROGRAM);
+    }
+    if (count > named) {
+        fprintf(page->file, " and %zu more programs", count - named);
+    }
+}
+
+/* Which ranks ran which of them, where there are several. */
+static void put_programs_of_ranks(const struct page *page)
+{
+    const struct report *report = page->report;
+    size_t count = report->programs_of_ranks_count;
+
+    for (size_t i = 0; i < count && i < PAGE_ROWS; i++) {
+        const struct report_program *row = &report->programs_of_ranks[i];
+
+        fputs("    ", page->file);
+        page_ranks(page->file, row->ranks, row->ranks_count);
+        fputs(": ", page->file);
+        page_program(page, row->program, PROGRAM_ALONE);
+        fputc('\n', page->file);
+    }
+    if (count > PAGE_ROWS) {
+        fprintf(page->file, "    and %zu more programs\n", count - PAGE_ROWS);
+    }
+}
+
 static void put_head(const struct page *page)
 {
     const struct report *report = page->report;
     const char *point = page_dot(page);
-    const char *program =
-        report->inputs_count > 0 ? "profiles" : report->program;
 
     fprintf(page->file, "%sck%s  ", page_bold(page), page_normal(page));
-    if (program == NULL || program[0] == '\0') {
+    if (report->inputs_count > 0) {
+        fputs("profiles", page->file);
+    } else if (report->program == NULL || report->program[0] == '\0') {
         fputs("a run", page->file);
     } else {
-        page_program(page, program, 40);
+        put_programs(page);
     }
     if (report->is_filtered) {
         fprintf(page->file, " %s %zu of %d ranks selected", point,
@@ -171,6 +213,7 @@ static void put_head(const struct page *page)
     fprintf(page->file, " %s ", point);
     page_cell(page, report->name, 44);
     fputc('\n', page->file);
+    put_programs_of_ranks(page);
 }
 
 /* "3 of 100 events", "at least 3 of 100 events" */

@@ -106,6 +106,31 @@ static void where_none_recorded_the_command_is_all_there_is(void **state)
     assert_string_equal(EXECUTED("env ./a", NULL), "env ./a");
 }
 
+static void python_is_named_with_what_it_runs(void **state)
+{
+    static const char *const names[][2] = {
+        {"/opt/ocean --big", "ocean"},
+        {"python3 /opt/train.py 7", "python3 train.py"},
+        {"/usr/bin/python3.11 -u -X dev -W ignore ./a.py -c",
+         "python3.11 a.py"},
+        {"python -m torch.distributed.run a.py",
+         "python torch.distributed.run"},
+        {"python3 -c import_a ./b.py", "python3"},
+        {"python3 - a.py", "python3"},
+        {"python3", "python3"},
+        {"perl ./a.pl", "perl"},
+    };
+    char name[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)executed_name(names[i][0], name, sizeof(name));
+        assert_string_equal(name, names[i][1]);
+    }
+    assert_int_equal(executed_name("/opt/ocean", name, 4), 3);
+    assert_string_equal(name, "oce");
+}
+
 #define CASE(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(void)
@@ -117,6 +142,7 @@ int main(void)
         CASE(of_several_programs_the_one_with_mpi_counts),
         CASE(a_process_without_a_command_is_no_other_program),
         CASE(where_none_recorded_the_command_is_all_there_is),
+        CASE(python_is_named_with_what_it_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

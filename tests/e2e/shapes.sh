@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# shapes.sh - programs of shapes that others have are reported as they are
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Programs (targets/mpi/shapes.c) with a rank that is late for a known reason, in
+# shapes that a report may get wrong: several programs in one job.
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+program=$tests/shapes.openmpi
+[ -x "$program" ] || skip "shapes was not built"
+source=$here/../targets/mpi/shapes.c
+
+line() {
+    grep -n "here: $1 " "$source" | cut -d: -f1
+}
+
+# run NAME MPIRUN_WORD...: one that ends in a : is an mpirun's as well.
+run() {
+    rm -rf "${work:?}/$1" "$work/$1".out*
+    timeout 60 mpirun "${@:2}" 2>"$work/$1.err" </dev/null ||
+        { cat "$work/$1.err"; fail "mpirun"; }
+    cat "$work/$1".out.* >"$work/$1.out"
+    "$bin/ckmerge" --verify "$work/$1" >/dev/null || fail "--verify of $1"
+}
+
+# late NAME RANK: what the ranks waited for the most is that rank's line.
+late() {
+    same "$1: late rank, its call and line" "($2, 'nanosleep', $(line late))" \
+        "$(json "$work/$1/report.json" "(lambda i: (i['rank'], i['did']['call'],
+            i['did']['line']))(max(j['delays']['items'], key=lambda i: i['ns']
+            if i['did']['call'] == 'nanosleep' else 0))")"
+}
+
+# Each of two programs is named, with its ranks.
+programs() {
+    local agent=("$bin/ckagent" --dir "$work/programs" --)
+
+    ln -f "$program" "$work/ocean"
+    ln -f "$program" "$work/atmos"
+    run programs -n 1 "${apart[@]}" "$work/programs.out" "${agent[@]}" \
+        "$work/ocean" late : \
+        -n 2 "${apart[@]}" "$work/programs.out" "${agent[@]}" "$work/atmos" late
+    same "programs and their ranks" "[('ocean', [0]), ('atmos', [1, 2])]" \
+        "$(json "$work/programs/report.json" "[(p['program'].split()[0].split(
+            '/')[-1], p['ranks']) for p in j['programs_of_ranks']]")"
+    same "the first line" "ck  ocean and atmos" \
+        "$(head -n 1 "$work/programs/report.txt" | cut -d'|' -f1 |
+            sed 's/ *$//')"
+    grep -qx "    ranks 1 and 2: atmos" "$work/programs/report.txt" ||
+        fail "the text has no ranks of atmos"
+    late programs 2
+}
+
+programs
