@@ -79,6 +79,8 @@ struct report_rank {
     uint64_t mpi_calls;
     ck_time_t gone; /* of the region, behind its recorded end: nobody's time */
     ck_time_t useful;              /* outside MPI; of ranks that called it */
+    ck_time_t mpi_by_others;       /* its first thread waited, and others of
+                                      its threads were in MPI: not useful */
     struct report_outside outside; /* sum: useful, or of a rank that called no
                                       MPI the region */
     ck_time_t startup;      /* of the region, before its return from MPI_Init */

@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Programs (targets/mpi/shapes.c) with a rank that is late for a known reason, in
-# shapes that a report may get wrong: several programs in one job.
+# shapes that a report may get wrong: several programs in one job, threads that
+# call MPI while the first one waits for them.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 program=$tests/shapes.openmpi
@@ -52,4 +53,45 @@ programs() {
     late programs 2
 }
 
+# By what the program itself stamped: 0, or 3 where a rank lost more than that to
+# other programs between its stamps and those of the recorder.
+worked() {
+    /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" <<'PY'
+import json, sys
+j = json.load(open(sys.argv[1]))
+rows = {r["rank"]: r for r in j["ranks"]}
+region = j["region"]["ns"]
+is_near = True
+for line in open(sys.argv[2]):
+    rank, worked, whole = (int(word) for word in line.split()[1:])
+    row = rows[rank]
+    print("rank %d: at work for %.1f of %.1f ms; outside MPI %.1f, MPI by other "
+          "threads %.1f of %.1f ms" % (
+              rank, worked / 1e6, whole / 1e6, row["useful_ns"] / 1e6,
+              row["mpi_by_others_ns"] / 1e6, region / 1e6))
+    assert row["useful_ns"] > 0.97 * worked, "less than it worked"
+    assert sum(row["outside"].values()) == row["useful_ns"], "parts"
+    is_near = is_near and row["useful_ns"] - worked < \
+        0.1 * whole + region - whole
+assert rows[0]["mpi_by_others_ns"] > 0.2 * region
+sys.exit(0 if is_near else 3)
+PY
+}
+
+# The rank is in MPI where its first thread only waits for those that are.
+threads() {
+    run threads -n 3 "${apart[@]}" "$work/threads.out" "$bin/ckagent" \
+        --dir "$work/threads" -- "$program" threads
+    worked threads || return
+    late threads 2
+    same "efficiency and shares below 100 %" "True []" \
+        "$(json "$work/threads/report.json" "'%s %s' % (
+            j['efficiency']['parallel'] < 0.8, [r['rank'] for r in j['ranks']
+            if r['useful_ns'] + r['startup_ns'] > j['region']['ns']])")"
+    grep -q "little to gain" "$work/threads/report.txt" &&
+        fail "the text sees nothing to gain"
+    return 0
+}
+
 programs
+by_truth threads

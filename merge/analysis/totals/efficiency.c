@@ -26,7 +26,8 @@ static void hosts_report(const struct defs *defs,
             continue;
         }
         row->startup = rank.startup;
-        row->useful = e->region - rank.startup - rank.mpi - row->gone;
+        row->useful = e->region - rank.startup - rank.mpi - row->mpi_by_others -
+                      row->gone;
         row->useful = row->useful < 0 ? 0 : row->useful;
         e->gone += row->gone;
         outside_fit(&row->outside, row->useful);
@@ -36,7 +37,7 @@ static void hosts_report(const struct defs *defs,
         e->startup += row->startup;
         e->ranks++;
         e->useful += row->useful;
-        e->unknown += rank.unknown;
+        e->unknown += rank.unknown + row->mpi_by_others;
         e->device_api += row->device_api;
         e->useful_max =
             row->useful > e->useful_max ? row->useful : e->useful_max;

@@ -20,25 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/totals/commthreads.h"
+#include "merge/analysis/totals/layers.h"
 #include "merge/model/cause.h"
 #include "merge/model/table.h"
 #include "merge/timeline/unknowntail.h"
 #include "schema/store/run.h"
-
-/* Highest first. */
-enum layer {
-    LAYER_MPI,
-    LAYER_LOST,
-    LAYER_READY,
-    LAYER_DEVICE,
-    LAYER_SLEEP,
-    LAYER_LOCK,
-    LAYER_IO,
-    LAYER_BLOCKED,
-    LAYER_AWAY, /* no collector ran: switches are not recorded */
-    LAYERS,
-    LAYER_NONE
-};
 
 /* What a layer's time is; that of MPI is none of it. */
 static const enum report_outside_state states[] = {
@@ -57,8 +44,6 @@ struct thread {
     ck_time_t begin;           /* of its part of the region */
     ck_time_t first;           /* time that anything is known of it */
     ck_time_t to;              /* settled up to there */
-    uint32_t over;             /* bits of layers that may lie beyond `to` */
-    ck_time_t until[LAYERS];   /* latest end */
     struct report_outside did; /* cpu: where no layer has anything */
 };
 
@@ -67,7 +52,8 @@ struct outside {
     struct region region;
     struct table *keys; /* agent, incarnation, tid -> thread */
     struct thread *threads;
-    uint32_t *firsts;   /* by rank: its first thread in MPI */
+    struct layers *layers; /* by thread, beyond its `to` */
+    struct commthreads *commthreads;
     bool *has_switches; /* by agent */
 };
 
@@ -83,16 +69,15 @@ struct outside *outside_create(const struct defs *defs, struct region region)
     outside->keys = table_create();
     outside->threads =
         calloc(defs->threads_count + 1, sizeof(*outside->threads));
-    outside->firsts = calloc(defs->ranks_count + 1, sizeof(*outside->firsts));
+    outside->layers = calloc(defs->threads_count + 1, sizeof(*outside->layers));
+    outside->commthreads = commthreads_create(defs, outside->layers, region);
     outside->has_switches =
         calloc(defs->agents_count + 1, sizeof(*outside->has_switches));
     if (outside->keys == NULL || outside->threads == NULL ||
-        outside->firsts == NULL || outside->has_switches == NULL) {
+        outside->layers == NULL || outside->commthreads == NULL ||
+        outside->has_switches == NULL) {
         outside_destroy(outside);
         return NULL;
-    }
-    for (size_t i = 0; i < defs->ranks_count; i++) {
-        outside->firsts[i] = DEFS_NONE;
     }
     for (size_t i = 0; i < defs->threads_count; i++) {
         const struct defs_process *process =
@@ -120,7 +105,8 @@ void outside_destroy(struct outside *outside)
     }
     table_destroy(outside->keys);
     free(outside->threads);
-    free(outside->firsts);
+    free(outside->layers);
+    commthreads_destroy(outside->commthreads);
     free(outside->has_switches);
     free(outside);
 }
@@ -135,16 +121,17 @@ static void state_add(struct thread *thread, uint32_t layer, ck_time_t ns)
 }
 
 /* The same where at most one layer lies over it, as mostly between calls. */
-static inline void thread_settle_one(struct thread *thread, ck_time_t time)
+static inline void
+thread_settle_one(struct thread *thread, struct layers *layers, ck_time_t time)
 {
-    if (thread->over != 0) {
-        uint32_t layer = (uint32_t)__builtin_ctz(thread->over);
-        ck_time_t until = thread->until[layer];
+    if (layers->over != 0) {
+        uint32_t layer = (uint32_t)__builtin_ctz(layers->over);
+        ck_time_t until = layers->until[layer];
 
         if (until > time) {
             until = time;
         } else {
-            thread->over = 0;
+            layers->over = 0;
         }
         if (until > thread->to) {
             state_add(thread, layer, until - thread->to);
@@ -156,29 +143,21 @@ static inline void thread_settle_one(struct thread *thread, ck_time_t time)
 }
 
 /* Book what lies between `to` and `time`. */
-static void thread_settle(struct thread *thread, ck_time_t time)
+static void
+thread_settle(struct thread *thread, struct layers *layers, ck_time_t time)
 {
-    if (thread->to < time && (thread->over & (thread->over - 1)) == 0) {
-        thread_settle_one(thread, time);
+    if (thread->to < time && (layers->over & (layers->over - 1)) == 0) {
+        thread_settle_one(thread, layers, time);
         return;
     }
     while (thread->to < time) {
-        uint32_t layer = LAYER_NONE;
         ck_time_t next = time;
+        enum layer layer = layers_at(layers, thread->to, &next);
 
-        for (uint32_t bits = thread->over; bits != 0; bits &= bits - 1) {
-            uint32_t at = (uint32_t)__builtin_ctz(bits);
-
-            if (thread->until[at] <= thread->to) {
-                thread->over &= ~(1u << at);
-                continue;
-            }
-            layer = at < layer ? at : layer;
-            next = thread->until[at] < next ? thread->until[at] : next;
-        }
         state_add(thread, layer, next - thread->to);
         thread->to = next;
     }
+    layers_drop(layers, thread->to);
 }
 
 static void part_add(struct outside *outside,
@@ -187,17 +166,19 @@ static void part_add(struct outside *outside,
                      struct region part)
 {
     struct thread *thread = &outside->threads[number];
+    struct layers *layers = &outside->layers[number];
     ck_time_t end = outside->region.end;
 
     thread->first = part.start < thread->first ? part.start : thread->first;
     if (part.end <= thread->to || part.start >= end) {
         return;
     }
-    thread_settle(thread, part.start);
+    commthreads_seen(outside->commthreads, number, part.start);
+    thread_settle(thread, layers, part.start);
     part.end = part.end < end ? part.end : end;
-    if ((thread->over & 1u << layer) == 0 || thread->until[layer] < part.end) {
-        thread->until[layer] = part.end;
-        thread->over |= 1u << layer;
+    if ((layers->over & 1u << layer) == 0 || layers->until[layer] < part.end) {
+        layers->until[layer] = part.end;
+        layers->over |= 1u << layer;
     }
 }
 
@@ -238,14 +219,15 @@ static enum layer posix_layer(const struct outside *outside,
     }
 }
 
-static void mpi_enter(struct outside *outside,
-                      const struct timeline_event *event)
+/* 0, or -1 with ENOMEM. */
+static int mpi_enter(struct outside *outside,
+                     const struct timeline_event *event)
 {
     uint32_t rank = defs_rank_index(outside->defs, event->rank);
 
-    if (rank != DEFS_NONE && outside->firsts[rank] == DEFS_NONE) {
-        outside->firsts[rank] = event->thread;
-    }
+    return rank == DEFS_NONE ? 0
+                             : commthreads_enter(outside->commthreads, rank,
+                                                 event->thread, event->start);
 }
 
 /* The thread of an image that the collector names, DEFS_NONE = not known. */
@@ -282,7 +264,11 @@ static void sample_take(struct outside *outside,
     const struct ck_sample *sample = (const struct ck_sample *)event->record;
     uint32_t thread = named_thread(outside, event, sample->tid);
 
-    if (thread != DEFS_NONE && event->start < outside->threads[thread].first) {
+    if (thread == DEFS_NONE) {
+        return;
+    }
+    commthreads_seen(outside->commthreads, thread, event->start);
+    if (event->start < outside->threads[thread].first) {
         outside->threads[thread].first = event->start;
     }
 }
@@ -308,7 +294,7 @@ static void lack_take(struct outside *outside,
     }
 }
 
-void outside_take(struct outside *outside, const struct timeline_event *event)
+int outside_take(struct outside *outside, const struct timeline_event *event)
 {
     unsigned kind = event->record->kind;
     unsigned known = kind < CK_KIND_LIMIT ? layers[kind] : 0;
@@ -316,30 +302,32 @@ void outside_take(struct outside *outside, const struct timeline_event *event)
 
     if (kind == CK_KIND_SAMPLE) {
         sample_take(outside, event);
-        return;
+        return 0;
     }
     if (known == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
-        return;
+        return 0;
     }
     layer = (enum layer)(known - 1);
     if (layer == LAYER_READY || layer == LAYER_BLOCKED) {
         off_take(outside, event, layer);
-        return;
+        return 0;
     }
     if (layer == LAYER_LOST || layer == LAYER_AWAY) {
         lack_take(outside, event, layer);
-        return;
+        return 0;
     }
     if (event->thread >= outside->defs->threads_count) {
-        return;
+        return 0;
     }
-    if (layer == LAYER_MPI) {
-        mpi_enter(outside, event);
-    } else if (layer == LAYER_IO) {
+    if (layer == LAYER_MPI && mpi_enter(outside, event) != 0) {
+        return -1;
+    }
+    if (layer == LAYER_IO) {
         layer = posix_layer(outside, event);
     }
     part_add(outside, event->thread, layer,
              (struct region){event->start, event->end});
+    return 0;
 }
 
 /* ---- the report --------------------------------------------------------- */
@@ -405,33 +393,37 @@ end_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
 
 uint32_t outside_shown(const struct outside *outside, uint32_t index)
 {
-    uint32_t number = outside->firsts[index];
+    uint32_t number = commthreads_first(outside->commthreads, index);
 
     return number != DEFS_NONE
                ? number
                : main_thread(outside, outside->defs->ranks[index].number);
 }
 
-void outside_rank(struct outside *outside,
-                  const struct axis *axis,
-                  uint32_t index,
-                  struct report_outside *row)
+ck_time_t outside_rank(struct outside *outside,
+                       const struct axis *axis,
+                       uint32_t index,
+                       struct report_outside *row)
 {
     const struct defs *defs = outside->defs;
     uint32_t number = outside_shown(outside, index);
     struct thread *thread;
+    struct commthreads_time inside;
     uint32_t agent;
     ck_time_t head, end, gone;
 
     *row = (struct report_outside){{0}};
     if (number == DEFS_NONE) {
-        return;
+        return 0;
     }
     thread = &outside->threads[number];
     agent = defs->processes[defs->threads[number].process].agent;
     end = clip(thread, end_of(outside, axis, agent));
-    thread_settle(thread, end);
+    inside = commthreads_rank(outside->commthreads, index, end);
+    thread_settle(thread, &outside->layers[number], end);
     *row = thread->did;
+    row->ns[REPORT_OUTSIDE_LOCK] -= inside.lock;
+    row->ns[REPORT_OUTSIDE_BLOCKED] -= inside.blocked;
     /* Behind its end there is no time of its own. */
     gone = clip(thread, exit_of(outside, axis, agent));
     if (gone > thread->to) {
@@ -445,6 +437,7 @@ void outside_rank(struct outside *outside,
     }
     row->ns[REPORT_OUTSIDE_CPU] -= head - thread->begin;
     row->ns[REPORT_OUTSIDE_UNKNOWN] += head - thread->begin;
+    return inside.lock + inside.blocked;
 }
 
 void outside_fit(struct report_outside *row, ck_time_t whole)

@@ -17,16 +17,19 @@ struct outside;
 /* Definitions borrowed. NULL with ENOMEM. */
 struct outside *outside_create(const struct defs *defs, struct region region);
 void outside_destroy(struct outside *outside);
-/* Marks, host calls, samples and counters, in order of start. */
-void outside_take(struct outside *outside, const struct timeline_event *event);
+/* Marks, host calls, samples and counters, in order of start. 0, or -1 with
+ * ENOMEM. */
+int outside_take(struct outside *outside, const struct timeline_event *event);
 /* The thread that the figures of the rank with that index in the definitions
  * are of, once all was taken; DEFS_NONE = none. */
 uint32_t outside_shown(const struct outside *outside, uint32_t index);
-/* Of the rank with that index in the definitions, once all was taken. */
-void outside_rank(struct outside *outside,
-                  const struct axis *axis,
-                  uint32_t index,
-                  struct report_outside *row);
+/* Of the rank with that index in the definitions, once all was taken. Returns
+ * how long that thread waited while others of the rank were in MPI, and the
+ * rank with them (commthreads.h): no part of *row. */
+ck_time_t outside_rank(struct outside *outside,
+                       const struct axis *axis,
+                       uint32_t index,
+                       struct report_outside *row);
 /* Make the parts add up to exactly `whole`: what the sum lacks is not known;
  * what it has too much goes from the last states first. */
 void outside_fit(struct report_outside *row, ck_time_t whole);

@@ -175,7 +175,9 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     unsigned part = part_of(event->record->kind);
     uint32_t index;
 
-    outside_take(ranks->outside, event);
+    if (outside_take(ranks->outside, event) != 0) {
+        return -1;
+    }
     if (part == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return 0; /* a transfer: the MPI_Start has a record of its own */
     }
@@ -400,8 +402,8 @@ static void rank_report(struct ranks *ranks,
     row->step_max = rank->step_max;
     row->step_median = quantile_at(&rank->step_lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&rank->step_lengths);
-    outside_rank(ranks->outside, align_axis(align), (uint32_t)index,
-                 &row->outside);
+    row->mpi_by_others = outside_rank(ranks->outside, align_axis(align),
+                                      (uint32_t)index, &row->outside);
     stored_report(defs, who, row);
     row->lost = lost_all(agent);
     row->is_lost_exact = (agent->is_gap_exact ||

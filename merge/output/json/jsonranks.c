@@ -107,6 +107,7 @@ static void put_rank(struct ck_json *j,
     ck_json_uint(j, "mpi_calls", rank->mpi_calls);
     ck_json_int(j, "gone_ns", rank->gone);
     ck_json_int(j, "useful_ns", rank->useful);
+    ck_json_int(j, "mpi_by_others_ns", rank->mpi_by_others);
     json_outside(j, &rank->outside);
     ck_json_int(j, "startup_ns", rank->startup);
     ck_json_int(j, "device_api_ns", rank->device_api);

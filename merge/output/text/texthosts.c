@@ -28,17 +28,36 @@ static ck_time_t ranks_time(const struct report *report)
 }
 
 /* Time of all ranks, waiting for others. */
+/* In MPI, of the time that is not outside. */
+static ck_time_t inside_of(const struct report *report,
+                           const struct report_rank *rank)
+{
+    ck_time_t inside = region_length(report->region) - rank->startup -
+                       rank->gone - rank->useful;
+
+    return inside < rank->mpi ? inside : rank->mpi;
+}
+
+/* For other ranks: several of its threads may wait at once. */
+static ck_time_t waited_of(const struct report *report,
+                           const struct report_rank *rank)
+{
+    ck_time_t inside = inside_of(report, rank);
+    ck_time_t waited = rank->waited - rank->waited_data;
+
+    return (waited < inside ? waited : inside) + rank->waited_data;
+}
+
 static ck_time_t waited_all(const struct report *report)
 {
     ck_time_t sum = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
-        sum += report->ranks[i].waited;
+        sum += waited_of(report, &report->ranks[i]);
     }
     return sum;
 }
 
-/* Of that, on sockets. */
 static ck_time_t waited_data(const struct report *report)
 {
     ck_time_t sum = 0;
@@ -347,16 +366,15 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
     ck_time_t outside =
         (rank->mpi_calls > 0 ? rank->useful : region - rank->gone) -
         rank->waited_data;
-    ck_time_t waited_mpi = rank->waited - rank->waited_data;
+    ck_time_t waited = waited_of(report, rank);
+    ck_time_t inside = inside_of(report, rank);
 
     fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,
             word_percent(outside, region).text,
-            is_unknown(report, rank->waited, rank->waited_unknown, region)
+            is_unknown(report, waited, rank->waited_unknown, region)
                 ? "unknown"
-                : word_percent(rank->waited, region).text,
-            word_percent(rank->mpi > waited_mpi ? rank->mpi - waited_mpi : 0,
-                         region)
-                .text,
+                : word_percent(waited, region).text,
+            word_percent(inside - (waited - rank->waited_data), region).text,
             rank->mpi_calls > 0 || rank->caused > 0
                 ? word_time(rank->caused).text
                 : "-");

@@ -8,10 +8,10 @@
  * rank the second one sleeps 8 ms more
  *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each
- * rank prints how long one of its threads at least was outside MPI between its
- * first and its last step, and how long these took:
+ * rank prints for how long one of its threads at least was at its own work, and
+ * how long all steps took:
  *
- *     outside RANK NS OF_NS
+ *     worked RANK NS OF_NS
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -23,6 +23,11 @@
 #define STEPS 40
 #define THREADS 2
 
+struct span {
+    int64_t begin, end;
+};
+
+static struct span spans[THREADS][STEPS];
 static int rank, size;
 static MPI_Comm comms[THREADS];
 
@@ -55,56 +60,67 @@ static void meet(MPI_Comm comm)
     (void)MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
 }
 
-/* The steps of one thread; how long it was outside MPI in them. */
-static int64_t steps(int is_late, MPI_Comm comm)
+static void steps(int thread, int is_late, MPI_Comm comm)
 {
-    int64_t outside = 0;
-
     for (int i = 0; i < STEPS; i++) {
-        int64_t begin = now();
+        struct span *span = &spans[thread][i];
 
+        span->begin = now();
         sleep_of_all();
         if (is_late) {
             sleep_late();
         }
-        outside += now() - begin;
+        span->end = now();
         meet(comm);
     }
-    return outside;
 }
-
-struct part {
-    int number;
-    int64_t outside;
-};
 
 static void *part_run(void *argument)
 {
-    struct part *part = argument;
+    int thread = *(int *)argument;
 
-    part->outside =
-        steps(rank == size - 1 && part->number == 1, comms[part->number]);
+    steps(thread, rank == size - 1 && thread == 1, comms[thread]);
     return NULL;
 }
 
-static int64_t threads(void)
+static void threads(void)
 {
-    struct part parts[THREADS] = {{0, 0}, {1, 0}};
+    int numbers[THREADS] = {0, 1};
     pthread_t ids[THREADS];
 
     for (int i = 0; i < THREADS; i++) {
-        (void)pthread_create(&ids[i], NULL, part_run, &parts[i]);
+        (void)pthread_create(&ids[i], NULL, part_run, &numbers[i]);
     }
     for (int i = 0; i < THREADS; i++) {
         (void)pthread_join(ids[i], NULL);
     }
-    return parts[1].outside;
+}
+
+/* How long some thread was at work. */
+static int64_t worked(void)
+{
+    int next[THREADS] = {0};
+    int64_t until = 0, sum = 0;
+
+    for (int left = THREADS * STEPS; left > 0; left--) {
+        int at = next[0] == STEPS ||
+                 (next[1] < STEPS &&
+                  spans[1][next[1]].begin < spans[0][next[0]].begin);
+        struct span span = spans[at][next[at]++];
+
+        span.begin = span.begin > until ? span.begin : until;
+        if (span.end > span.begin) {
+            sum += span.end - span.begin;
+            until = span.end;
+        }
+    }
+    return sum;
 }
 
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "late";
-    int64_t begin, outside;
+    int64_t begin;
     int provided;
 
     (void)MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -115,11 +131,11 @@ int main(int argc, char **argv)
     }
     begin = now();
     if (strcmp(what, "threads") == 0) {
-        outside = threads();
+        threads();
     } else {
-        outside = steps(rank == size - 1, MPI_COMM_WORLD);
+        steps(0, rank == size - 1, MPI_COMM_WORLD);
     }
-    printf("outside %d %lld %lld\n", rank, (long long)outside,
+    printf("worked %d %lld %lld\n", rank, (long long)worked(),
            (long long)(now() - begin));
     (void)MPI_Finalize();
     return 0;
