@@ -19,6 +19,7 @@
 
 #include "agent/inject/inject.h"
 #include "agent/inject/symbol.h"
+#include "schema/pythonlines.h"
 
 /* Frames that are looked at, entries of a line table, bytes of a text. */
 #define FRAMES_MAX 64
@@ -173,64 +174,26 @@ static uint64_t frame_find(void)
     return innermost;
 }
 
-/* ---- the line table: entries of a head and parts of six bits ------------ */
-
-struct reader {
-    const uint8_t *at;
-    const uint8_t *end;
-};
-
-static int32_t signed_read(struct reader *reader)
-{
-    uint32_t value = 0;
-
-    for (unsigned shift = 0; reader->at < reader->end && shift < 32;
-         shift += 6) {
-        uint8_t part = *reader->at++;
-
-        value |= (uint32_t)(part & 63) << shift;
-        if ((part & 64) == 0) {
-            break;
-        }
-    }
-    return (value & 1) != 0 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
-}
-
-/* What an entry adds to the line. */
-static int32_t step_read(struct reader *reader, unsigned code)
-{
-    if (code == 10 || code == 11 || code == 12) {
-        return (int32_t)code - 10;
-    }
-    return code == 13 || code == 14 ? signed_read(reader) : 0;
-}
+/* ---- lines -------------------------------------------------------------- */
 
 /* Line of the n-th instruction. */
 static uint32_t line_find(uint64_t code, uint64_t n)
 {
     uint64_t table = word_at(code + CODE_LINES);
-    int32_t line = (int32_t)half_at(code + layout->first_line);
-    uint64_t passed = 0;
-    struct reader reader;
+    struct ck_python_lines lines = {
+        .line = (int32_t)half_at(code + layout->first_line)};
 
     if (!is_of(table, type_bytes)) {
-        return (uint32_t)line;
+        return (uint32_t)lines.line;
     }
-    reader.at = (const uint8_t *)(uintptr_t)(table + BYTES_DATA);
-    reader.end = reader.at + word_at(table + SEQUENCE_LENGTH);
-    for (int i = 0; i < ENTRIES_MAX && reader.at < reader.end; i++) {
-        uint8_t head = *reader.at++;
-
-        passed += (head & 7) + 1u;
-        line += step_read(&reader, head >> 3 & 15);
-        if (passed > n) {
+    lines.at = (const uint8_t *)(uintptr_t)(table + BYTES_DATA);
+    lines.end = lines.at + word_at(table + SEQUENCE_LENGTH);
+    for (int i = 0; i < ENTRIES_MAX && lines.passed <= n; i++) {
+        if (ck_python_lines_next(&lines) < 0) {
             break;
         }
-        while (reader.at < reader.end && (*reader.at & 128) == 0) {
-            reader.at++;
-        }
     }
-    return line > 0 ? (uint32_t)line : 0;
+    return lines.line > 0 ? (uint32_t)lines.line : 0;
 }
 
 /* ---- numbers of places -------------------------------------------------- */

@@ -2,11 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The location table is a row of entries: a byte 1 cccc nnn (a code, and one
- * less than the number of instructions), then numbers in parts of six bits,
- * the first of which may be what is added to the line. Texts have characters
- * of 1, 2 or 4 bytes; what is no character becomes U+FFFD, and control
- * characters '?'.
+ * A text has characters of 1, 2 or 4 bytes. Invalid characters become U+FFFD,
+ * control characters '?'.
  */
 #include "agent/python/pythonplace.h"
 
@@ -14,6 +11,7 @@
 #include <string.h>
 
 #include "agent/python/pythonmemory.h"
+#include "schema/pythonlines.h"
 
 #define FUNCTION_MAX 255 /* bytes */
 #define FILE_MAX 1024
@@ -21,60 +19,21 @@
 #define TABLE_MAX 65536
 #define BETWEEN_TEXTS 24 /* ASCII's head to that of other texts, past 3.11 */
 
-struct reader {
-    const uint8_t *at;
-    const uint8_t *end;
-};
-
 /* ---- lines -------------------------------------------------------------- */
-
-static int32_t signed_read(struct reader *reader)
-{
-    uint32_t value = 0;
-
-    for (unsigned shift = 0; reader->at < reader->end && shift < 32;
-         shift += 6) {
-        uint8_t part = *reader->at++;
-
-        value |= (uint32_t)(part & 63) << shift;
-        if ((part & 64) == 0) {
-            break;
-        }
-    }
-    return (value & 1) != 0 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
-}
-
-/* What an entry of that code adds to the line. */
-static int32_t step_read(struct reader *reader, unsigned code)
-{
-    if (code >= 10 && code <= 12) {
-        return (int32_t)code - 10;
-    }
-    return code == 13 || code == 14 ? signed_read(reader) : 0;
-}
 
 uint32_t pythonplace_line(const uint8_t *table,
                           size_t length,
                           uint32_t first_line,
                           uint64_t n)
 {
-    struct reader reader = {table, table + length};
-    int64_t line = first_line;
-    uint64_t passed = 0;
+    struct ck_python_lines lines = {table, table + length, first_line, 0};
 
-    while (reader.at < reader.end) {
-        uint8_t head = *reader.at++;
-        unsigned code = head >> 3 & 15;
-
-        passed += (head & 7) + 1u;
-        line += step_read(&reader, code);
-        if (passed > n) {
-            /* 15: of no line */
-            return code == 15 || line <= 0 || line > INT32_MAX ? 0
-                                                               : (uint32_t)line;
-        }
-        while (reader.at < reader.end && (*reader.at & 128) == 0) {
-            reader.at++;
+    for (int code; (code = ck_python_lines_next(&lines)) >= 0;) {
+        if (lines.passed > n) {
+            return code == CK_PYTHON_NO_LINE || lines.line <= 0 ||
+                           lines.line > INT32_MAX
+                       ? 0
+                       : (uint32_t)lines.line;
         }
     }
     return 0;

@@ -18,7 +18,8 @@ foreign() {
     schema) ;;
     launch) echo 'schema/err.h' ;;
     agent/inject)
-        echo 'schema/event.h schema/time.h schema/ring/ring.h schema/kind.def'
+        echo 'schema/event.h schema/time.h schema/ring/ring.h schema/kind.def' \
+            'schema/pythonlines.h'
         ;;
     agent | aggregator | merge) echo 'schema/* launch/*' ;;
     esac
