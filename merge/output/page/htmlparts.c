@@ -124,41 +124,32 @@ static int put_alarms(FILE *file, const struct report *report)
     return 0;
 }
 
-/* A part as paragraphs of running text. */
-static int put_joined(FILE *file,
-                      const struct report *report,
-                      enum text_part part,
-                      const char *before,
-                      const char *behind)
+/* How a part of the text report is shown. */
+enum layout {
+    LAYOUT_RUNNING, /* lines joined, also where the part is empty */
+    LAYOUT_LINES,   /* as in the text; nothing where the part is empty */
+};
+
+/* A part between two tags. */
+static int put_part(FILE *file,
+                    const struct report *report,
+                    enum text_part part,
+                    enum layout layout,
+                    const char *before,
+                    const char *behind)
 {
     struct words words;
+    size_t first = 0;
 
     if (words_of(&words, report, part) != 0) {
         return -1;
     }
-    words_join(&words);
-    fputs(before, file);
-    html_text(file, words.text, words.length);
-    fputs(behind, file);
-    free(words.text);
-    return 0;
-}
-
-/* A part as it is laid out in the text; nothing where it is empty. */
-static int put_laid_out(FILE *file,
-                        const struct report *report,
-                        enum text_part part,
-                        const char *before,
-                        const char *behind)
-{
-    struct words words;
-
-    if (words_of(&words, report, part) != 0) {
-        return -1;
+    if (layout == LAYOUT_RUNNING) {
+        words_join(&words);
+    } else {
+        first = strspn(words.text, "\n");
     }
-    if (words.length > 0) {
-        size_t first = strspn(words.text, "\n");
-
+    if (layout == LAYOUT_RUNNING || words.length > 0) {
         fputs(before, file);
         html_text(file, words.text + first, words.length - first);
         fputs(behind, file);
@@ -170,7 +161,8 @@ static int put_laid_out(FILE *file,
 int html_head(FILE *file, const struct report *report)
 {
     fputs("<header class=\"page\">\n", file);
-    if (put_joined(file, report, TEXT_HEAD, "<h1>", "</h1>\n") != 0 ||
+    if (put_part(file, report, TEXT_HEAD, LAYOUT_RUNNING, "<h1>", "</h1>\n") !=
+            0 ||
         put_alarms(file, report) != 0) {
         return -1;
     }
@@ -331,8 +323,8 @@ static int put_late(FILE *file, const struct report *report)
     if (count > 0) {
         fputs("</ol>\n", file);
     }
-    return put_laid_out(file, report, TEXT_MPI,
-                        "<pre class=\"without-script\">", "</pre>\n");
+    return put_part(file, report, TEXT_MPI, LAYOUT_LINES,
+                    "<pre class=\"without-script\">", "</pre>\n");
 }
 
 /* With devices why they were idle; without, what made ranks late. */
@@ -343,8 +335,8 @@ static int put_why(FILE *file, const struct report *report)
     put_section(file, "why",
                 has_devices ? "Why the devices were idle"
                             : "What the ranks did with their time");
-    if (put_joined(file, report, TEXT_ANSWER, "<p class=\"answer\">",
-                   "</p>\n") != 0) {
+    if (put_part(file, report, TEXT_ANSWER, LAYOUT_RUNNING,
+                 "<p class=\"answer\">", "</p>\n") != 0) {
         return -1;
     }
     if (has_devices ? put_findings(file, report) != 0
@@ -354,8 +346,8 @@ static int put_why(FILE *file, const struct report *report)
     fputs("</section>\n", file);
     put_section(file, has_devices ? "ledger" : "rows",
                 has_devices ? "Where the device time went" : "The ranks");
-    if (put_laid_out(file, report, TEXT_ROWS, "<pre class=\"without-script\">",
-                     "</pre>\n") != 0) {
+    if (put_part(file, report, TEXT_ROWS, LAYOUT_LINES,
+                 "<pre class=\"without-script\">", "</pre>\n") != 0) {
         return -1;
     }
     fputs("</section>\n", file);
@@ -396,8 +388,8 @@ int html_sections(FILE *file,
         return -1;
     }
     put_section(file, "trust", "How far to trust it");
-    if (put_laid_out(file, report, TEXT_TRUST, "<pre>", "</pre></section>\n") !=
-        0) {
+    if (put_part(file, report, TEXT_TRUST, LAYOUT_LINES, "<pre>",
+                 "</pre></section>\n") != 0) {
         return -1;
     }
     put_section(file, "more", "More");
