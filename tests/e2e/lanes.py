@@ -14,6 +14,8 @@ import re
 import sys
 import zlib
 
+from varint import varint
+
 BUSY = ("compute", "comm_transfer", "comm_wait", "copy_only")
 
 
@@ -25,14 +27,7 @@ def block(page, name):
 def column(data, at, count):
     values = []
     for _ in range(count):
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
+        value, at = varint(data, at)
         values.append(value)
     return values, at
 

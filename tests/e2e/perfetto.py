@@ -13,6 +13,8 @@ import json
 import struct
 import sys
 
+from varint import varint
+
 BEGIN, END, COUNTER = 1, 2, 4
 failed = []
 
@@ -21,17 +23,6 @@ def same(what, have, expected):
     if have != expected:
         failed.append(what)
         print("%s: %s, expected %s" % (what, have, expected))
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
 
 
 def fields(data):
