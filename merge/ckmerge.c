@@ -281,7 +281,7 @@ static int run_open(struct job *job, struct ck_err *err)
     return job->store == NULL ? -1 : 0;
 }
 
-/* Read what the run says about itself. */
+/* Read the run's manifest and definitions. */
 static int job_open(struct job *job, struct ck_err *err)
 {
     struct ck_err missing;
@@ -502,7 +502,7 @@ static int standstill_say(struct job *job, const struct hoststall *hoststall)
     return 0;
 }
 
-/* Where a host seems to have stood still, two readings of their own. */
+/* Where a host seems to have been halted, two readings of their own. */
 static int job_standstill(struct job *job, struct ck_err *err)
 {
     struct hoststall *hoststall = hoststall_create(

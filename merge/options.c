@@ -170,7 +170,7 @@ static enum ck_cli_result operands_read(struct options *options,
     return CK_CLI_RUN;
 }
 
-/* A number alone would be seconds, as elsewhere: nobody means that here. */
+/* A number alone would be seconds, as elsewhere: no user means that here. */
 static enum ck_cli_result
 clock_error_read(const char *text, int64_t *ns, struct ck_err *err)
 {

@@ -36,7 +36,7 @@ asked(const struct options *options, enum ck_format format, const char **file)
     return item;
 }
 
-/* A name in the run that nobody gave follows no link: the run may have come
+/* A default name in the run follows no link: the run may have come
  * from somebody else. */
 static int own_check(const char *path, const char *format, struct ck_err *err)
 {

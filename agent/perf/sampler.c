@@ -368,7 +368,7 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
     }
     sample->record.e.name = incarnation;
     for (uint32_t i = 0; pythons != NULL && i < sample->count; i++) {
-        pythons_say(pythons, step->selfstream, incarnation, sample->frames[i]);
+        pythons_name(pythons, step->selfstream, incarnation, sample->frames[i]);
     }
     if (sample->count > 0) {
         sample->record.stack = stacks_number(

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * From 3.13 on _PyRuntime starts with a cookie, the version, and a table of
- * offsets. The table has more entries from version to version; `places` says
- * which of its words is which. Its numbers are those of another process: each
- * is checked against the most that is read.
+ * offsets. The table has more entries from version to version; `places` is
+ * the list of those that are used. Its numbers are those of another process:
+ * each is checked against the most that is read.
  */
 #include "agent/python/pythonlayout.h"
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * All numbers are byte offsets. Those of 3.11 and 3.12 (64 bits) are the same
- * in all builds; from 3.13 on the interpreter tells its own, at the start of
- * _PyRuntime.
+ * in all builds; from 3.13 on the interpreter has a table of them at the start
+ * of _PyRuntime.
  */
 #ifndef CK_AGENT_PYTHON_PYTHONLAYOUT_H
 #define CK_AGENT_PYTHON_PYTHONLAYOUT_H

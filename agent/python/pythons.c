@@ -177,7 +177,7 @@ static bool instruction_number(const struct process *process,
     return frame->instruction + 2 >= first && *n < UINT32_MAX;
 }
 
-/* What tells the place from another at the same address. */
+/* Differs for another place at the same address. */
 static uint64_t place_key(const struct process *process,
                           const struct pythonframe *frame,
                           const uint8_t *object)
@@ -290,7 +290,7 @@ static void thread_take(struct pythons *pythons,
     if (how == PYTHONWALK_EMPTY) {
         tally->empty++;
     } else if (frames_put(pythons, process, frames, count, sample)) {
-        tally->told++;
+        tally->resolved++;
         tally->moved += how == PYTHONWALK_MOVED;
         tally->outer += how == PYTHONWALK_OUTER;
     } else {
@@ -321,12 +321,12 @@ void pythons_take(struct pythons *pythons, struct pythons_sample *sample)
     }
 }
 
-void pythons_say(struct pythons *pythons,
-                 struct selfstream *selfstream,
-                 uint32_t incarnation,
-                 uint64_t frame)
+void pythons_name(struct pythons *pythons,
+                  struct selfstream *selfstream,
+                  uint32_t incarnation,
+                  uint64_t frame)
 {
-    pythonsites_say(pythons->sites, selfstream, incarnation, frame);
+    pythonsites_name(pythons->sites, selfstream, incarnation, frame);
 }
 
 /* ---- what became of it -------------------------------------------------- */
@@ -343,7 +343,7 @@ struct pythons_tally pythons_tally(const struct pythons *pythons)
     return tally;
 }
 
-/* Many, and a share of all that is worth a word. */
+/* Many, and a share of all that is worth a note. */
 static bool is_much(uint64_t part, uint64_t all)
 {
     return part >= NOTE_SAMPLES && part * NOTE_SHARE > all;
@@ -376,7 +376,7 @@ void pythons_notes(const struct pythons *pythons, struct selfstream *selfstream)
                         (unsigned long long)tally.outer,
                         (unsigned long long)tally.damaged);
     }
-    if (tally.told >= NOTE_SAMPLES && tally.late >= NOTE_LATE) {
+    if (tally.resolved >= NOTE_SAMPLES && tally.late >= NOTE_LATE) {
         selfstream_note(selfstream,
                         "lines of Python in CPU samples are those %.1f ms "
                         "after the sample (median): short phases of a "

@@ -53,24 +53,24 @@ void pythons_forget(struct pythons *pythons, pid_t pid);
 /* It has mapped code: perhaps an interpreter. */
 void pythons_mapped(struct pythons *pythons, pid_t pid);
 
-/* Say what a frame stands for, once for a process image; nothing of frames that
- * are addresses. */
-void pythons_say(struct pythons *pythons,
-                 struct selfstream *selfstream,
-                 uint32_t incarnation,
-                 uint64_t frame);
+/* Name a frame by a SYMBOL record, once in a process image. Frames that are
+ * addresses are left to the symbol reader. */
+void pythons_name(struct pythons *pythons,
+                  struct selfstream *selfstream,
+                  uint32_t incarnation,
+                  uint64_t frame);
 
 /* Samples of threads of Python, by what was read. */
 struct pythons_tally {
     uint64_t samples;
-    uint64_t told;    /* with a Python frame */
-    uint64_t moved;   /* of them: it went on between the two reads */
-    uint64_t outer;   /* of them: the inner frames changed too fast */
-    uint64_t damaged; /* no frame could be read twice */
-    uint64_t empty;   /* the thread ran no Python */
-    uint64_t unknown; /* of interpreters of unknown layout */
-    uint64_t refused; /* of processes that may not be read */
-    ck_time_t late;   /* from sample to read, median (within a factor of 2) */
+    uint64_t resolved; /* with a Python frame */
+    uint64_t moved;    /* of them: it went on between the two reads */
+    uint64_t outer;    /* of them: the inner frames changed too fast */
+    uint64_t damaged;  /* no frame could be read twice */
+    uint64_t empty;    /* the thread ran no Python */
+    uint64_t unknown;  /* of interpreters of unknown layout */
+    uint64_t refused;  /* of processes that may not be read */
+    ck_time_t late;    /* from sample to read, median (within a factor of 2) */
 };
 struct pythons_tally pythons_tally(const struct pythons *pythons);
 /* Notes on what could not be read, if that was much. */

@@ -17,7 +17,7 @@
 #include "schema/ring/ring.h"
 
 #define SLOTS (2 * (size_t)PYTHONSITES_MAX)
-#define SAID_SLOTS (2 * (size_t)PYTHONSITES_SAID_MAX)
+#define NAMED_SLOTS (2 * (size_t)PYTHONSITES_NAMED_MAX)
 /* The libraries in the program number their own places. */
 #define BASE (CK_SITE_TOLD + ((uint64_t)CK_LIBRARY_PYTHON << 32))
 
@@ -32,8 +32,8 @@ struct pythonsites {
     uint32_t *numbers; /* by slot */
     struct site *sites;
     uint32_t count;
-    uint64_t *said; /* incarnation and number + 1, 0 = unused */
-    uint32_t said_count;
+    uint64_t *named; /* incarnation and number + 1, 0 = unused */
+    uint32_t named_count;
     uint64_t left_out;
 };
 
@@ -47,9 +47,9 @@ struct pythonsites *pythonsites_create(void)
     sites->hashes = calloc(SLOTS, sizeof(*sites->hashes));
     sites->numbers = calloc(SLOTS, sizeof(*sites->numbers));
     sites->sites = calloc(PYTHONSITES_MAX, sizeof(*sites->sites));
-    sites->said = calloc(SAID_SLOTS, sizeof(*sites->said));
+    sites->named = calloc(NAMED_SLOTS, sizeof(*sites->named));
     if (sites->hashes == NULL || sites->numbers == NULL ||
-        sites->sites == NULL || sites->said == NULL) {
+        sites->sites == NULL || sites->named == NULL) {
         pythonsites_destroy(sites);
         return NULL;
     }
@@ -69,7 +69,7 @@ void pythonsites_destroy(struct pythonsites *sites)
     free(sites->hashes);
     free(sites->numbers);
     free(sites->sites);
-    free(sites->said);
+    free(sites->named);
     free(sites);
     errno = saved;
 }
@@ -113,31 +113,32 @@ uint64_t pythonsites_number(struct pythonsites *sites,
     return BASE + sites->numbers[at];
 }
 
-/* False: it is said, or cannot be. */
-static bool is_new(struct pythonsites *sites, uint64_t key)
+/* Reserve a record. False: there is one, or no room for more. */
+static bool record_add(struct pythonsites *sites, uint64_t key)
 {
-    size_t at = key * 0x9e3779b97f4a7c15u % SAID_SLOTS;
+    size_t at = key * 0x9e3779b97f4a7c15u % NAMED_SLOTS;
 
-    while (sites->said[at] != 0 && sites->said[at] != key) {
-        at = (at + 1) % SAID_SLOTS;
+    while (sites->named[at] != 0 && sites->named[at] != key) {
+        at = (at + 1) % NAMED_SLOTS;
     }
-    if (sites->said[at] == key || sites->said_count == PYTHONSITES_SAID_MAX) {
+    if (sites->named[at] == key ||
+        sites->named_count == PYTHONSITES_NAMED_MAX) {
         return false;
     }
-    sites->said[at] = key;
-    sites->said_count++;
+    sites->named[at] = key;
+    sites->named_count++;
     return true;
 }
 
-void pythonsites_say(struct pythonsites *sites,
-                     struct selfstream *selfstream,
-                     uint32_t incarnation,
-                     uint64_t site)
+void pythonsites_name(struct pythonsites *sites,
+                      struct selfstream *selfstream,
+                      uint32_t incarnation,
+                      uint64_t site)
 {
     const struct site *place;
 
     if (site <= BASE || site > BASE + sites->count ||
-        !is_new(sites, (uint64_t)incarnation << 32 | (site - BASE))) {
+        !record_add(sites, (uint64_t)incarnation << 32 | (site - BASE))) {
         return;
     }
     place = &sites->sites[site - BASE - 1];

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A place gets a site at or above CK_SITE_TOLD, which is no address, and is
- * said as a SYMBOL record of each process image that meets it.
+ * A place gets a site at or above CK_SITE_TOLD, which is no address. A SYMBOL
+ * record names it once in each process image that runs it.
  */
 #ifndef CK_AGENT_PYTHON_PYTHONSITES_H
 #define CK_AGENT_PYTHON_PYTHONSITES_H
@@ -13,9 +13,9 @@
 #include "agent/python/pythonplace.h"
 #include "agent/stream/selfstream.h"
 
-/* Places that have numbers, and how often they are said. */
+/* Limits: places that have numbers, and SYMBOL records of them. */
 #define PYTHONSITES_MAX 16384
-#define PYTHONSITES_SAID_MAX 65536
+#define PYTHONSITES_NAMED_MAX 65536
 
 struct pythonsites;
 
@@ -26,12 +26,12 @@ void pythonsites_destroy(struct pythonsites *sites);
 /* The place's site; the text is copied. 0 = there is no room for more. */
 uint64_t pythonsites_number(struct pythonsites *sites,
                             const struct pythonplace *place);
-/* Say what the site stands for, unless it is said of that image or is none of
- * ours. */
-void pythonsites_say(struct pythonsites *sites,
-                     struct selfstream *selfstream,
-                     uint32_t incarnation,
-                     uint64_t site);
+/* Write the site's SYMBOL record, if it is a Python place and that process
+ * image has none yet. */
+void pythonsites_name(struct pythonsites *sites,
+                      struct selfstream *selfstream,
+                      uint32_t incarnation,
+                      uint64_t site);
 /* Places that got no number. */
 uint64_t pythonsites_left_out(const struct pythonsites *sites);
 

@@ -10,9 +10,8 @@
  * frames of the first pass again. The second read counts, if it is a list from
  * that pointer to the outermost frame: frames that the thread has left since
  * the first pass are left out. If it is not (it has entered another frame), all
- * is tried again. A thread that is in another frame each time has its outer
- * frames told, on which two passes agree. Lists that lead back into themselves
- * end at a limit.
+ * is tried again. If the innermost frame changes each time, the result is the
+ * outer frames, which two passes agree on. Circular lists end at a limit.
  */
 #include "agent/python/pythonwalk.h"
 

@@ -26,10 +26,10 @@ enum pythonwalk {
     PYTHONWALK_NO_THREAD, /* not a thread of Python's (yet, any more) */
     PYTHONWALK_EMPTY,     /* of Python's, and runs none of it */
     PYTHONWALK_TWICE,     /* two reads agreed */
-    PYTHONWALK_MOVED,     /* the inner ones changed in between: they are those
-                           * of the second read */
-    PYTHONWALK_OUTER,     /* they changed with every read: only the outer ones
-                           * are told, on which two reads agreed */
+    PYTHONWALK_MOVED,     /* the inner ones changed in between: those of the
+                           * second read */
+    PYTHONWALK_OUTER,     /* the inner ones changed with every read: only the
+                           * outer ones, which two reads agree on */
     PYTHONWALK_DAMAGED,   /* no two reads agreed on any frame */
 };
 

@@ -27,7 +27,7 @@ void chromewriter_begin(struct chromewriter *writer,
 /* NULL = it has none. */
 void chromewriter_name(struct chromewriter *writer, const char *name);
 void chromewriter_time(struct chromewriter *writer, ck_time_t time);
-/* `name` is all that stands before the number: ,"args":{"bytes": */
+/* `name` is all that comes before the number: ,"args":{"bytes": */
 void chromewriter_int(struct chromewriter *writer,
                       const char *name,
                       int64_t value);

@@ -9,7 +9,7 @@
 #include "schema/clock/clocksource.h"
 #include "schema/clock/clocktrend.h"
 
-/* Of more pairs the worst is told alone. */
+/* Of more pairs only the worst is listed. */
 #define PAIRS_MAX 120
 
 static void put_host(struct ck_json *j,

@@ -115,7 +115,7 @@ function activity(did) {
 const rankName = rank => rank === null || rank === undefined ? '-' : 'rank ' + rank;
 
 /* A view: `render(report, body)` fills the element `body`. It returns
- * undefined, or a sentence that says why this run has nothing to show. */
+ * undefined, or a sentence with the reason why this run has nothing to show. */
 const views = [];
 
 function view(id, title, render) {

@@ -1,4 +1,4 @@
-/* heat.js - a grid of cells by colour, with a table that says the same
+/* heat.js - a grid of cells by colour, with a table of the same figures
  *
  * SPDX-License-Identifier: Apache-2.0
  */

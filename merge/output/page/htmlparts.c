@@ -1,4 +1,4 @@
-/* htmlparts.c - what the page says without scripts
+/* htmlparts.c - the parts of the page that need no scripts
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -186,7 +186,7 @@ static void put_meter(FILE *file, ck_time_t part, ck_time_t whole)
 }
 
 /* "1. 8.1 % of all device time (...": without the number, which the list has;
- * the share stands out. */
+ * the share is bold. */
 static void put_numbered(FILE *file, const struct words *words)
 {
     const char *dot = strstr(words->text, ". ");
@@ -368,8 +368,8 @@ static void put_glossary(FILE *file)
         {"waited, late", "a rank waits in MPI until another one has come; that "
                          "one is late by what it did for longer"},
         {"clock error", "times of different hosts are compared within the "
-                        "bound that is stated; a wait below it is claimed of "
-                        "nobody"},
+                        "bound that is stated; a wait shorter than that is "
+                        "attributed to no rank"},
     };
 
     fputs("<dl>", file);

@@ -1,4 +1,4 @@
-/* htmlparts.h - what the page says without scripts
+/* htmlparts.h - the parts of the page that need no scripts
  *
  * SPDX-License-Identifier: Apache-2.0
  *

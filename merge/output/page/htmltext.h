@@ -11,7 +11,7 @@
 /* Write a text between two tags, or into a quoted attribute: & < > " ' become
  * references, bytes that are not UTF-8 U+FFFD, characters that are not seen or
  * turn the direction of writing escapes like \u202e. Line feeds stay. The
- * stream's error flag tells whether it worked. */
+ * stream's error flag is set if it failed. */
 void html_text(FILE *file, const char *text, size_t length);
 
 #endif

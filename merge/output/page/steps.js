@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* Longest, of the median, that the darkest colour stands for. */
+/* Longest, of the median, that has the darkest colour. */
 const STEP_DARKEST = 2;
 
 const idleOfStep = row => Object.entries(row.idle || {}).sort((a, b) => b[1] - a[1])[0];

@@ -55,7 +55,7 @@ function dressFindings(report) {
   });
 }
 
-/* Into the clipboard; the button says how that went. */
+/* Copy to the clipboard; the button shows whether that worked. */
 async function copyText(text, from) {
   const before = from.textContent;
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each packet says what it needs: a name is put beside the first event that has
+ * Each packet is complete: a name is put beside the first event that has
  * it. The reader sorts by time; of equal times the order of the file counts, so
  * that a slice's end is written with its begin, before what begins behind it.
  */

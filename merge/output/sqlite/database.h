@@ -31,7 +31,7 @@ struct database_value {
     int64_t number;
     const char *text;
 };
-/* Put a row. 0, or -1: database_failed() says why. Bytes of a text that are not
+/* Put a row. 0, or -1: database_failed() has the reason. Bytes of a text that are not
  * UTF-8 become U+FFFD. */
 int database_put(struct database *database,
                  int statement,

@@ -183,7 +183,7 @@ static int64_t place_of(struct sqlite *sqlite, const struct place *place)
     return number < 0 ? -1 : number + 1;
 }
 
-/* What stands for "none" in joins. */
+/* Joins have this for "none". */
 static int none_put(struct sqlite *sqlite)
 {
     const struct database_value empty[] = {{0, NULL}, {0, ""}};
@@ -356,7 +356,7 @@ struct message {
     int64_t comm, peer, tag, bytes;
 };
 
-/* Whom a call speaks to, and how much. */
+/* A call's peer, and the size of its message. */
 static struct message message_of(const struct ck_event *record)
 {
     const struct ck_call *call = (const struct ck_call *)record;

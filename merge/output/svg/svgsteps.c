@@ -14,7 +14,7 @@
 #define TOP 46
 #define COLUMNS_MOST 1000
 #define ROWS_MOST 128
-/* Times of the median that the darkest colour stands for. */
+/* Times of the median that have the darkest colour. */
 #define DARKEST 2
 
 static const char *const heats[SVG_HEATS] = {"h0", "h1", "h2", "h3",

@@ -18,7 +18,7 @@
 #include "merge/output/words.h"
 
 #define FAR 16
-#define TITLE 16  /* columns of what stands before a sentence */
+#define TITLE 16  /* columns before a sentence */
 #define FURTHER 4 /* blanks more before what goes on */
 
 /* One column of a line: a character with the colours before it. */

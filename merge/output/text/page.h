@@ -17,7 +17,7 @@
 /* More rows than that and only the extremes are shown. */
 #define PAGE_ROWS 16
 
-/* Advice that stands in the report: static texts. */
+/* Advice that the report has given: static texts. */
 #define PAGE_ADVICE_MAX 32
 struct page_given {
     const char *texts[PAGE_ADVICE_MAX];
@@ -168,10 +168,10 @@ void page_why(const struct page *page);
 #define PAGE_FINDINGS 8
 /* Which of the report's causes it shows, in its order; their number. */
 size_t page_findings(const struct report *report, size_t *causes);
-/* What is said where there is none: the kinds of idle time that are many small
- * causes, as on very many ranks. */
+/* In place of findings where page_findings() has none: kinds of idle time that
+ * are many small causes, as on very many ranks. */
 void page_no_finding(const struct page *page);
-/* One of them, as it is shown there. */
+/* One finding, as the text report has it. */
 void page_finding(const struct page *page,
                   size_t number,
                   const struct report_cause *cause);

@@ -263,7 +263,7 @@ static void put_kept(const struct page *page)
         word_count(report->kept.records).text, word_s(report->kept.records));
 }
 
-/* What is missing of the run, before anything is said of it. */
+/* What is missing of the run. */
 static void put_missing(const struct page *page)
 {
     const struct report *report = page->report;
@@ -640,7 +640,7 @@ static void put_path(const struct page *page, const char *path)
     }
 }
 
-/* What is wrong with the run, before anything else is said of it. */
+/* What is wrong with the run: the first part of the report. */
 static void put_alarms(const struct page *page)
 {
     page_ends(page);

@@ -30,7 +30,7 @@ void output_text_part(const struct report *report,
                       const struct text_style *style,
                       enum text_part part,
                       FILE *file);
-/* Write the report; the stream's error flag tells whether it worked. */
+/* Write the report; the stream's error flag is set if it failed. */
 void output_text(const struct report *report,
                  const struct text_style *style,
                  FILE *file);

@@ -10,7 +10,7 @@
 #define ASTRAY_SHARE 100
 
 /* Nearly all that it has contradicts it, by a length of time that matters, and
- * nothing says where its clock is. */
+ * nothing shows where its clock is. */
 static bool is_astray(const struct report *report,
                       const struct report_device_clock *clock)
 {

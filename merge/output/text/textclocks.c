@@ -272,7 +272,7 @@ static void put_assumed(const struct page *page,
             domain->is_probed ? "" : ";\n" MARGIN "  no probe confirms that");
 }
 
-/* The largest bound; what is beyond that is not told. */
+/* The largest bound; what is beyond that is omitted. */
 static struct word word_most(ck_time_t bound)
 {
     return bound < CLOCKMAP_ERROR_UNKNOWN ? word_time(bound)
@@ -429,7 +429,7 @@ static void put_unplaced(const struct page *page, uint32_t number)
     }
 }
 
-/* What is not told, and what would help. */
+/* What is not known, and what would help. */
 static void put_cure(const struct page *page)
 {
     const struct report *report = page->report;
@@ -544,7 +544,7 @@ static bool is_remarkable(const struct report *report, uint32_t number)
            number == report->clock_worst.a || number == report->clock_worst.b;
 }
 
-/* Machines that name one clock: another one, or nobody looked. */
+/* Machines that name one clock: another one, or not checked. */
 static void put_machines(const struct page *page, uint32_t number)
 {
     const struct report_domain *domain = &page->report->domains[number];

@@ -67,8 +67,8 @@ static void put_short(const struct page *page,
     }
 }
 
-/* Is the kind worth a word beside the largest thing of it? Whether there was a
- * CPU is said of each thing, and of computations each function. */
+/* Is the kind worth a line beside the largest thing of it? Whether there was a
+ * CPU is printed for each activity, and for each function of computations. */
 static bool has_kind(const struct report_delays *delays)
 {
     return delays->ns < delays->kind_ns - delays->kind_ns / WORTH_SPLIT &&

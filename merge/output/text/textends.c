@@ -9,7 +9,7 @@
 
 #include "merge/output/words.h"
 
-/* Below a launcher it is not known how the rank ended, but where it stood when
+/* Below a launcher it is not known how the rank ended, but where it was when
  * a launcher that failed did. */
 static bool is_shared_well(const struct report_rank *rank)
 {

@@ -27,7 +27,8 @@ static ck_time_t computed(const struct report *report)
 
 /* A digit behind the point takes so many samples ... */
 #define COUNT_DIGIT 1000
-/* ... of which no more than an n-th were lost; less than that is not said. */
+/* ... of which no more than an n-th were lost; less than that is not mentioned.
+ */
 #define LOST_DIGIT 100
 #define LOST_WORTH 1000
 

@@ -69,7 +69,7 @@ static const struct report_libc *own_next(const struct report *report,
     return next;
 }
 
-/* In one sentence: nobody can change what these do. */
+/* In one sentence: no user can change what these do. */
 static void put_own(const struct page *page)
 {
     const struct report_libc *libc = own_next(page->report, NULL);

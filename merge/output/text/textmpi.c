@@ -103,7 +103,7 @@ static void put_straggler(const struct page *page,
     page_error(page, row->error);
     fputs(" for rank ", file);
     page_rank(page, row->rank);
-    /* Where it was in a part of the steps only, that says it better. */
+    /* Where it was in a part of the steps only, that is more precise. */
     if (row->slow.steps > 0 && row->windows.count == 0 &&
         !row->windows.has_event) {
         fprintf(
@@ -119,7 +119,7 @@ static void put_straggler(const struct page *page,
         fputs("    It had ended before they waited, or while they did.\n",
               file);
     } else if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
-        /* It never came, or came late for what nobody recorded. */
+        /* It never came, or came late for a reason that was not recorded. */
         fprintf(file, "    During %s %% of the wait it was seen\n    ",
                 word_percent(wait->seen_ns, wait->ns).text);
         page_activity(page, &wait->seen);

@@ -26,7 +26,7 @@
 enum why {
     WHY_DIED,  /* because of one that died */
     WHY_ASKED, /* somebody ended the job */
-    WHY_SEEN,  /* nobody knows, or it still runs */
+    WHY_SEEN,  /* not known, or it still runs */
 };
 
 static enum why why_of(const struct report *report)

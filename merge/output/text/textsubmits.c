@@ -1,9 +1,9 @@
-/* textsubmits.c - what nkipy's own report says: submission, and classes of gaps
+/* textsubmits.c - what nkipy's own report has: submission, and classes of gaps
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * nkipy's five classes are causes of idle time by other names; they are no more
- * than a part of it, so the rest stands beside them.
+ * nkipy's five classes are causes of idle time by other names. They cover a
+ * part of it; the rest is a row of its own.
  */
 #include "merge/output/text/page.h"
 

@@ -84,7 +84,7 @@ void page_undone(const struct page *page)
     }
 }
 
-/* In the rest of the time devices were idle, or nobody knows. */
+/* In the rest of the time devices were idle, or that is not known. */
 void page_undone_answer(const struct page *page)
 {
     const struct report_device *all = &page->report->all;

@@ -212,7 +212,7 @@ void page_activity(const struct page *page, const struct report_activity *did)
     }
 }
 
-/* Is the part so much less than the whole that it must be said? */
+/* Is the part so much less than the whole that it must be mentioned? */
 static bool is_split(ck_time_t part, ck_time_t whole)
 {
     return part < whole - whole / WORTH_SPLIT;
