@@ -1,32 +1,16 @@
 #!/usr/bin/env bash
-# report.sh - every field of report.json is described
+# report.sh - docs/report.md lists every field of report.json, and its schema is
+# made from it
 #
 # SPDX-License-Identifier: Apache-2.0
-#
-# Takes the fields of the expected report of the tests; a field must stand as a
-# word in docs/report.md, or, if it is a cause, in docs/analysis.md.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
-python3 - <<'PY'
-import json, re, sys
-report = json.load(open("tests/data/synth-four.expect/report.json"))
-words = lambda path: set(re.findall(r"\w+", open(path).read()))
-known, causes = words("docs/report.md"), words("docs/analysis.md")
-missing = set()
+command -v python3 >/dev/null || exit 77
 
-def look(value, path):
-    if isinstance(value, list):
-        for item in value:
-            look(item, path)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            is_cause = path.endswith(("ledger", "nkipy", "idle", "rates"))
-            if key not in known and not (is_cause and key in causes):
-                missing.add(f"{path}.{key}")
-            look(item, f"{path}.{key}")
-
-look(report, "report")
-for field in sorted(missing):
-    print(f"docs/report.md does not say what {field} is")
-sys.exit(bool(missing))
-PY
+if ! diff <(python3 docs/reportschema.py) docs/report.schema.json; then
+    echo "docs/report.schema.json is not made from docs/report.md: run" \
+        "docs/reportschema.py > docs/report.schema.json"
+    exit 1
+fi
+exec /usr/bin/python3 tests/e2e/reportcheck.py \
+    tests/data/synth-four.expect/report.json
