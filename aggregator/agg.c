@@ -542,8 +542,8 @@ int agg_ask(const struct agg_question *question,
     }
     if (result != 0) {
         (void)ck_err_set(err, "no answer from %s: %s", question->to->urls[0],
-                         saved == EAGAIN ? "nobody there, or its keys are "
-                                           "not ours (give the whole line "
+                         saved == EAGAIN ? "nothing answers there, or its keys "
+                                           "are others (give the whole line "
                                            "that it printed)"
                                          : zmq_strerror(saved));
     }

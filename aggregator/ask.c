@@ -65,7 +65,7 @@ static int answer_print(void *answer, size_t length, struct ck_err *err)
         return CK_EXIT_FAILED;
     }
     if (control.type != CK_CONTROL_STATUS) {
-        (void)ck_err_set(err, "ckagg does not tell: %s", control.text);
+        (void)ck_err_set(err, "ckagg refused the question: %s", control.text);
         return CK_EXIT_FAILED;
     }
     if (fputs(control.text, stdout) == EOF || fflush(stdout) != 0) {

@@ -241,7 +241,8 @@ static bool hello_is_good(struct intake *intake,
 
     if (control->version != CK_FRAME_VERSION) {
         (void)ck_err_set(&err,
-                         "version: the agent speaks %u, this ckagg (%s) %d; "
+                         "version: the agent's protocol is %u, that of this "
+                         "ckagg (%s) %d; "
                          "use one version of ck on all hosts",
                          control->version, ck_version(), CK_FRAME_VERSION);
         hello_refuse(intake, item, err.text);

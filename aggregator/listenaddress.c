@@ -150,8 +150,8 @@ int listenaddress_check_socket(const char *url, struct ck_err *err)
     if (result == 0 || errno == EAGAIN || errno == EINPROGRESS) {
         (void)close(fd);
         errno = EADDRINUSE;
-        return ck_err_set(err, "cannot listen on %s: somebody does already",
-                          url);
+        return ck_err_set(
+            err, "cannot listen on %s: another process does already", url);
     }
     (void)close(fd);
     return 0;

@@ -212,8 +212,8 @@ static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
         return ck_err_set(err, "ckagg could not start: %s", why.text);
     }
     return ck_err_set(err,
-                      "ckagg ended at its start without a word (see ckagg.log "
-                      "in %s)",
+                      "ckagg exited during startup with no output (see "
+                      "ckagg.log in %s)",
                       rendezvous->wish.dir);
 }
 

@@ -312,7 +312,7 @@ static void a_socket_that_is_in_use_is_not_stolen(void **state)
     assert_int_equal(sim_agg_start(&second, SIM_CKAGG, place->dir, args), -1);
     assert_int_equal(sim_agg_wait(&second), 1);
     (void)sim_read(place->dir, "stderr", place->text);
-    assert_non_null(strstr(place->text, "somebody does already"));
+    assert_non_null(strstr(place->text, "another process does already"));
     a = sim_join(&place->agg, 0xa0, 0, 1);
     sim_leave_last(a, &place->agg);
 }

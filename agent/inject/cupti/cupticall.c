@@ -238,7 +238,8 @@ static void outsides_enable(void)
     }
     (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
                      "CUPTI numbers launches of the driver and the runtime "
-                     "apart: both are told, kernels before have no launch");
+                     "apart: both are recorded, earlier kernels have no "
+                     "launch");
 }
 
 static struct domain *domain_find(uint32_t domain)

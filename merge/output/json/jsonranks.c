@@ -1,4 +1,5 @@
-/* jsonranks.c - the report as JSON: ranks, how they ended, and where they were blocked
+/* jsonranks.c - the report as JSON: ranks, how they ended, and where they were
+ * blocked
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -31,8 +31,8 @@ struct database_value {
     int64_t number;
     const char *text;
 };
-/* Put a row. 0, or -1: database_failed() has the reason. Bytes of a text that are not
- * UTF-8 become U+FFFD. */
+/* Put a row. 0, or -1: database_failed() has the reason. Bytes of a text that
+ * are not UTF-8 become U+FFFD. */
 int database_put(struct database *database,
                  int statement,
                  const struct database_value *values,

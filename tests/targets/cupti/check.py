@@ -155,7 +155,7 @@ class Truth(Case):
         once kernels come whose launch nobody knows, and none is lost."""
         lines, done = host(1, "later", MOCK_CASE="apart")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(any("apart: both are told" in n
+        self.assertTrue(any("apart: both are recorded" in n
                             for n in lines.notes()))
         calls = {(r["slot_tid"], r["call"]) for r in lines.of("cuda")}
         kernels = lines.of("kernel")
