@@ -488,6 +488,19 @@ run_unclaimed(char **argv, const struct paths *places, const struct ck_err *err)
     return run_unrecorded(argv, err);
 }
 
+/* What the program's environment names: libraries that were found. */
+static struct target_injection injection_of(const struct ringfile *ring,
+                                            const struct libraries *of)
+{
+    return (struct target_injection){
+        .ring = ring->path,
+        .preload = of->preload[0] != '\0' ? of->preload : NULL,
+        .opencl = of->opencl[0] != '\0' ? of->opencl : NULL,
+        .cuda = of->cuda[0] != '\0' ? of->cuda : NULL,
+        .nccl = of->nccl[0] != '\0' ? of->nccl : NULL,
+    };
+}
+
 /* The same, of which something may be. */
 static int run_ringed(char **argv,
                       const struct identity *identity,
@@ -529,13 +542,7 @@ static int run_ringed(char **argv,
         }
         ck_warn("%s", err.text);
     }
-    injection = (struct target_injection){
-        .ring = ring.path,
-        .preload = libraries.preload[0] != '\0' ? libraries.preload : NULL,
-        .opencl = libraries.opencl[0] != '\0' ? libraries.opencl : NULL,
-        .cuda = libraries.cuda[0] != '\0' ? libraries.cuda : NULL,
-        .nccl = libraries.nccl[0] != '\0' ? libraries.nccl : NULL,
-    };
+    injection = injection_of(&ring, &libraries);
     env = target_environment(environ, &injection);
     if (env == NULL) {
         ringfile_unlink(&ring);
