@@ -31,7 +31,7 @@ struct known_name {
 struct writer {
     struct lanes *lanes;
     const struct defs *defs;
-    struct table *names; /* by address: equal texts are one */
+    struct table *names;      /* by address: equal texts are one */
     struct known_name *known; /* KNOWN of them */
     struct ck_json *json;
     struct numbers *items;
