@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "merge/analysis/analysis.h"
-#include "merge/analysis/totals/devices.h"
+#include "merge/analysis/devices/devices.h"
 #include "merge/clocks/align.h"
 #include "merge/input/rundir.h"
 #include "merge/kernelonly.h"

@@ -14,8 +14,8 @@
 #define CK_MERGE_OUTPUT_FLAMES_FLAMES_H
 
 #include "merge/analysis/delays/rows.h"
-#include "merge/analysis/totals/copyplaces.h"
-#include "merge/analysis/totals/lines.h"
+#include "merge/analysis/devices/copyplaces.h"
+#include "merge/analysis/devices/lines.h"
 #include "merge/output/flames/flamecells.h"
 #include "merge/timeline/timeline.h"
 

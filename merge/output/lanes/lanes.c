@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/devices.h"
+#include "merge/analysis/devices/devices.h"
 #include "merge/model/array.h"
 #include "merge/model/defs.h"
 #include "merge/model/table.h"

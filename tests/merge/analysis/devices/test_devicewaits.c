@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/devicewaits.h"
+#include "merge/analysis/devices/devicewaits.h"
 #include "merge/clocks/align.h"
 #include "merge/model/comm.h"
 #include "tests/merge/chance.h"

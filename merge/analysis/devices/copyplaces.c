@@ -4,7 +4,7 @@
  *
  * The site is that of the launching call, as long as that is known.
  */
-#include "merge/analysis/totals/copyplaces.h"
+#include "merge/analysis/devices/copyplaces.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/busyrollup.h"
+#include "merge/analysis/devices/busyrollup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/kernels.h"
+#include "merge/analysis/devices/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

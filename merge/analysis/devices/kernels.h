@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_KERNELS_H
-#define CK_MERGE_ANALYSIS_TOTALS_KERNELS_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_KERNELS_H
+#define CK_MERGE_ANALYSIS_DEVICES_KERNELS_H
 
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"

@@ -7,8 +7,8 @@
  * thread that names a line of Python ("train.py(42): step", not of an
  * installed package). A bounded number of calls is remembered.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_LINES_H
-#define CK_MERGE_ANALYSIS_TOTALS_LINES_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_LINES_H
+#define CK_MERGE_ANALYSIS_DEVICES_LINES_H
 
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"

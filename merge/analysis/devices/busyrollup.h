@@ -5,8 +5,8 @@
  * What runs at once counts once: each of them is a union of its operations,
  * whatever the device they run on.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_BUSYROLLUP_H
-#define CK_MERGE_ANALYSIS_TOTALS_BUSYROLLUP_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_BUSYROLLUP_H
+#define CK_MERGE_ANALYSIS_DEVICES_BUSYROLLUP_H
 
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"

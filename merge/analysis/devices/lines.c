@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/lines.h"
+#include "merge/analysis/devices/lines.h"
 
 #include <stdlib.h>
 #include <string.h>

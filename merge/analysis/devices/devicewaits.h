@@ -9,8 +9,8 @@
  * devices have equally many, or where one of them ended before another had
  * begun: those were no collectives of all.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_DEVICEWAITS_H
-#define CK_MERGE_ANALYSIS_TOTALS_DEVICEWAITS_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_DEVICEWAITS_H
+#define CK_MERGE_ANALYSIS_DEVICES_DEVICEWAITS_H
 
 #include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"

@@ -7,12 +7,12 @@
  * union up to there, so the part of a wait with nothing beside it is a
  * difference of two such lengths.
  */
-#include "merge/analysis/totals/devicewaits.h"
+#include "merge/analysis/devices/devicewaits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/devices.h"
+#include "merge/analysis/devices/devices.h"
 #include "merge/clocks/clockkernels.h"
 #include "merge/model/interval.h"
 #include "merge/model/kernelgroup.h"

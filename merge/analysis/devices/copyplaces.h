@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_COPYPLACES_H
-#define CK_MERGE_ANALYSIS_TOTALS_COPYPLACES_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_COPYPLACES_H
+#define CK_MERGE_ANALYSIS_DEVICES_COPYPLACES_H
 
 #include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"

@@ -14,12 +14,12 @@
  * stands for both; so does the union of all for that of the whole run where
  * the region is the whole run.
  */
-#include "merge/analysis/totals/devices.h"
+#include "merge/analysis/devices/devices.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/busyrollup.h"
+#include "merge/analysis/devices/busyrollup.h"
 
 #define NAMES_KNOWN 64
 
