@@ -8,12 +8,12 @@
 #include "agent/python/pythonfind.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/process/mappings.h"
 #include "agent/python/pythonmemory.h"
 #include "agent/symbols/symboltable.h"
 
@@ -41,53 +41,39 @@ static bool is_candidate(const char *path, const char *program)
            strncmp(base, "libpython", 9) == 0;
 }
 
-/* A line of maps. False: no file. */
-static bool line_parse(char *line, struct candidate *seen)
-{
-    int at = 0;
-
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n",
-               &seen->start, &seen->end, &seen->offset, &at) != 3 ||
-        at == 0 || line[at] != '/' || strlen(line + at) >= PATH_BYTES) {
-        return false;
-    }
-    strcpy(seen->path, line + at);
-    return true;
-}
-
 /* Further mappings of the last candidate are parts of it. */
 static void candidate_take(struct candidate *found,
                            size_t *count,
-                           const struct candidate *seen)
+                           const struct mapping *seen)
 {
     if (*count > 0 && strcmp(found[*count - 1].path, seen->path) == 0) {
         found[*count - 1].end = seen->end;
-    } else if (*count < CANDIDATES) {
-        found[(*count)++] = *seen;
+    } else if (*count < CANDIDATES && strlen(seen->path) < PATH_BYTES) {
+        struct candidate *candidate = &found[(*count)++];
+
+        strcpy(candidate->path, seen->path);
+        candidate->start = seen->start;
+        candidate->offset = seen->offset;
+        candidate->end = seen->end;
     }
 }
 
 static size_t candidates_find(pid_t pid, struct candidate *found)
 {
-    static struct candidate seen; /* one thread; large */
-    static char line[PATH_BYTES + 128];
     char path[64], program[PATH_BYTES] = "";
+    struct mappings mappings = {.text = NULL};
+    struct mapping seen;
     size_t count = 0;
-    FILE *maps;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     (void)!readlink(path, program, sizeof(program) - 1);
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
-        if (line_parse(line, &seen) && is_candidate(seen.path, program)) {
+    (void)mappings_read(&mappings, pid);
+    while (mappings_next(&mappings, &seen)) {
+        if (seen.path[0] == '/' && is_candidate(seen.path, program)) {
             candidate_take(found, &count, &seen);
         }
     }
-    if (maps != NULL) {
-        (void)fclose(maps);
-    }
+    mappings_fini(&mappings);
     return count;
 }
 

@@ -9,18 +9,16 @@
 #include "agent/symbols/symbols.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "agent/process/mappings.h"
 #include "agent/symbols/symboltable.h"
 #include "schema/fnv.h"
 
-#define MAPS_BYTES_MAX ((size_t)16 << 20)
 #define PROCESSES_MAX 1024
 #define TEXT_BYTES 8192
 /* A process whose mappings are told by others is looked at anyway, each time
@@ -64,8 +62,7 @@ struct symbols {
     size_t site_count;
     uint64_t sites_left_out;
     uint64_t modules_left_out;
-    char *maps; /* grows */
-    size_t maps_room;
+    struct mappings maps;
 };
 
 struct symbols *symbols_create(void)
@@ -112,44 +109,9 @@ void symbols_destroy(struct symbols *symbols)
     }
     free(symbols->modules);
     free(symbols->sites);
-    free(symbols->maps);
+    mappings_fini(&symbols->maps);
     free(symbols);
     errno = saved;
-}
-
-/* All of /proc/<pid>/maps, NUL-terminated. Its length, 0 = nothing. */
-static size_t maps_read(struct symbols *symbols, pid_t pid)
-{
-    char path[64];
-    size_t used = 0;
-    ssize_t got;
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    do {
-        if (used + 4096 + 1 > symbols->maps_room) {
-            size_t room = symbols->maps_room * 2 + (64 << 10);
-            char *grown =
-                room > MAPS_BYTES_MAX ? NULL : realloc(symbols->maps, room);
-
-            if (grown == NULL) {
-                break;
-            }
-            symbols->maps = grown;
-            symbols->maps_room = room;
-        }
-        got = read(fd, symbols->maps + used, symbols->maps_room - used - 1);
-        used += got > 0 ? (size_t)got : 0;
-    } while (got > 0);
-    (void)close(fd);
-    if (used > 0) {
-        symbols->maps[used] = '\0';
-    }
-    return used;
 }
 
 /* NULL = not seen yet. */
@@ -183,31 +145,13 @@ is_changed(struct symbols *symbols, uint32_t incarnation, uint64_t hash)
     return true;
 }
 
-/* One line of maps that a file stands behind. */
-struct mapping {
-    uint64_t start;
-    uint64_t end;
-    uint64_t offset;
-    const char *path;
-};
-
-static int mapping_parse(char *line, struct mapping *mapping)
+/* Does a file stand behind it? */
+static bool is_module(const struct mapping *mapping)
 {
-    int at = 0;
-
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n",
-               &mapping->start, &mapping->end, &mapping->offset, &at) != 3 ||
-        at == 0) {
-        return -1;
-    }
-    mapping->path = line + at;
     if (strcmp(mapping->path, SYMBOLTABLE_VDSO) == 0) {
-        return mapping->start > UINT32_MAX ? 0 : -1; /* not of 64 bits */
+        return mapping->start > UINT32_MAX; /* else not of 64 bits */
     }
-    if (mapping->path[0] != '/' || strncmp(mapping->path, "/dev/", 5) == 0) {
-        return -1;
-    }
-    return 0;
+    return mapping->path[0] == '/' && strncmp(mapping->path, "/dev/", 5) != 0;
 }
 
 /* Is it the start of a module, or a later part of one? */
@@ -266,19 +210,17 @@ void symbols_seen_process(struct symbols *symbols,
                           uint32_t incarnation,
                           pid_t pid)
 {
-    size_t length = maps_read(symbols, pid);
+    size_t length = mappings_read(&symbols->maps, pid);
     struct module *module = NULL;
     struct mapping mapping;
-    char *line, *rest = NULL;
 
     if (length == 0 ||
         !is_changed(symbols, incarnation,
-                    ck_fnv(CK_FNV_START, symbols->maps, length))) {
+                    ck_fnv(CK_FNV_START, symbols->maps.text, length))) {
         return;
     }
-    for (line = strtok_r(symbols->maps, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        if (mapping_parse(line, &mapping) != 0) {
+    while (mappings_next(&symbols->maps, &mapping)) {
+        if (!is_module(&mapping)) {
             continue; /* .bss between two files' mappings, too */
         }
         if (module != NULL && mapping.offset != 0 &&
