@@ -15,7 +15,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "agent/inject/ehframe.h"
+#include "agent/ehframe/ehframe.h"
 #include "agent/inject/inject.h"
 #include "agent/inject/symbol.h"
 
@@ -123,17 +123,27 @@ static bool object_at(uint64_t address, struct found_object *found)
 /* ---- what is known of return addresses ------------------------------------
  */
 
+/* Rules by which a frame of C or C++ has its caller; 0 = another one. */
 static uint64_t rule_pack(const struct ehframe_rule *rule)
 {
-    if (rule->cfa % 8 != 0 || rule->bp % 8 != 0 || rule->cfa < 0 ||
-        rule->cfa / 8 >= 1 << 24 || rule->bp / 8 < INT16_MIN ||
-        rule->bp / 8 > INT16_MAX) {
+    bool is_from_bp = rule->cfa_register == EHFRAME_BP;
+    uint8_t how = rule->how[EHFRAME_KEPT_BP];
+    int32_t bp = rule->offset[EHFRAME_KEPT_BP];
+
+    if (rule->cfa_is != EHFRAME_CFA_REGISTER || rule->is_signal ||
+        (!is_from_bp && rule->cfa_register != EHFRAME_SP) ||
+        rule->how[EHFRAME_KEPT_PC] != EHFRAME_AT_CFA ||
+        rule->offset[EHFRAME_KEPT_PC] != -8 ||
+        (how != EHFRAME_SAME && how != EHFRAME_AT_CFA)) {
         return 0;
     }
-    return HAS_RULE | (rule->is_from_bp ? IS_FROM_BP : 0) |
-           (rule->is_bp_saved ? IS_BP_SAVED : 0) |
-           (uint64_t)(rule->cfa / 8) << 8 |
-           (uint64_t)(uint16_t)(rule->bp / 8) << 32;
+    if (rule->cfa % 8 != 0 || bp % 8 != 0 || rule->cfa < 0 ||
+        rule->cfa / 8 >= 1 << 24 || bp / 8 < INT16_MIN || bp / 8 > INT16_MAX) {
+        return 0;
+    }
+    return HAS_RULE | (is_from_bp ? IS_FROM_BP : 0) |
+           (how == EHFRAME_AT_CFA ? IS_BP_SAVED : 0) |
+           (uint64_t)(rule->cfa / 8) << 8 | (uint64_t)(uint16_t)(bp / 8) << 32;
 }
 
 static uint64_t address_look(uint64_t pc)
@@ -156,7 +166,8 @@ static uint64_t address_look(uint64_t pc)
         .end = (uint64_t)(uintptr_t)found.end,
         .header = (uint64_t)(uintptr_t)found.eh_frame,
     };
-    if (module.header != 0 && ehframe_find(&module, pc, &rule)) {
+    if (module.header != 0 &&
+        ehframe_find(&module, pc, &rule) == EHFRAME_FOUND) {
         known = rule_pack(&rule);
     }
     return known;

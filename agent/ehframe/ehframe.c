@@ -6,7 +6,7 @@
  *   entry (FDE) -> its common part (CIE); both end in instructions that build
  *   the rules of one address after the other
  */
-#include "agent/inject/ehframe.h"
+#include "agent/ehframe/ehframe.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -14,12 +14,15 @@
 /* Encodings (DWARF): what a pointer is, and to what it is relative. */
 #define AS_UDATA4 0x03
 #define AS_SDATA4 0x0b
+#define AS_SDATA8 0x0c
 #define FROM_PLACE 0x10
 #define FROM_HEADER 0x30
 
-#define REG_BP 6
-#define REG_SP 7
-#define REG_RETURN 16
+/* Instructions of expressions. */
+#define OP_DEREF 0x06
+#define OP_LIT0 0x30
+#define OP_BREG0 0x70
+#define OP_BREGS 32
 
 #define DEPTH 4 /* of remembered states */
 
@@ -30,23 +33,14 @@ struct reader {
     bool is_bad;
 };
 
-/* The rules at one address. */
-struct state {
-    uint64_t cfa_register;
-    int64_t cfa;
-    bool is_cfa_known;
-    bool is_bp_saved;
-    bool is_bp_lost;
-    int64_t bp;
-    bool is_last; /* nobody called it */
-};
-
 struct entry {
     struct reader instructions[2]; /* of the common part, and its own */
     uint64_t code_unit;
     int64_t data_unit;
     uint64_t begin; /* of the function */
     uint64_t size;
+    uint8_t pointers; /* how they are encoded */
+    bool is_signal;
 };
 
 static void bytes_read(struct reader *reader, void *to, uint64_t bytes)
@@ -182,18 +176,25 @@ static uint64_t entry_search(const struct ehframe_module *module, uint64_t pc)
     return module->header + (uint64_t)(int64_t)(int32_t)word_read(&reader);
 }
 
-/* The augmentation of a common part: only a pointer encoding that is relative
- * to its place, a personality, a language's data. False: another one. */
-static bool augmentation_read(struct reader *reader, const char *letters)
+/* Does ck read pointers that are encoded so? */
+static bool is_encoding_known(uint8_t encoding)
+{
+    return encoding == (AS_SDATA4 | FROM_PLACE) ||
+           encoding == (AS_SDATA8 | FROM_PLACE);
+}
+
+/* The augmentation of a common part: how pointers are encoded, a personality, a
+ * language's data, a signal's frame. False: another one. */
+static bool augmentation_read(struct reader *reader,
+                              const char *letters,
+                              struct entry *entry)
 {
     uint64_t length = number_read(reader);
     uint64_t end = reader->at + length;
 
     for (; *letters != '\0'; letters++) {
         if (*letters == 'R') {
-            if (byte_read(reader) != (AS_SDATA4 | FROM_PLACE)) {
-                return false;
-            }
+            entry->pointers = byte_read(reader);
         } else if (*letters == 'P') {
             if ((byte_read(reader) & 0x07) != 0x03) {
                 return false;
@@ -201,11 +202,14 @@ static bool augmentation_read(struct reader *reader, const char *letters)
             skip(reader, 4);
         } else if (*letters == 'L') {
             (void)byte_read(reader);
+        } else if (*letters == 'S') {
+            entry->is_signal = true;
         } else {
-            return false; /* 'S': a signal's frame */
+            return false;
         }
     }
-    if (reader->is_bad || reader->at > end || end > reader->end) {
+    if (reader->is_bad || reader->at > end || end > reader->end ||
+        !is_encoding_known(entry->pointers)) {
         return false;
     }
     reader->at = end;
@@ -239,8 +243,8 @@ static bool common_read(const struct ehframe_module *module,
     }
     entry->code_unit = number_read(&reader);
     entry->data_unit = signed_read(&reader);
-    if (byte_read(&reader) != REG_RETURN ||
-        !augmentation_read(&reader, letters + 1)) {
+    if (byte_read(&reader) != EHFRAME_PC ||
+        !augmentation_read(&reader, letters + 1, entry)) {
         return false;
     }
     entry->instructions[0] = reader;
@@ -266,137 +270,258 @@ static bool entry_read(const struct ehframe_module *module,
         return false;
     }
     place = reader.at;
-    entry->begin = place + (uint64_t)(int64_t)(int32_t)word_read(&reader);
-    entry->size = word_read(&reader);
+    if (entry->pointers == (AS_SDATA8 | FROM_PLACE)) {
+        bytes_read(&reader, &entry->begin, sizeof(entry->begin));
+        bytes_read(&reader, &entry->size, sizeof(entry->size));
+    } else {
+        entry->begin = (uint64_t)(int64_t)(int32_t)word_read(&reader);
+        entry->size = word_read(&reader);
+    }
+    entry->begin += place;
     skip(&reader, number_read(&reader));
     entry->instructions[1] = reader;
     return !reader.is_bad;
 }
 
+/* ---- expressions ----------------------------------------------------------
+ */
+
+/* Of those that compilers write, the only ones: a register and a number, with
+ * or without the word there. */
+struct expression {
+    uint8_t base; /* register */
+    int64_t offset;
+    bool is_memory;
+    bool is_known;
+};
+
+static struct expression expression_read(struct reader *reader)
+{
+    uint64_t length = number_read(reader);
+    uint64_t end = reader->at + length;
+    struct expression expression = {.is_known = false};
+    uint8_t op;
+
+    if (reader->is_bad || length == 0 || reader->end - reader->at < length) {
+        reader->is_bad = true;
+        return expression;
+    }
+    op = byte_read(reader);
+    if (op >= OP_BREG0 && op < OP_BREG0 + OP_BREGS) {
+        expression.base = (uint8_t)(op - OP_BREG0);
+        expression.offset = signed_read(reader);
+        expression.is_memory =
+            reader->at + 1 == end && byte_read(reader) == OP_DEREF;
+        expression.is_known = reader->at == end && !reader->is_bad;
+    }
+    reader->at = end;
+    return expression;
+}
+
+/* The linker's for calls through a table: sp + 8 + ((pc & 15) >= N ? 8 : 0).
+ * N, or 0 = another one. */
+static uint8_t plt_read(struct reader reader)
+{
+    static const uint8_t before[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
+    static const uint8_t behind[] = {0x2a, 0x33, 0x24, 0x22};
+    uint8_t bytes[sizeof(before) + 1 + sizeof(behind)];
+
+    if (number_read(&reader) != sizeof(bytes)) {
+        return 0;
+    }
+    bytes_read(&reader, bytes, sizeof(bytes));
+    return !reader.is_bad && memcmp(bytes, before, sizeof(before)) == 0 &&
+                   memcmp(bytes + sizeof(before) + 1, behind, sizeof(behind)) ==
+                       0 &&
+                   bytes[sizeof(before)] > OP_LIT0 &&
+                   bytes[sizeof(before)] < OP_LIT0 + 16
+               ? (uint8_t)(bytes[sizeof(before)] - OP_LIT0)
+               : 0;
+}
+
 /* ---- instructions ---------------------------------------------------------
  */
 
-static void saved_set(struct state *state, uint64_t number, int64_t offset)
-{
-    if (number == REG_BP) {
-        state->is_bp_saved = true;
-        state->is_bp_lost = false;
-        state->bp = offset;
-    } else if (number == REG_RETURN && offset != -8) {
-        state->is_last = true;
-    }
-}
-
-/* The register is as it was at the function's begin. */
-static void
-saved_restore(struct state *state, uint64_t number, const struct state *initial)
-{
-    if (number == REG_BP) {
-        state->is_bp_saved = initial->is_bp_saved;
-        state->is_bp_lost = initial->is_bp_lost;
-        state->bp = initial->bp;
-    }
-}
-
-static void saved_lose(struct state *state, uint64_t number)
-{
-    if (number == REG_BP) {
-        state->is_bp_lost = true;
-    } else if (number == REG_RETURN) {
-        state->is_last = true;
-    }
-}
-
 /* Being run: rules up to the address. */
 struct machine {
-    struct state state;
-    struct state initial;
-    struct state remembered[DEPTH];
+    struct ehframe_rule rule;
+    struct ehframe_rule initial;
+    struct ehframe_rule remembered[DEPTH];
     unsigned depth;
     const struct entry *entry;
     uint64_t at;   /* address that the rules are of */
     uint64_t upto; /* ... are wanted of */
 };
 
+/* Where a rule has the register; EHFRAME_KEPT = nowhere. */
+static enum ehframe_kept kept_of(uint64_t number)
+{
+    static const uint8_t kept[EHFRAME_REGISTERS] = {
+        EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT_BX,
+        EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT_BP,  EHFRAME_KEPT_SP,
+        EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT,
+        EHFRAME_KEPT_R12, EHFRAME_KEPT_R13, EHFRAME_KEPT_R14, EHFRAME_KEPT_R15,
+        EHFRAME_KEPT_PC};
+
+    return number < EHFRAME_REGISTERS ? (enum ehframe_kept)kept[number]
+                                      : EHFRAME_KEPT;
+}
+
+static void kept_set(struct ehframe_rule *rule,
+                     uint64_t number,
+                     enum ehframe_how how,
+                     int64_t offset)
+{
+    enum ehframe_kept kept = kept_of(number);
+
+    if (kept != EHFRAME_KEPT) {
+        bool is_small = offset == (int32_t)offset;
+
+        rule->how[kept] = (uint8_t)(is_small ? how : EHFRAME_LOST);
+        rule->offset[kept] = is_small ? (int32_t)offset : 0;
+    }
+}
+
+/* The register is as it was at the function's begin. */
+static void kept_restore(struct machine *machine, uint64_t number)
+{
+    enum ehframe_kept kept = kept_of(number);
+
+    if (kept != EHFRAME_KEPT) {
+        machine->rule.how[kept] = machine->initial.how[kept];
+        machine->rule.offset[kept] = machine->initial.offset[kept];
+    }
+}
+
+/* It lies where the expression says. */
+static void
+kept_compute(struct ehframe_rule *rule, uint64_t number, struct reader *reader)
+{
+    struct expression found = expression_read(reader);
+    enum ehframe_how how = EHFRAME_LOST;
+
+    if (found.is_known && !found.is_memory && found.base == EHFRAME_BP) {
+        how = EHFRAME_AT_BP;
+    } else if (found.is_known && !found.is_memory && found.base == EHFRAME_SP) {
+        how = EHFRAME_AT_SP;
+    }
+    kept_set(rule, number, how, found.offset);
+}
+
+static void cfa_set(struct ehframe_rule *rule,
+                    enum ehframe_cfa is,
+                    uint64_t base,
+                    int64_t offset)
+{
+    bool is_known = base < EHFRAME_PC && offset == (int32_t)offset;
+
+    rule->cfa_is = (uint8_t)(is_known ? is : EHFRAME_CFA_UNKNOWN);
+    rule->cfa_register = (uint8_t)(is_known ? base : 0);
+    rule->cfa = (int32_t)(is_known ? offset : 0);
+}
+
+static void cfa_compute(struct ehframe_rule *rule, struct reader *reader)
+{
+    uint8_t within = plt_read(*reader);
+    struct expression found = expression_read(reader);
+
+    if (within != 0) {
+        cfa_set(rule, EHFRAME_CFA_PLT, EHFRAME_SP, within);
+    } else if (found.is_known) {
+        cfa_set(rule,
+                found.is_memory ? EHFRAME_CFA_MEMORY : EHFRAME_CFA_REGISTER,
+                found.base, found.offset);
+    } else {
+        cfa_set(rule, EHFRAME_CFA_UNKNOWN, 0, 0);
+    }
+}
+
 /* Instructions on the CFA. True when it is one. */
-static bool cfa_run(struct state *state,
+static bool cfa_run(struct ehframe_rule *rule,
                     uint8_t code,
                     int64_t data_unit,
                     struct reader *reader)
 {
+    uint64_t base;
+
     switch (code) {
     case 0x0c: /* def_cfa */
-        state->cfa_register = number_read(reader);
-        state->cfa = (int64_t)number_read(reader);
-        state->is_cfa_known = true;
+        base = number_read(reader);
+        cfa_set(rule, EHFRAME_CFA_REGISTER, base, units_read(reader, 1, false));
         return true;
     case 0x0d: /* def_cfa_register */
-        state->cfa_register = number_read(reader);
+        cfa_set(rule, (enum ehframe_cfa)rule->cfa_is, number_read(reader),
+                rule->cfa);
         return true;
     case 0x0e: /* def_cfa_offset */
-        state->cfa = (int64_t)number_read(reader);
+        cfa_set(rule, (enum ehframe_cfa)rule->cfa_is, rule->cfa_register,
+                units_read(reader, 1, false));
         return true;
     case 0x0f: /* def_cfa_expression */
-        skip(reader, number_read(reader));
-        state->is_cfa_known = false;
+        cfa_compute(rule, reader);
         return true;
     case 0x12: /* def_cfa_sf */
-        state->cfa_register = number_read(reader);
-        state->cfa = units_read(reader, data_unit, true);
-        state->is_cfa_known = true;
+        base = number_read(reader);
+        cfa_set(rule, EHFRAME_CFA_REGISTER, base,
+                units_read(reader, data_unit, true));
         return true;
     case 0x13: /* def_cfa_offset_sf */
-        state->cfa = units_read(reader, data_unit, true);
+        cfa_set(rule, (enum ehframe_cfa)rule->cfa_is, rule->cfa_register,
+                units_read(reader, data_unit, true));
         return true;
     default:
         return false;
     }
 }
 
+static bool is_on_register(uint8_t code)
+{
+    return (code >= 0x05 && code <= 0x09) || code == 0x10 || code == 0x11 ||
+           (code >= 0x14 && code <= 0x16);
+}
+
 /* Instructions on other registers. True when it is one. */
 static bool
 register_run(struct machine *machine, uint8_t code, struct reader *reader)
 {
+    struct ehframe_rule *rule = &machine->rule;
     int64_t unit = machine->entry->data_unit;
     uint64_t number;
 
-    if (code < 0x05 || (code > 0x09 && code != 0x10 && code != 0x11 &&
-                        !(code >= 0x14 && code <= 0x16))) {
+    if (!is_on_register(code)) {
         return false;
     }
     number = number_read(reader);
     switch (code) {
     case 0x05: /* offset_extended */
-        saved_set(&machine->state, number, units_read(reader, unit, false));
+        kept_set(rule, number, EHFRAME_AT_CFA, units_read(reader, unit, false));
         return true;
     case 0x06: /* restore_extended */
-        saved_restore(&machine->state, number, &machine->initial);
+        kept_restore(machine, number);
         return true;
     case 0x08: /* same_value */
-        if (number == REG_BP) {
-            machine->state.is_bp_saved = false;
-        }
+        kept_set(rule, number, EHFRAME_SAME, 0);
+        return true;
+    case 0x10: /* expression */
+        kept_compute(rule, number, reader);
         return true;
     case 0x11: /* offset_extended_sf */
-        saved_set(&machine->state, number, units_read(reader, unit, true));
+        kept_set(rule, number, EHFRAME_AT_CFA, units_read(reader, unit, true));
         return true;
     case 0x09: /* register */
-        (void)number_read(reader);
-        break;
-    case 0x10: /* expression */
-    case 0x16: /* val_expression */
-        skip(reader, number_read(reader));
-        break;
     case 0x14: /* val_offset */
         (void)number_read(reader);
         break;
     case 0x15: /* val_offset_sf */
         (void)signed_read(reader);
         break;
+    case 0x16: /* val_expression */
+        skip(reader, number_read(reader));
+        break;
     default: /* 0x07 undefined */
         break;
     }
-    saved_lose(&machine->state, number);
+    kept_set(rule, number, EHFRAME_LOST, 0);
     return true;
 }
 
@@ -421,13 +546,13 @@ other_run(struct machine *machine, uint8_t code, struct reader *reader)
         if (machine->depth == DEPTH) {
             return false;
         }
-        machine->remembered[machine->depth++] = machine->state;
+        machine->remembered[machine->depth++] = machine->rule;
         return true;
     case 0x0b: /* restore_state */
         if (machine->depth == 0) {
             return false;
         }
-        machine->state = machine->remembered[--machine->depth];
+        machine->rule = machine->remembered[--machine->depth];
         return true;
     case 0x2e: /* GNU_args_size */
         (void)number_read(reader);
@@ -447,11 +572,11 @@ static bool instructions_run(struct machine *machine, struct reader reader)
         if (code >> 6 == 1) { /* advance_loc */
             machine->at += low * machine->entry->code_unit;
         } else if (code >> 6 == 2) { /* offset */
-            saved_set(&machine->state, low,
-                      units_read(&reader, machine->entry->data_unit, false));
+            kept_set(&machine->rule, low, EHFRAME_AT_CFA,
+                     units_read(&reader, machine->entry->data_unit, false));
         } else if (code >> 6 == 3) { /* restore */
-            saved_restore(&machine->state, low, &machine->initial);
-        } else if (!cfa_run(&machine->state, code, machine->entry->data_unit,
+            kept_restore(machine, low);
+        } else if (!cfa_run(&machine->rule, code, machine->entry->data_unit,
                             &reader) &&
                    !register_run(machine, code, &reader) &&
                    !other_run(machine, code, &reader)) {
@@ -464,38 +589,35 @@ static bool instructions_run(struct machine *machine, struct reader reader)
     return !reader.is_bad;
 }
 
-bool ehframe_find(const struct ehframe_module *module,
-                  uint64_t pc,
-                  struct ehframe_rule *rule)
+enum ehframe ehframe_find(const struct ehframe_module *module,
+                          uint64_t pc,
+                          struct ehframe_rule *rule)
 {
     uint64_t within = pc - 1; /* the call, not what follows it */
     uint64_t at = entry_search(module, within);
-    struct entry entry;
+    struct entry entry = {.pointers = 0};
     struct machine machine = {.entry = &entry, .upto = within};
-    const struct state *state = &machine.state;
 
     if (at == 0 || !entry_read(module, at, &entry) ||
         within - entry.begin >= entry.size) {
-        return false;
+        return EHFRAME_UNKNOWN;
     }
     machine.at = entry.begin;
     if (!instructions_run(&machine, entry.instructions[0])) {
-        return false;
+        return EHFRAME_UNKNOWN;
     }
-    machine.initial = machine.state;
+    machine.initial = machine.rule;
     if (!instructions_run(&machine, entry.instructions[1])) {
-        return false;
+        return EHFRAME_UNKNOWN;
     }
-    if (!state->is_cfa_known || state->is_last || state->is_bp_lost ||
-        (state->cfa_register != REG_SP && state->cfa_register != REG_BP) ||
-        state->cfa != (int32_t)state->cfa || state->bp != (int32_t)state->bp) {
-        return false;
+    if (machine.rule.how[EHFRAME_KEPT_PC] == EHFRAME_LOST) {
+        return EHFRAME_OUTERMOST;
     }
-    *rule = (struct ehframe_rule){
-        .is_from_bp = state->cfa_register == REG_BP,
-        .is_bp_saved = state->is_bp_saved,
-        .cfa = (int32_t)state->cfa,
-        .bp = (int32_t)state->bp,
-    };
-    return true;
+    if (machine.rule.cfa_is == EHFRAME_CFA_UNKNOWN ||
+        machine.rule.how[EHFRAME_KEPT_PC] == EHFRAME_SAME) {
+        return EHFRAME_UNKNOWN;
+    }
+    machine.rule.is_signal = entry.is_signal;
+    *rule = machine.rule;
+    return EHFRAME_FOUND;
 }
