@@ -62,6 +62,7 @@ static struct options {
     int64_t spool_limit;
     int64_t posix_threshold;
     int64_t sample_hz;
+    int64_t stack_bytes;
     bool has_page;
     bool is_insecure;
     bool is_strict;
@@ -77,6 +78,7 @@ static struct options {
     .python = "on",
     .posix_threshold = 10 * CK_TIME_US,
     .sample_hz = SAMPLER_HZ,
+    .stack_bytes = SAMPLER_STACK_BYTES,
     .spool_limit = (int64_t)SPOOL_LIMIT_BYTES,
 };
 
@@ -107,6 +109,11 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_TEXT, "sample", 0, "HZ|off", &options.sample, NULL,
      "Sample each thread's stack HZ times per second of its CPU time, and "
      "record when it has no CPU (default 99)"},
+    {CK_CLI_BYTES, "sample-stack", 0, "SIZE", &options.stack_bytes, NULL,
+     "Copy up to SIZE of a thread's stack with each sample, to find the "
+     "callers "
+     "in code without frame pointers: at most 60 KiB, 0 to follow frame "
+     "pointers only (default 16 KiB)"},
     {CK_CLI_CHOICE, "python", 0, NULL, &options.python, "on|off",
      "Read function, file and line of the Python code that sampled threads "
      "run, from outside of the program (default on)"},
@@ -306,6 +313,10 @@ static int options_check(struct ck_err *err)
          options.slot_bytes > SLOT_BYTES_MOST)) {
         return ck_err_set(err, "--slot-bytes: 16KiB to 1GiB");
     }
+    if (options.stack_bytes < 0 ||
+        options.stack_bytes > SAMPLER_STACK_BYTES_MAX) {
+        return ck_err_set(err, "--sample-stack: 0 to 60KiB");
+    }
     if (options.posix_threshold < 0 || options.posix_threshold > CK_TIME_S) {
         return ck_err_set(err, "--posix-threshold: 0 to 1s");
     }
@@ -392,6 +403,7 @@ static void wish_fill(struct front_wish *wish,
 
     wish->report = report_choice();
     wish->sample_hz = options.sample_hz;
+    wish->stack_bytes = (uint32_t)options.stack_bytes;
     wish->python = python_choice(wish->argv[0]);
     wish->is_speaker = is_first;
     wish->is_waiting = must_wait(identity);

@@ -496,6 +496,41 @@ static void rings_report(const struct defs *defs, struct report *report)
     }
 }
 
+static void stacks_report(const struct defs *defs, struct report *report)
+{
+    struct report_stacks *stacks = &report->samples.stacks;
+    const struct {
+        const char *key;
+        uint64_t *sum;
+    } sums[] = {
+        {"stacks", &stacks->count},
+        {"stacks_whole", &stacks->whole},
+        {"stacks_cut", &stacks->cut},
+        {"stacks_unknown", &stacks->unknown},
+        {"stacks_wrong", &stacks->wrong},
+        {"stacks_deep", &stacks->deep},
+        {"stacks_pointers", &stacks->pointers},
+        {"stacks_uncopied", &stacks->uncopied},
+        {"stacks_frames", &stacks->frames},
+        {"stacks_unread", &stacks->unread},
+    };
+
+    stacks->bytes_least = UINT64_MAX;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
+        uint64_t bytes = (uint64_t)defs_exit_number(agent, "stack_bytes", 0);
+        uint64_t depth = (uint64_t)defs_exit_number(agent, "stacks_deepest", 0);
+
+        for (size_t k = 0; k < sizeof(sums) / sizeof(sums[0]); k++) {
+            *sums[k].sum += (uint64_t)defs_exit_number(agent, sums[k].key, 0);
+        }
+        stacks->deepest = depth > stacks->deepest ? depth : stacks->deepest;
+        stacks->bytes = bytes > stacks->bytes ? bytes : stacks->bytes;
+        stacks->bytes_least =
+            bytes < stacks->bytes_least ? bytes : stacks->bytes_least;
+    }
+}
+
 int trust_report(const struct defs *defs,
                  const struct align *align,
                  const struct rundir *store,
@@ -504,6 +539,7 @@ int trust_report(const struct defs *defs,
     store_report(defs, store, report);
     cost_report(defs, report);
     rings_report(defs, report);
+    stacks_report(defs, report);
     if (losses_report(defs, report) != 0 || spools_report(defs, report) != 0 ||
         aways_report(defs, align, report) != 0 ||
         domains_report(defs, align, report) != 0 ||

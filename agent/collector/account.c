@@ -121,6 +121,7 @@ void account_exit(const struct account *account)
     const struct outbox_head *head = account->framewriter->outbox.head;
     struct drain_strain strain = drain_strain(account->drain);
     struct sampler_tally tally = sampler_tally(account->wish->sampler);
+    struct sampler_stacks stacks = sampler_stacks(account->wish->sampler);
     const struct {
         const char *key;
         int64_t value;
@@ -152,6 +153,18 @@ void account_exit(const struct account *account)
         {"samples_lost", (int64_t)tally.samples_lost},
         {"switches", (int64_t)tally.switches},
         {"switches_lost", (int64_t)tally.switches_lost},
+        {"stacks", (int64_t)stacks.tally.stacks},
+        {"stacks_whole", (int64_t)stacks.tally.whole},
+        {"stacks_cut", (int64_t)stacks.tally.cut},
+        {"stacks_unknown", (int64_t)stacks.tally.unknown},
+        {"stacks_wrong", (int64_t)stacks.tally.wrong},
+        {"stacks_deep", (int64_t)stacks.tally.deep},
+        {"stacks_pointers", (int64_t)stacks.tally.pointers},
+        {"stacks_uncopied", (int64_t)stacks.tally.uncopied},
+        {"stacks_frames", (int64_t)stacks.tally.frames},
+        {"stacks_deepest", (int64_t)stacks.tally.deepest},
+        {"stacks_unread", (int64_t)stacks.tally.unread},
+        {"stack_bytes", (int64_t)stacks.bytes},
     };
     struct ck_text exit_record = {
         .e = {.kind = CK_KIND_EXIT, .flags = is_known ? 0 : CK_FLAG_CUT},

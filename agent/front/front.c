@@ -518,10 +518,13 @@ static void meters_open(struct front *front)
     wish->counters_why =
         front->counters == NULL ? front->counters_err.text : NULL;
     if (front->wish->sample_hz > 0) {
-        front->sampler =
-            sampler_create(front->target.pid, front->wish->sample_hz,
-                           wish->identity->place.local_size,
-                           front->wish->python, &front->sampler_err);
+        front->sampler = sampler_create(
+            front->target.pid,
+            &(struct sampler_wish){.hz = front->wish->sample_hz,
+                                   .sharers = wish->identity->place.local_size,
+                                   .python = front->wish->python,
+                                   .stack_bytes = front->wish->stack_bytes},
+            &front->sampler_err);
         wish->sampler = front->sampler;
         wish->sampler_why =
             front->sampler == NULL ? front->sampler_err.text : NULL;

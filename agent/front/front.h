@@ -23,7 +23,8 @@ struct front_wish {
     struct collector_wish collector; /* complete but for target, channel and
                                         counters and sampler */
     enum front_report report;
-    int64_t sample_hz; /* 0 = no samples */
+    int64_t sample_hz;    /* 0 = no samples */
+    uint32_t stack_bytes; /* of sampled stacks, to unwind them */
     enum sampler_python python;
     bool is_speaker; /* of all ranks: tells where the run is */
     bool is_waiting; /* --strict: no start before an aggregator answered */

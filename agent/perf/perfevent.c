@@ -13,10 +13,13 @@
 
 #include "agent/perf/perfcall.h"
 
+#define REGISTERS_MASK 0xff01ffu
+
 int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
 {
     bool is_wide = wish->reach == REACH_WIDE;
     bool has_samples = wish->ring == PERFEVENT_SAMPLES;
+    bool has_stacks = has_samples && wish->stack_bytes > 0;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
@@ -24,7 +27,10 @@ int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
         .sample_period = has_samples ? (uint64_t)wish->period : 0,
         .sample_type =
             PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-            (has_samples ? PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN : 0),
+            (has_samples ? PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN : 0) |
+            (has_stacks ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0),
+        .sample_regs_user = has_stacks ? REGISTERS_MASK : 0,
+        .sample_stack_user = has_stacks ? wish->stack_bytes : 0,
         .disabled = !is_wide,
         .inherit = !is_wide,
         .enable_on_exec = !is_wide,

@@ -28,7 +28,22 @@ struct perfevent_fork {
     uint64_t time;
 };
 
-/* Head of a sample; the call chain follows. */
+struct perfevent_mmap {
+    struct perf_event_header header;
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t address;
+    uint64_t length;
+    uint64_t offset; /* in the file */
+    char path[];
+};
+
+/* Registers that come with a copy of the stack: ax bx cx dx si di bp sp ip, r8
+ * to r15 (x86-64). */
+#define PERFEVENT_REGISTERS 17
+
+/* Head of a sample; the call chain follows, and registers and stack where they
+ * were wanted. */
 struct perfevent_sample {
     struct perf_event_header header;
     uint64_t ip;
@@ -61,7 +76,8 @@ struct perfevent_wish {
     int64_t period; /* ns of CPU time between two samples */
     enum perfevent_ring ring;
     enum reach reach;
-    uint32_t wake_bytes; /* in the ring, before poll() says so */
+    uint32_t wake_bytes;  /* in the ring, before poll() says so */
+    uint32_t stack_bytes; /* copied with each sample, with the registers */
 };
 
 /* An event on a CPU. The descriptor, or -1 with errno. */

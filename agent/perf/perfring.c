@@ -25,6 +25,15 @@
  * but no less than so many pages. */
 #define PAGES_SAMPLES 4
 #define PAGES_SAMPLES_LEAST 2
+/* With copies of stacks: so many samples shall fit, and must. A ring of them
+ * has so many pages at most for all agents of a CPU together. */
+#define STACKS_ROOM 56
+#define STACKS_LEAST 3
+#define PAGES_STACKS 32
+#define PAGES_STACKS_LOCKED 4096
+#define STACK_BYTES_LEAST 1024
+/* Beside the stack: head, call chain, registers. */
+#define RECORD_REST 1536
 /* With more CPUs the rings are as small as can be. */
 #define CPUS_FEW 16
 
@@ -57,6 +66,32 @@ struct perfring_pages perfring_share(size_t cpus, size_t sharers, bool may_lock)
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void perfring_widen(struct perfring_pages *pages,
+                    size_t stack_bytes,
+                    size_t sharers,
+                    bool may_lock)
+{
+    size_t wanted = STACKS_ROOM * (stack_bytes + RECORD_REST) / page_bytes();
+    size_t most = (may_lock ? PAGES_STACKS_LOCKED : PAGES_STACKS) /
+                  (sharers > 0 ? sharers : 1);
+    size_t share = 1;
+
+    while (share < wanted && 2 * share <= most) {
+        share *= 2;
+    }
+    if (stack_bytes > 0 && share > pages->of[PERFEVENT_SAMPLES]) {
+        pages->of[PERFEVENT_SAMPLES] = share;
+    }
+}
+
+size_t perfring_stack(const struct perfring_pages *pages)
+{
+    size_t record =
+        pages->of[PERFEVENT_SAMPLES] * page_bytes() / STACKS_LEAST / 8 * 8;
+
+    return record < RECORD_REST + STACK_BYTES_LEAST ? 0 : record - RECORD_REST;
 }
 
 /* Locked memory is limited: a smaller ring is better than none. */

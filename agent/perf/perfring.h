@@ -39,6 +39,15 @@ bool perfring_may_lock(void);
  * CPUs. */
 struct perfring_pages
 perfring_share(size_t cpus, size_t sharers, bool may_lock);
+/* More for samples that come with so many bytes of a stack: room for some of
+ * them, or as much as is there for each of so many agents on a CPU. */
+void perfring_widen(struct perfring_pages *pages,
+                    size_t stack_bytes,
+                    size_t sharers,
+                    bool may_lock);
+/* So many bytes of a stack at most may come with samples in such a ring; 0 = it
+ * is too small for any. */
+size_t perfring_stack(const struct perfring_pages *pages);
 
 /* Map up to so many data pages (a power of two); fewer, or none, where locked
  * memory is short. */

@@ -7,11 +7,15 @@
 
 /* Different stacks that are told; samples with others have their innermost
  * address only. */
-#define SAMPLER_STACKS_MAX 8192
+#define SAMPLER_STACKS_MAX 32768
 /* Frames of a stack that are kept, and those that get names. */
-#define SAMPLER_FRAMES_MAX 32
-#define SAMPLER_FRAMES_NAMED 8 /* farther ones where there is room */
+#define SAMPLER_FRAMES_MAX 128
+#define SAMPLER_FRAMES_NAMED 24 /* farther ones where there is room */
 /* Shorter times off the CPU are counted and not told. */
 #define SAMPLER_OFF_MIN_NS 20000
+/* Of a sampled thread's stack, copied to be unwound; a record of the kernel's
+ * has less than 64 KiB. */
+#define SAMPLER_STACK_BYTES (16 << 10)
+#define SAMPLER_STACK_BYTES_MAX (60 << 10)
 
 #endif

@@ -30,12 +30,14 @@
 
 #include "agent/perf/perfevent.h"
 #include "agent/perf/perfring.h"
+#include "agent/perf/sampleframes.h"
 #include "agent/perf/stacks.h"
 #include "agent/perf/switches.h"
 #include "agent/perf/unowned.h"
 #include "agent/process/descendants.h"
 #include "agent/python/pythons.h"
 #include "agent/symbols/symbols.h"
+#include "agent/unwind/codemaps.h"
 #include "schema/clock/domain.h"
 
 #define CPUS_MAX 1024
@@ -65,6 +67,8 @@ struct sampler {
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
     bool is_wide; /* events of CPUs, not of the target */
+    struct sampleframes *frames;
+    uint32_t stack_bytes; /* that come with a sample */
     struct stacks *stacks;
     struct switches *switches;
     struct descendants *descendants;
@@ -120,6 +124,7 @@ cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
             .ring = (enum perfevent_ring)ring,
             .reach = *reach,
             .wake_bytes = wake_bytes(sampler, (enum perfevent_ring)ring),
+            .stack_bytes = sampler->stack_bytes,
         };
         int fd = perfevent_open(pid, cpu, &wish);
 
@@ -137,6 +142,22 @@ cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
     return 0;
 }
 
+/* The rings' pages, and how much of a stack fits into them. */
+static void pages_share(struct sampler *sampler, size_t cpus, size_t sharers)
+{
+    size_t online = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    bool may_lock = perfring_may_lock();
+    size_t most;
+
+    sampler->pages = perfring_share(cpus, sharers, may_lock);
+    perfring_widen(&sampler->pages, sampler->stack_bytes,
+                   (sharers * cpus + online - 1) / online, may_lock);
+    most = perfring_stack(&sampler->pages);
+    if (sampler->stack_bytes > most) {
+        sampler->stack_bytes = (uint32_t)most;
+    }
+}
+
 static int events_open(struct sampler *sampler, pid_t pid, int sharers)
 {
     enum reach reach;
@@ -152,8 +173,7 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
             return -1;
         }
     }
-    sampler->pages = perfring_share((size_t)CPU_COUNT(&cpus), (size_t)sharers,
-                                    perfring_may_lock());
+    pages_share(sampler, (size_t)CPU_COUNT(&cpus), (size_t)sharers);
     reach = is_own_ground(&cpus, sharers) ? REACH_WIDE : REACH_TARGET;
     for (int cpu = 0; cpu < CPU_SETSIZE && cpu < CPUS_MAX; cpu++) {
         if (CPU_ISSET(cpu, &cpus) && cpu_open(sampler, pid, cpu, &reach) != 0) {
@@ -165,24 +185,25 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
 }
 
 struct sampler *sampler_create(pid_t held_child,
-                               int64_t hz,
-                               int sharers,
-                               enum sampler_python python,
+                               const struct sampler_wish *wish,
                                struct ck_err *why_not)
 {
     struct sampler *sampler = calloc(1, sizeof(*sampler));
+    int sharers = wish->sharers > 1 ? wish->sharers : 1;
 
     if (sampler == NULL) {
         (void)ck_err_set(why_not, "out of memory");
         return NULL;
     }
-    sharers = sharers > 1 ? sharers : 1;
-    sampler->period = CK_TIME_S / hz + CK_TIME_S / hz / PERIOD_ODD;
+    sampler->period = CK_TIME_S / wish->hz + CK_TIME_S / wish->hz / PERIOD_ODD;
     sampler->filled_fd = -1;
-    sampler->python = python;
+    sampler->python = wish->python;
+    sampler->stack_bytes = EHFRAME_IS_READ ? wish->stack_bytes / 8 * 8 : 0;
+    sampler->frames = sampleframes_create();
     sampler->stacks = stacks_create();
     sampler->switches = switches_create();
-    if (sampler->stacks == NULL || sampler->switches == NULL ||
+    if (sampler->frames == NULL || sampler->stacks == NULL ||
+        sampler->switches == NULL ||
         events_open(sampler, held_child, sharers) != 0) {
         (void)ck_err_set(why_not, "%s", perfevent_why(errno));
         sampler_destroy(sampler);
@@ -190,11 +211,11 @@ struct sampler *sampler_create(pid_t held_child,
     }
     sampler->descendants = descendants_create(held_child, sampler->is_wide);
     sampler->unowned = unowned_create(held_child, sampler->period);
-    if (python != SAMPLER_PYTHON_OFF) {
+    if (wish->python != SAMPLER_PYTHON_OFF) {
         sampler->pythons = pythons_create();
     }
     if (sampler->descendants == NULL || sampler->unowned == NULL ||
-        (sampler->pythons == NULL && python != SAMPLER_PYTHON_OFF)) {
+        (sampler->pythons == NULL && wish->python != SAMPLER_PYTHON_OFF)) {
         (void)ck_err_set(why_not, "out of memory");
         sampler_destroy(sampler);
         return NULL;
@@ -219,6 +240,7 @@ void sampler_destroy(struct sampler *sampler)
     if (sampler->filled_fd >= 0) {
         (void)close(sampler->filled_fd);
     }
+    sampleframes_destroy(sampler->frames);
     stacks_destroy(sampler->stacks);
     switches_destroy(sampler->switches);
     descendants_destroy(sampler->descendants);
@@ -333,30 +355,6 @@ static uint32_t image_find(const struct step *step, uint32_t pid)
     return image->incarnation;
 }
 
-/* The user's part of a call chain, innermost first; it is the first address
- * and then return addresses. How many. */
-static size_t frames_take(const struct perfevent_sample *sample,
-                          uint64_t frames[SAMPLER_FRAMES_MAX])
-{
-    const uint64_t *chain = (const uint64_t *)(sample + 1);
-    size_t room = (sample->header.size - sizeof(*sample)) / sizeof(*chain);
-    size_t used = 0;
-
-    for (size_t i = 0; i < sample->count && i < room; i++) {
-        if (chain[i] < PERF_CONTEXT_MAX && used < SAMPLER_FRAMES_MAX) {
-            frames[used++] = chain[i];
-        }
-    }
-    if (used == 0 && (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
-                         PERF_RECORD_MISC_USER) {
-        frames[used++] = sample->ip;
-    }
-    if (used > 0) {
-        frames[0]++; /* as a return address: one past the instruction */
-    }
-    return used;
-}
-
 static void sample_put(const struct step *step, struct unowned_sample *sample)
 {
     uint32_t incarnation = image_find(step, sample->pid);
@@ -398,19 +396,36 @@ static void enrolled_put(const struct step *step, uint32_t pid)
 }
 
 /* The Python frames of its thread, if it has any, as they are now. */
-static void pythons_put(struct pythons *pythons, struct unowned_sample *sample)
+static void pythons_put(struct pythons *pythons,
+                        struct unowned_sample *sample,
+                        bool is_unwound)
 {
     struct pythons_sample python = {.pid = (pid_t)sample->pid,
                                     .tid = sample->record.tid,
                                     .time = sample->record.e.start,
                                     .frames = sample->frames,
                                     .count = sample->count,
-                                    .room = SAMPLER_FRAMES_MAX};
+                                    .room = SAMPLER_FRAMES_MAX,
+                                    .is_unwound = is_unwound};
 
     if (pythons != NULL) {
         pythons_take(pythons, &python);
         sample->count = (uint32_t)python.count;
     }
+}
+
+/* Native frames, and those of Python in their place. */
+static void frames_put(struct sampler *sampler,
+                       const struct perfevent_sample *seen,
+                       struct unowned_sample *sample)
+{
+    struct sampleframes_found found;
+
+    sampleframes_take(sampler->frames, seen, &found);
+    memcpy(sample->frames, found.frames, found.count * sizeof(*found.frames));
+    sample->count = (uint32_t)found.count;
+    sample->record.ip = found.count > 0 ? found.frames[0] - 1 : 0;
+    pythons_put(sampler->pythons, sample, found.is_unwound);
 }
 
 static void sample_take(const struct step *step,
@@ -437,9 +452,7 @@ static void sample_take(const struct step *step,
         unowned_count(sampler->unowned, seen->pid); /* of what ran before */
         return;
     }
-    sample.count = (uint32_t)frames_take(seen, sample.frames);
-    sample.record.ip = sample.count > 0 ? sample.frames[0] - 1 : 0;
-    pythons_put(sampler->pythons, &sample);
+    frames_put(sampler, seen, &sample);
     if (incarnation != 0) {
         held_put(step, seen->pid);
         sample_put(step, &sample);
@@ -476,18 +489,28 @@ static void switch_take(const struct step *step,
         });
 }
 
-/* It says that code was mapped; what, is read when there is time. */
+/* It says that code was mapped. Who names addresses reads what it was when
+ * there is time; the next sample may be in it. */
 static void mapping_take(const struct step *step,
-                         const struct perf_event_header *header)
+                         const struct perfevent_mmap *seen)
 {
-    const uint32_t *ids = (const uint32_t *)(header + 1); /* pid, tid */
-    uint32_t incarnation = image_find(step, ids[0]);
+    uint32_t incarnation = image_find(step, seen->pid);
+    size_t room = seen->header.size - sizeof(*seen);
 
     if (incarnation != 0 && step->symbols != NULL) {
         symbols_mapped(step->symbols, incarnation);
     }
     if (step->sampler->pythons != NULL) {
-        pythons_mapped(step->sampler->pythons, (pid_t)ids[0]);
+        pythons_mapped(step->sampler->pythons, (pid_t)seen->pid);
+    }
+    if (strnlen(seen->path, room) < room) {
+        codemaps_mapped(sampleframes_codemaps(step->sampler->frames),
+                        (pid_t)seen->pid,
+                        &(struct mapping){.start = seen->address,
+                                          .end = seen->address + seen->length,
+                                          .offset = seen->offset,
+                                          .path = seen->path,
+                                          .is_code = true});
     }
 }
 
@@ -509,6 +532,8 @@ static void fork_take(const struct step *step,
     if (fork->pid != fork->parent) { /* not a thread */
         descendants_forked(step->sampler->descendants, fork->pid, fork->parent,
                            since);
+        codemaps_forked(sampleframes_codemaps(step->sampler->frames),
+                        (pid_t)fork->pid, (pid_t)fork->parent);
         image_begin(step, fork->pid, since);
     }
 }
@@ -523,6 +548,10 @@ static void exec_take(const struct step *step,
 
     if ((header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
         descendants_execed(step->sampler->descendants, pid, since);
+        if (descendants_has(step->sampler->descendants, pid)) {
+            codemaps_begin(sampleframes_codemaps(step->sampler->frames),
+                           (pid_t)pid);
+        }
         image_begin(step, pid, since);
     }
 }
@@ -542,8 +571,8 @@ static void record_take(void *state, const struct perf_event_header *header)
         switch_take(step, header);
         break;
     case PERF_RECORD_MMAP:
-        if (header->size >= sizeof(*header) + sizeof(uint64_t)) {
-            mapping_take(step, header);
+        if (header->size >= sizeof(struct perfevent_mmap)) {
+            mapping_take(step, (const struct perfevent_mmap *)header);
         }
         break;
     case PERF_RECORD_FORK:
@@ -606,6 +635,14 @@ struct sampler_tally sampler_tally(const struct sampler *sampler)
     switches = tally_sum(sampler, PERFEVENT_SWITCHES);
     return (struct sampler_tally){samples.taken, samples.lost, switches.taken,
                                   switches.lost};
+}
+
+struct sampler_stacks sampler_stacks(const struct sampler *sampler)
+{
+    return sampler == NULL
+               ? (struct sampler_stacks){.bytes = 0}
+               : (struct sampler_stacks){sampleframes_tally(sampler->frames),
+                                         sampler->stack_bytes};
 }
 
 uint64_t sampler_migrations(const struct sampler *sampler)

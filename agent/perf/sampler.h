@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/perf/sampleframes.h"
 #include "agent/perf/samplelimits.h"
 #include "agent/stream/selfstream.h"
 #include "schema/err.h"
@@ -33,13 +34,18 @@ enum sampler_python {
     SAMPLER_PYTHON_PROMPT, /* the target is an interpreter: with each sample */
 };
 
-/* Open the events on a child that is still held before its exec. `sharers`:
- * agents of this host, who share the memory that the kernel gives a user for
- * it; 0 = not known. NULL with why_not: no rights, no perf_event, no memory. */
+struct sampler_wish {
+    int64_t hz;
+    int sharers; /* agents of this host, who share the memory that the kernel
+                    gives a user for it; 0 = not known */
+    enum sampler_python python;
+    uint32_t stack_bytes; /* of a stack, to unwind it; 0 = frame pointers */
+};
+
+/* Open the events on a child that is still held before its exec. NULL with
+ * why_not: no rights, no perf_event, no memory. */
 struct sampler *sampler_create(pid_t held_child,
-                               int64_t hz,
-                               int sharers,
-                               enum sampler_python python,
+                               const struct sampler_wish *wish,
                                struct ck_err *why_not);
 void sampler_destroy(struct sampler *sampler);
 
@@ -64,6 +70,13 @@ struct sampler_tally {
     uint64_t switches_lost;
 };
 struct sampler_tally sampler_tally(const struct sampler *sampler);
+/* The stacks of samples, and how many bytes of each were copied; all are 0
+ * without a sampler. */
+struct sampler_stacks {
+    struct sampleframes_tally tally;
+    uint32_t bytes;
+};
+struct sampler_stacks sampler_stacks(const struct sampler *sampler);
 /* A step should follow within that time of the last, as the frames of threads
  * that run Python are read when their samples are taken. 0 = no haste, or the
  * kernel says it. */

@@ -233,6 +233,22 @@ static bool is_interpreter(const struct process *process, uint64_t address)
            address < process->program.code_end;
 }
 
+/* Native frames that the innermost Python frame called. */
+static size_t leaves_of(const struct process *process,
+                        const struct pythons_sample *sample)
+{
+    size_t leaves = 0;
+
+    while (leaves < sample->count &&
+           !is_interpreter(process, sample->frames[leaves] - 1)) {
+        leaves++;
+    }
+    if (leaves > 1 && (!sample->is_unwound || leaves == sample->count)) {
+        return 1; /* callers are not known, or not how the interpreter called */
+    }
+    return leaves;
+}
+
 /* False: none of the frames has a place. */
 static bool frames_put(struct pythons *pythons,
                        const struct process *process,
@@ -240,9 +256,8 @@ static bool frames_put(struct pythons *pythons,
                        size_t count,
                        struct pythons_sample *sample)
 {
-    size_t leaf =
-        sample->count > 0 && !is_interpreter(process, sample->frames[0] - 1);
-    size_t used = leaf;
+    size_t leaves = leaves_of(process, sample);
+    size_t used = leaves;
 
     for (size_t i = 0; i < count && used < sample->room; i++) {
         uint64_t site = frame_site(pythons, process, &frames[i]);
@@ -251,7 +266,7 @@ static bool frames_put(struct pythons *pythons,
             sample->frames[used++] = site;
         }
     }
-    if (used == leaf) {
+    if (used == leaves) {
         return false;
     }
     sample->count = used;

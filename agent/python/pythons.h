@@ -37,11 +37,12 @@ struct pythons_sample {
     uint64_t *frames; /* return addresses, innermost first; borrowed */
     size_t count;
     size_t room;
+    bool is_unwound; /* each native frame is called by the next */
 };
 
 /* Put the Python frames in place of the native ones, of which the innermost
- * stays where it is not the interpreter's own; *sample is as it was where the
- * thread has no Python frame. */
+ * stay up to the interpreter: all where each is called by the next, else one.
+ * *sample is as it was where the thread has no Python frame. */
 void pythons_take(struct pythons *pythons, struct pythons_sample *sample);
 
 /* A thread of Python was sampled lately: the next sample is to be taken soon.

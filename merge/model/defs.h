@@ -99,7 +99,7 @@ struct defs_stack {
     uint32_t depth;   /* of these, kept; = count without has_whole_stacks */
 };
 /* Frames that are kept of a stack at most. */
-#define DEFS_STACK_DEPTH 32
+#define DEFS_STACK_DEPTH 128
 
 /* What ckagg discarded of an agent on request (--keep). */
 struct defs_discarded {

@@ -470,6 +470,23 @@ struct report_function {
 };
 
 /* CPU time that samples stand for, in the region. */
+/* Stacks of samples that were unwound, in the whole run, by how that ended. */
+struct report_stacks {
+    uint64_t count;
+    uint64_t whole;    /* up to the outermost function */
+    uint64_t cut;      /* at the end of what was copied */
+    uint64_t unknown;  /* in code that has no rules */
+    uint64_t wrong;    /* at what cannot be a frame */
+    uint64_t deep;     /* at the most frames that are kept */
+    uint64_t pointers; /* of all these: in parts by frame pointers */
+    uint64_t uncopied; /* samples that came without a stack */
+    uint64_t frames;   /* of all of them */
+    uint64_t deepest;
+    uint64_t unread;      /* files of code that could not be read */
+    uint64_t bytes;       /* copied of a stack at most; 0 = none was */
+    uint64_t bytes_least; /* ... on the rank with the smallest rings */
+};
+
 struct report_samples {
     ck_time_t total;      /* 0 = none, or no right to sample */
     ck_time_t mpi;        /* of it in calls of MPI */
@@ -482,6 +499,7 @@ struct report_samples {
     uint64_t records_lost;
     uint64_t switches;
     uint64_t switches_lost;
+    struct report_stacks stacks;
 };
 
 /* A function of the program that samples met outside such calls. */

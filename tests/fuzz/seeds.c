@@ -1,13 +1,15 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
  * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring,
- * DIR/python
+ * DIR/python, DIR/unwind
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "schema/clock/probe.h"
@@ -187,6 +189,37 @@ static int make_python(const char *dir, int number)
     return file == NULL ? -1 : rc | fclose(file);
 }
 
+/* A stack with addresses of the stack and of the code, then the kernel's vdso,
+ * which is a small ELF file; where there is none, no file. */
+static int make_unwind(const char *dir, int number)
+{
+    const uint8_t *vdso =
+        (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    FILE *file = seed_open(dir, "unwind", number);
+    size_t bytes = 0;
+    int rc = 0;
+
+    for (uint64_t i = 0; rc == 0 && i < 64; i++) {
+        uint64_t word = i % 2 == 0 ? 0x7000000 + 8 * i
+                                   : 0x10000 + 97 * i * (uint64_t)number;
+
+        rc = put(file, &word, sizeof(word));
+    }
+    for (unsigned i = 0; vdso != NULL && i < ((Elf64_Ehdr *)vdso)->e_phnum;
+         i++) {
+        Elf64_Phdr segment;
+
+        memcpy(&segment,
+               vdso + ((Elf64_Ehdr *)vdso)->e_phoff + i * sizeof(segment),
+               sizeof(segment));
+        if (segment.p_type == PT_LOAD) {
+            bytes = segment.p_offset + segment.p_filesz;
+        }
+    }
+    rc |= bytes > 0 ? put(file, vdso, bytes) : 0;
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     struct records_random random = {20260711};
@@ -198,7 +231,7 @@ int main(int argc, char **argv)
              make_text(argv[1], "options", i) |
              make_text(argv[1], "scalene", i) |
              make_text(argv[1], "manifest", i) | make_changes(argv[1], i) |
-             make_python(argv[1], i);
+             make_python(argv[1], i) | make_unwind(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");

@@ -31,7 +31,7 @@ rooms() {
     cat <<'END'
 schema      schema schema/clock schema/batch schema/store schema/ring
 launch      launch
-agent       agent/ehframe agent/process agent/ring agent/stream agent/symbols agent/python agent/link agent/clock agent/perf agent/collector agent/front agent
+agent       agent/ehframe agent/process agent/ring agent/stream agent/symbols agent/python agent/unwind agent/link agent/clock agent/perf agent/collector agent/front agent
 agent/inject agent/ehframe agent/inject agent/inject/posix
 agent/inject agent/inject agent/inject/mpi
 agent/inject agent/inject agent/inject/opencl

@@ -4,6 +4,24 @@
  */
 #include "merge/output/json/jsonparts.h"
 
+static void put_stacks(struct ck_json *j, const struct report_stacks *stacks)
+{
+    ck_json_object(j, "stacks");
+    ck_json_uint(j, "unwound", stacks->count);
+    ck_json_uint(j, "whole", stacks->whole);
+    ck_json_uint(j, "cut", stacks->cut);
+    ck_json_uint(j, "no_rules", stacks->unknown);
+    ck_json_uint(j, "no_frame", stacks->wrong);
+    ck_json_uint(j, "too_deep", stacks->deep);
+    ck_json_uint(j, "by_frame_pointers", stacks->pointers);
+    ck_json_uint(j, "not_copied", stacks->uncopied);
+    ck_json_uint(j, "frames", stacks->frames);
+    ck_json_uint(j, "deepest", stacks->deepest);
+    ck_json_uint(j, "files_not_read", stacks->unread);
+    ck_json_uint(j, "copied_bytes", stacks->bytes);
+    ck_json_end(j);
+}
+
 void json_hot(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "sampled");
@@ -16,6 +34,7 @@ void json_hot(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "records_lost", report->samples.records_lost);
     ck_json_uint(j, "switches", report->samples.switches);
     ck_json_uint(j, "switches_lost", report->samples.switches_lost);
+    put_stacks(j, &report->samples.stacks);
     ck_json_end(j);
     ck_json_array(j, "hot_spots");
     for (size_t i = 0; i < report->hot_count; i++) {

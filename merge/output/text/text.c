@@ -575,6 +575,44 @@ static void put_cost(const struct page *page)
     fputc('\n', page->file);
 }
 
+/* "; 0.4 % what", where it is any. */
+static void
+put_stacks_part(const struct page *page, uint64_t part, const char *what)
+{
+    uint64_t all = page->report->samples.stacks.count;
+
+    if (part > 0) {
+        fprintf(page->file, ", %s %% %s",
+                word_percent((ck_time_t)part, (ck_time_t)all).text, what);
+    }
+}
+
+static void put_stacks(const struct page *page)
+{
+    const struct report_stacks *stacks = &page->report->samples.stacks;
+    char cut[96];
+
+    if (stacks->count == 0) {
+        return;
+    }
+    (void)snprintf(cut, sizeof(cut), "deeper than %s",
+                   word_bytes(stacks->bytes).text);
+    fprintf(
+        page->file,
+        "             stacks of %llu CPU samples unwound: %s %% whole",
+        (unsigned long long)stacks->count,
+        word_percent((ck_time_t)stacks->whole, (ck_time_t)stacks->count).text);
+    put_stacks_part(page, stacks->cut, cut);
+    put_stacks_part(page, stacks->unknown, "end in code without unwind tables");
+    put_stacks_part(page, stacks->wrong, "end at no frame");
+    put_stacks_part(page, stacks->deep, "have too many frames");
+    put_stacks_part(page, stacks->pointers, "in part by frame pointers");
+    fprintf(page->file,
+            "\n               (%.0f frames on average, deepest %llu)\n",
+            (double)stacks->frames / (double)stacks->count,
+            (unsigned long long)stacks->deepest);
+}
+
 /* Nothing of the rank is missing but what was counted as lost, however it
  * ended. */
 static bool is_recorded(const struct report_rank *rank)
@@ -621,6 +659,7 @@ static void put_trust(const struct page *page)
             report->is_ledger_closed ? "closes" : "DOES NOT CLOSE",
             word_count((uint64_t)report->all.wall).text);
     }
+    put_stacks(page);
     put_cost(page);
 }
 

@@ -38,6 +38,37 @@ static void rings_of_all_sharers_fit_what_a_user_may_lock(void **state)
     }
 }
 
+/* As many copies of stacks as fit, of some size, into what a user may lock. */
+static void rings_with_stacks_fit_what_a_user_may_lock(void **state)
+{
+    (void)state;
+    for (size_t sharers = 1; sharers <= 16; sharers++) {
+        struct perfring_pages share = perfring_share(2, sharers, false);
+        size_t before = share.of[PERFEVENT_SAMPLES];
+        size_t pages;
+
+        perfring_widen(&share, 16384, sharers, false);
+        assert_true(share.of[PERFEVENT_SAMPLES] >= before);
+        pages =
+            share.of[PERFEVENT_SAMPLES] + 1 + share.of[PERFEVENT_SWITCHES] + 1;
+        assert_true(pages * sharers * page_bytes() <= USER_KIB * 1024);
+        /* Three records of that size fit. */
+        assert_true(3 * perfring_stack(&share) <=
+                    share.of[PERFEVENT_SAMPLES] * page_bytes());
+        assert_true(sharers > 2 || perfring_stack(&share) >= 16384);
+        assert_true(sharers > 8 || perfring_stack(&share) > 0);
+    }
+}
+
+static void who_may_lock_has_whole_stacks_for_many_sharers(void **state)
+{
+    struct perfring_pages share = perfring_share(2, 16, true);
+
+    (void)state;
+    perfring_widen(&share, 16384, 16, true);
+    assert_true(perfring_stack(&share) >= 16384);
+}
+
 static void who_may_lock_has_room_for_a_storm_of_switches(void **state)
 {
     struct perfring_pages free = perfring_share(2, 1, true);
@@ -126,6 +157,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_of_all_sharers_fit_what_a_user_may_lock),
+        cmocka_unit_test(rings_with_stacks_fit_what_a_user_may_lock),
+        cmocka_unit_test(who_may_lock_has_whole_stacks_for_many_sharers),
         cmocka_unit_test(who_may_lock_has_room_for_a_storm_of_switches),
         cmocka_unit_test(records_and_losses_are_counted_apart),
         cmocka_unit_test(a_ring_that_is_not_mapped_has_nothing),

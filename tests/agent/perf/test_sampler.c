@@ -46,6 +46,7 @@ static struct said said;
 static struct sampler *sampler;
 static char why[CK_ERR_BYTES];
 static int sharers;
+static uint32_t stack_bytes;
 
 /* Not inlined, so that it has a name of its own. */
 __attribute__((noinline)) static uint64_t sampled_work(void)
@@ -157,9 +158,20 @@ static pid_t child_start(int *go, const char *mode)
     return pid;
 }
 
+static struct sampler *sampler_open(pid_t pid, int agents, struct ck_err *err)
+{
+    return sampler_create(pid,
+                          &(struct sampler_wish){.hz = HZ,
+                                                 .sharers = agents,
+                                                 .python = SAMPLER_PYTHON_ON,
+                                                 .stack_bytes = stack_bytes},
+                          err);
+}
+
 static int setup(void **state)
 {
     sharers = *state == NULL ? SHARERS_ONE : *(const int *)*state;
+    stack_bytes = SAMPLER_STACK_BYTES;
     header = calloc(1, CK_RING_HEADS_OFFSET);
     said_init(&said);
     return header == NULL;
@@ -186,7 +198,7 @@ static pid_t child_run(struct symbols *symbols)
     int go;
     pid_t pid = child_start(&go, "work");
 
-    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
+    sampler = sampler_open(pid, sharers, &err);
     (void)snprintf(why, sizeof(why), "%s", sampler == NULL ? err.text : "");
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->key, 1ull << 32 | 1);
@@ -228,10 +240,10 @@ static void the_cpus_are_looked_at_where_they_are_our_own(void **state)
     (void)state;
     (void)!read(fd, level, sizeof(level) - 1);
     (void)close(fd);
-    sampler = sampler_create(pid, HZ, SHARERS_MANY, SAMPLER_PYTHON_ON, &err);
+    sampler = sampler_open(pid, SHARERS_MANY, &err);
     assert_true(sampler == NULL || !sampler_is_wide(sampler));
     sampler_destroy(sampler);
-    sampler = sampler_create(pid, HZ, SHARERS_ONE, SAMPLER_PYTHON_ON, &err);
+    sampler = sampler_open(pid, SHARERS_ONE, &err);
     if (sampler != NULL && atoi(level) > 0 && geteuid() != 0) {
         assert_false(sampler_is_wide(sampler));
     }
@@ -248,7 +260,7 @@ static void child_run_alone(const char *mode)
     int go;
     pid_t pid = child_start(&go, mode);
 
-    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
+    sampler = sampler_open(pid, sharers, &err);
     (void)close(go);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         sampler_step(sampler, said.selfstream, header, NULL);
@@ -381,7 +393,7 @@ static void a_ring_that_fills_asks_for_a_step(void **state)
     pid_t pid = child_start(&go, "yield");
 
     (void)state;
-    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
+    sampler = sampler_open(pid, sharers, &err);
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
@@ -452,7 +464,8 @@ static void runs_wait(pid_t pid, uint64_t more)
 }
 
 /* Nobody looks for so long that the switches of two threads that yield to each
- * other fill their ring many times. */
+ * other fill their ring many times. With stacks the samples of so long a time
+ * would fill theirs. */
 static void a_storm_of_switches_takes_no_sample_away(void **state)
 {
     struct ck_ring_process *entry = ck_ring_processes(header);
@@ -463,7 +476,8 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     pid_t pid = child_start(&go, "yield");
 
     (void)state;
-    sampler = sampler_create(pid, HZ, sharers, SAMPLER_PYTHON_ON, &err);
+    stack_bytes = 0;
+    sampler = sampler_open(pid, sharers, &err);
     entry->pid = (uint32_t)pid;
     atomic_store(&entry->key, 1ull << 32 | 1);
     atomic_store(&entry->incarnation, 1);
@@ -493,7 +507,7 @@ static void a_refusal_is_said_with_its_reason(void **state)
 
     (void)state;
     /* No such process: as any other refusal. */
-    sampler = sampler_create(0x3fffffff, HZ, sharers, SAMPLER_PYTHON_ON, &err);
+    sampler = sampler_open(0x3fffffff, sharers, &err);
     assert_null(sampler);
     assert_true(strlen(err.text) > 0);
 }

@@ -1,0 +1,57 @@
+/* sampleframes.h - the frames of a sample
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Unwound from the copy of the stack that came with it; without a copy they are
+ * the kernel's chain of frame pointers. Used by the collector's thread only.
+ */
+#ifndef CK_AGENT_PERF_SAMPLEFRAMES_H
+#define CK_AGENT_PERF_SAMPLEFRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/perf/samplelimits.h"
+
+struct codemaps;
+struct perfevent_sample;
+struct sampleframes;
+
+/* NULL with ENOMEM. */
+struct sampleframes *sampleframes_create(void);
+void sampleframes_destroy(struct sampleframes *sampleframes);
+
+/* What processes have mapped, to be kept up to date by who reads records. */
+struct codemaps *sampleframes_codemaps(struct sampleframes *sampleframes);
+
+struct sampleframes_found {
+    uint64_t frames[SAMPLER_FRAMES_MAX]; /* innermost first; the first is one
+                                            past the instruction, the others
+                                            are return addresses */
+    size_t count;
+    bool is_unwound; /* each is called by the next */
+};
+void sampleframes_take(struct sampleframes *sampleframes,
+                       const struct perfevent_sample *sample,
+                       struct sampleframes_found *found);
+
+/* Stacks that were unwound, by how that ended. */
+struct sampleframes_tally {
+    uint64_t stacks;
+    uint64_t whole;
+    uint64_t cut;      /* deeper than what was copied */
+    uint64_t unknown;  /* in code without rules */
+    uint64_t wrong;    /* at what cannot be a frame */
+    uint64_t deep;     /* more frames than are kept */
+    uint64_t pointers; /* of all these: with steps by frame pointers */
+    uint64_t frames;   /* of all of them */
+    uint64_t deepest;
+    uint64_t uncopied; /* samples without a copy: frame pointers only */
+    uint64_t unread;   /* files of code that could not be read */
+};
+struct sampleframes_tally
+sampleframes_tally(const struct sampleframes *sampleframes);
+
+#endif

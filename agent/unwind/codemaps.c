@@ -1,0 +1,370 @@
+/* codemaps.c - where processes have which code
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A file is the same as one seen before where path, inode and time of change
+ * are equal: a program that is built again during the run is another file.
+ */
+#include "agent/unwind/codemaps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "schema/fnv.h"
+#include "schema/time.h"
+
+#define PATH_BYTES 4352 /* with the process' root before it */
+#define ROOT "/root"
+/* Maps are not read again before that. */
+#define LOOK_AGAIN (100 * CK_TIME_MS)
+#define RANGES_MAX 65536
+#define NO_FILE UINT32_MAX
+
+/* Code of a process. */
+struct range {
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset; /* in the file */
+    uint32_t file;   /* NO_FILE = none */
+};
+
+struct process {
+    pid_t pid;            /* 0 = unused */
+    struct range *ranges; /* sorted, none lies in another */
+    size_t count, room;
+    ck_time_t looked; /* 0 = maps were not read */
+};
+
+struct file {
+    char *path;
+    uint64_t hash; /* of the path */
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+    bool is_opened; /* it was tried */
+    struct unwindfile *file;
+};
+
+struct codemaps {
+    struct process processes[CODEMAPS_PROCESSES];
+    struct file files[CODEMAPS_FILES];
+    uint32_t files_count;
+    struct mappings mappings;
+    uint64_t unread;
+};
+
+struct codemaps *codemaps_create(void)
+{
+    return calloc(1, sizeof(struct codemaps));
+}
+
+void codemaps_destroy(struct codemaps *codemaps)
+{
+    int saved = errno;
+
+    if (codemaps == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < CODEMAPS_PROCESSES; i++) {
+        free(codemaps->processes[i].ranges);
+    }
+    for (uint32_t i = 0; i < codemaps->files_count; i++) {
+        free(codemaps->files[i].path);
+        unwindfile_destroy(codemaps->files[i].file);
+    }
+    mappings_fini(&codemaps->mappings);
+    free(codemaps);
+    errno = saved;
+}
+
+static struct process *process_at(struct codemaps *codemaps, pid_t pid)
+{
+    return &codemaps->processes[(uint32_t)pid % CODEMAPS_PROCESSES];
+}
+
+void codemaps_begin(struct codemaps *codemaps, pid_t pid)
+{
+    struct process *process = process_at(codemaps, pid);
+
+    process->pid = pid;
+    process->count = 0;
+    process->looked = 0;
+}
+
+void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent)
+{
+    const struct process *from = process_at(codemaps, parent);
+    struct process *to = process_at(codemaps, pid);
+    struct range *ranges;
+
+    if (to->pid == pid) {
+        codemaps_begin(codemaps, pid);
+    }
+    if (from->pid != parent || from->count == 0 || from == to) {
+        return;
+    }
+    ranges = realloc(to->ranges, from->count * sizeof(*ranges));
+    if (ranges == NULL) {
+        return;
+    }
+    memcpy(ranges, from->ranges, from->count * sizeof(*ranges));
+    to->pid = pid;
+    to->ranges = ranges;
+    to->count = to->room = from->count;
+    to->looked = 0;
+}
+
+/* ---- files ----------------------------------------------------------------
+ */
+
+/* The file as the process sees it, in a container as well; as we see it where
+ * the process has ended. False: it is not there. */
+static bool
+file_stat(pid_t pid, const char *path, char *as, struct stat *status)
+{
+    (void)snprintf(as, PATH_BYTES, "/proc/%d" ROOT "%s", (int)pid, path);
+    if (stat(as, status) == 0) {
+        return true;
+    }
+    (void)snprintf(as, PATH_BYTES, "%s", path);
+    return stat(as, status) == 0;
+}
+
+static bool is_same(const struct file *file, const struct stat *status)
+{
+    return file->inode == status->st_ino && file->device == status->st_dev &&
+           file->changed.tv_sec == status->st_mtim.tv_sec &&
+           file->changed.tv_nsec == status->st_mtim.tv_nsec;
+}
+
+/* Number of the file, a new one if need be; NO_FILE = none. */
+static uint32_t
+file_number(struct codemaps *codemaps, pid_t pid, const char *path)
+{
+    uint64_t hash = ck_fnv(CK_FNV_START, path, strlen(path));
+    struct stat status = {.st_ino = 0};
+    char as[PATH_BYTES];
+    struct file *file;
+
+    if (strcmp(path, UNWINDFILE_VDSO) == 0) {
+        (void)strcpy(as, path);
+    } else if (path[0] != '/' || path[1] == '/' ||
+               !file_stat(pid, path, as, &status)) {
+        return NO_FILE;
+    }
+    for (uint32_t i = 0; i < codemaps->files_count; i++) {
+        file = &codemaps->files[i];
+        if (file->hash == hash && is_same(file, &status)) {
+            return i;
+        }
+    }
+    if (codemaps->files_count == CODEMAPS_FILES) {
+        return NO_FILE;
+    }
+    file = &codemaps->files[codemaps->files_count];
+    *file = (struct file){.path = strdup(as),
+                          .hash = hash,
+                          .device = status.st_dev,
+                          .inode = status.st_ino,
+                          .changed = status.st_mtim};
+    return file->path == NULL ? NO_FILE : codemaps->files_count++;
+}
+
+/* The path as we see it, of one below a process' root. */
+static const char *plain_path(const char *path)
+{
+    const char *root = strstr(path, ROOT);
+
+    return root == NULL || strncmp(path, "/proc/", 6) != 0
+               ? path
+               : root + sizeof(ROOT) - 1;
+}
+
+/* NULL: it cannot be read. The process may have ended since it was seen. */
+static const struct unwindfile *file_open(struct codemaps *codemaps,
+                                          uint32_t number)
+{
+    struct file *file = &codemaps->files[number];
+    struct stat status;
+
+    if (!file->is_opened) {
+        const char *plain = plain_path(file->path);
+
+        file->is_opened = true;
+        file->file = unwindfile_open(file->path);
+        if (file->file == NULL && stat(plain, &status) == 0 &&
+            is_same(file, &status)) {
+            file->file = unwindfile_open(plain);
+        }
+        codemaps->unread += file->file == NULL;
+    }
+    return file->file;
+}
+
+/* ---- ranges ---------------------------------------------------------------
+ */
+
+/* The first range that ends behind the address. */
+static size_t range_search(const struct process *process, uint64_t address)
+{
+    size_t low = 0, high = process->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (process->ranges[middle].end <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool has_room(struct process *process)
+{
+    size_t room = process->room == 0 ? 64 : 2 * process->room;
+    struct range *grown;
+
+    if (process->count < process->room) {
+        return true;
+    }
+    grown = room > RANGES_MAX ? NULL
+                              : realloc(process->ranges, room * sizeof(*grown));
+    if (grown == NULL) {
+        return false;
+    }
+    process->ranges = grown;
+    process->room = room;
+    return true;
+}
+
+/* A range that begins before the address and ends behind it becomes two. */
+static void range_split(struct process *process, uint64_t address)
+{
+    size_t at = range_search(process, address);
+    struct range *range;
+
+    if (at == process->count || process->ranges[at].start >= address ||
+        !has_room(process)) {
+        return;
+    }
+    range = &process->ranges[at];
+    memmove(range + 1, range, (process->count - at) * sizeof(*range));
+    process->count++;
+    range[1].offset += address - range->start;
+    range[1].start = range->end = address;
+}
+
+/* What lay there is replaced. */
+static void range_put(struct process *process, const struct range *range)
+{
+    size_t first, last;
+
+    range_split(process, range->start);
+    range_split(process, range->end);
+    first = last = range_search(process, range->start);
+    while (last < process->count && process->ranges[last].end <= range->end) {
+        last++;
+    }
+    if (!has_room(process)) {
+        return;
+    }
+    memmove(&process->ranges[first + 1], &process->ranges[last],
+            (process->count - last) * sizeof(*range));
+    process->ranges[first] = *range;
+    process->count = process->count + 1 - (last - first);
+}
+
+static void mapping_put(struct codemaps *codemaps,
+                        struct process *process,
+                        const struct mapping *mapping)
+{
+    struct range range = {mapping->start, mapping->end, mapping->offset,
+                          NO_FILE};
+
+    if (mapping->start < mapping->end) {
+        range.file = file_number(codemaps, process->pid, mapping->path);
+        range_put(process, &range);
+    }
+}
+
+void codemaps_mapped(struct codemaps *codemaps,
+                     pid_t pid,
+                     const struct mapping *mapping)
+{
+    struct process *process = process_at(codemaps, pid);
+
+    if (process->pid == pid) {
+        mapping_put(codemaps, process, mapping);
+    }
+}
+
+/* All code that it has now, unless it cannot be read any more. */
+static void process_look(struct codemaps *codemaps, struct process *process)
+{
+    struct mapping mapping;
+
+    process->looked = ck_time_raw();
+    if (mappings_read(&codemaps->mappings, process->pid) == 0) {
+        return;
+    }
+    process->count = 0;
+    while (mappings_next(&codemaps->mappings, &mapping)) {
+        if (mapping.is_code) {
+            mapping_put(codemaps, process, &mapping);
+        }
+    }
+}
+
+static const struct range *range_find(const struct process *process,
+                                      uint64_t address)
+{
+    size_t at = range_search(process, address);
+
+    return at < process->count && process->ranges[at].start <= address
+               ? &process->ranges[at]
+               : NULL;
+}
+
+bool codemaps_find(struct codemaps *codemaps,
+                   pid_t pid,
+                   uint64_t address,
+                   struct code *code)
+{
+    struct process *process = process_at(codemaps, pid);
+    const struct range *range;
+
+    if (process->pid != pid) {
+        codemaps_begin(codemaps, pid);
+    }
+    if (process->looked == 0) {
+        process_look(codemaps, process);
+    }
+    range = range_find(process, address);
+    if (range == NULL && ck_time_raw() - process->looked > LOOK_AGAIN) {
+        process_look(codemaps, process);
+        range = range_find(process, address);
+    }
+    if (range == NULL) {
+        return false;
+    }
+    *code = (struct code){.number = range->file};
+    if (range->file != NO_FILE) {
+        code->file = file_open(codemaps, range->file);
+    }
+    if (code->file != NULL &&
+        unwindfile_bias(code->file, range->start, range->offset, &code->bias) !=
+            0) {
+        code->file = NULL;
+    }
+    return true;
+}
+
+uint64_t codemaps_unread(const struct codemaps *codemaps)
+{
+    return codemaps->unread;
+}

@@ -1,0 +1,57 @@
+/* codemaps.h - where processes have which code
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel reports code that is mapped; what a process had before it was
+ * first asked for, and what was missed, is read from /proc. Files are read when
+ * an address in them is first asked for, and are shared by all processes. Used
+ * by the collector's thread only.
+ */
+#ifndef CK_AGENT_UNWIND_CODEMAPS_H
+#define CK_AGENT_UNWIND_CODEMAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/process/mappings.h"
+#include "agent/unwind/unwindfile.h"
+
+/* Processes that are remembered; a power of two. */
+#define CODEMAPS_PROCESSES 256
+/* Files that are remembered; code of others has no rules. */
+#define CODEMAPS_FILES 4096
+
+struct codemaps;
+
+/* NULL with ENOMEM. */
+struct codemaps *codemaps_create(void);
+void codemaps_destroy(struct codemaps *codemaps);
+
+/* Another program runs under that number: it has no code yet. */
+void codemaps_begin(struct codemaps *codemaps, pid_t pid);
+/* The process has what its parent has. */
+void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent);
+/* The process has mapped code; the path is copied. */
+void codemaps_mapped(struct codemaps *codemaps,
+                     pid_t pid,
+                     const struct mapping *mapping);
+
+/* Code that an address lies in. */
+struct code {
+    const struct unwindfile *file; /* borrowed; NULL = not of a file */
+    uint32_t number;               /* of the file */
+    uint64_t bias;
+};
+
+/* False: the process has no code there. */
+bool codemaps_find(struct codemaps *codemaps,
+                   pid_t pid,
+                   uint64_t address,
+                   struct code *code);
+
+/* Files with code that was asked for and could not be read. */
+uint64_t codemaps_unread(const struct codemaps *codemaps);
+
+#endif

@@ -1,0 +1,246 @@
+/* unwind.c - the callers of a sampled function, from a copy of its stack
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs are sampled in few places: the rule of an address is kept. A walk of
+ * 20 frames is 20 look-ups in a table of rules by address.
+ *
+ * Code without rules (Go, what is compiled at run time, some assembler) mostly
+ * has frame pointers: the frame that the pointer shows is believed where it
+ * lies above the last one, in the copy, and returns into code.
+ */
+#include "agent/unwind/unwind.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/unwind/codemaps.h"
+
+/* Rules that are kept, by address; a power of two. */
+#define RULES 16384
+
+struct known {
+    uint64_t address; /* 0 = unused */
+    uint32_t file;
+    uint32_t answer; /* enum ehframe */
+    struct ehframe_rule rule;
+};
+
+struct unwind {
+    struct codemaps *codemaps; /* borrowed */
+    struct known known[RULES];
+};
+
+/* What a walk works with. */
+struct walk {
+    struct unwind *unwind;
+    const struct unwind_thread *thread;
+    uint64_t registers[EHFRAME_REGISTERS];
+    uint64_t copied; /* address of the copy's first byte */
+    enum unwind_end end;
+    bool has_pointers;
+};
+
+struct unwind *unwind_create(struct codemaps *codemaps)
+{
+    struct unwind *unwind = calloc(1, sizeof(*unwind));
+
+    if (unwind != NULL) {
+        unwind->codemaps = codemaps;
+    }
+    return unwind;
+}
+
+void unwind_destroy(struct unwind *unwind)
+{
+    int saved = errno;
+
+    free(unwind);
+    errno = saved;
+}
+
+/* ---- rules ----------------------------------------------------------------
+ */
+
+static const struct known *
+rule_of(struct unwind *unwind, const struct code *code, uint64_t pc)
+{
+    uint64_t address = pc - code->bias;
+    uint64_t hash =
+        (address ^ (uint64_t)code->number << 48) * UINT64_C(0x9e3779b97f4a7c15);
+    struct known *known = &unwind->known[(hash >> 40) % RULES];
+
+    if (known->address != address || known->file != code->number) {
+        known->address = address;
+        known->file = code->number;
+        known->answer =
+            (uint32_t)unwindfile_find(code->file, address, &known->rule);
+    }
+    return known;
+}
+
+/* ---- steps ----------------------------------------------------------------
+ */
+
+/* False: the copy does not have it; walk->end says why. */
+static bool word_read(struct walk *walk, uint64_t address, uint64_t *word)
+{
+    uint64_t at = address - walk->copied;
+
+    if (address < walk->copied || address % 8 != 0) {
+        walk->end = UNWIND_WRONG;
+        return false;
+    }
+    if (at >= walk->thread->length ||
+        walk->thread->length - at < sizeof(*word)) {
+        walk->end = UNWIND_CUT;
+        return false;
+    }
+    memcpy(word, walk->thread->stack + at, sizeof(*word));
+    return true;
+}
+
+static bool
+cfa_find(struct walk *walk, const struct ehframe_rule *rule, uint64_t *cfa)
+{
+    const uint64_t *registers = walk->registers;
+    uint64_t from =
+        registers[rule->cfa_register] + (uint64_t)(int64_t)rule->cfa;
+
+    switch ((enum ehframe_cfa)rule->cfa_is) {
+    case EHFRAME_CFA_REGISTER:
+        *cfa = from;
+        return true;
+    case EHFRAME_CFA_MEMORY:
+        return word_read(walk, from, cfa);
+    case EHFRAME_CFA_PLT:
+        *cfa =
+            registers[EHFRAME_SP] + 8 +
+            ((registers[EHFRAME_PC] - 1) % 16 >= (uint64_t)rule->cfa ? 8 : 0);
+        return true;
+    default:
+        walk->end = UNWIND_UNKNOWN;
+        return false;
+    }
+}
+
+/* The caller's register `number`. */
+static bool register_find(struct walk *walk,
+                          const struct ehframe_rule *rule,
+                          enum ehframe_kept kept,
+                          uint64_t cfa,
+                          uint64_t *word)
+{
+    uint64_t offset = (uint64_t)(int64_t)rule->offset[kept];
+
+    switch ((enum ehframe_how)rule->how[kept]) {
+    case EHFRAME_AT_CFA:
+        return word_read(walk, cfa + offset, word);
+    case EHFRAME_AT_BP:
+        return word_read(walk, walk->registers[EHFRAME_BP] + offset, word);
+    case EHFRAME_AT_SP:
+        return word_read(walk, walk->registers[EHFRAME_SP] + offset, word);
+    default: /* unchanged, or lost and not asked for again */
+        return true;
+    }
+}
+
+/* To the caller's registers. False: walk->end. */
+static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
+{
+    static const uint8_t numbers[EHFRAME_KEPT] = {
+        3, EHFRAME_BP, 12, 13, 14, 15, EHFRAME_SP, EHFRAME_PC};
+    uint64_t next[EHFRAME_REGISTERS];
+    uint64_t cfa;
+
+    if (!cfa_find(walk, rule, &cfa)) {
+        return false;
+    }
+    memcpy(next, walk->registers, sizeof(next));
+    next[EHFRAME_SP] = cfa;
+    for (int kept = 0; kept < EHFRAME_KEPT; kept++) {
+        if (!register_find(walk, rule, (enum ehframe_kept)kept, cfa,
+                           &next[numbers[kept]])) {
+            return false;
+        }
+    }
+    if (next[EHFRAME_SP] <= walk->registers[EHFRAME_SP] && !rule->is_signal) {
+        walk->end = UNWIND_WRONG;
+        return false;
+    }
+    next[EHFRAME_PC] += rule->is_signal; /* of an instruction, as the first */
+    memcpy(walk->registers, next, sizeof(next));
+    return true;
+}
+
+/* The same by the frame pointer, where it can be one. */
+static bool pointer_step(struct walk *walk)
+{
+    uint64_t bp = walk->registers[EHFRAME_BP];
+    uint64_t caller, pc;
+    struct code code;
+
+    if (bp < walk->registers[EHFRAME_SP] || !word_read(walk, bp, &caller) ||
+        !word_read(walk, bp + 8, &pc) || (caller != 0 && caller <= bp) ||
+        (pc != 0 && !codemaps_find(walk->unwind->codemaps, walk->thread->pid,
+                                   pc - 1, &code))) {
+        walk->end = UNWIND_UNKNOWN;
+        return false;
+    }
+    walk->registers[EHFRAME_SP] = bp + 16;
+    walk->registers[EHFRAME_BP] = caller;
+    walk->registers[EHFRAME_PC] = pc;
+    walk->has_pointers = true;
+    return true;
+}
+
+/* To the caller's frame. False: there is none; walk->end. */
+static bool frame_step(struct walk *walk)
+{
+    uint64_t pc = walk->registers[EHFRAME_PC];
+    const struct known *known = NULL;
+    struct code code;
+
+    if (!codemaps_find(walk->unwind->codemaps, walk->thread->pid, pc - 1,
+                       &code)) {
+        walk->end = UNWIND_WRONG;
+        return false;
+    }
+    if (code.file != NULL) {
+        known = rule_of(walk->unwind, &code, pc);
+    }
+    if (known != NULL && known->answer == EHFRAME_OUTERMOST) {
+        walk->end = UNWIND_WHOLE;
+        return false;
+    }
+    return known != NULL && known->answer == EHFRAME_FOUND
+               ? rule_step(walk, &known->rule)
+               : pointer_step(walk);
+}
+
+enum unwind_end unwind_walk(struct unwind *unwind,
+                            const struct unwind_thread *thread,
+                            struct unwind_frames *frames)
+{
+    struct walk walk = {.unwind = unwind,
+                        .thread = thread,
+                        .copied = thread->registers[EHFRAME_SP],
+                        .end = UNWIND_DEEP};
+
+    memcpy(walk.registers, thread->registers, sizeof(walk.registers));
+    walk.registers[EHFRAME_PC]++; /* as a return address */
+    frames->count = 0;
+    while (frames->count < frames->room) {
+        if (walk.registers[EHFRAME_PC] <= 1) {
+            walk.end = UNWIND_WHOLE;
+            break;
+        }
+        frames->frames[frames->count++] = walk.registers[EHFRAME_PC];
+        if (!frame_step(&walk)) {
+            break;
+        }
+    }
+    frames->has_pointers = walk.has_pointers;
+    return walk.end;
+}

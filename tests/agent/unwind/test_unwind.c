@@ -1,0 +1,317 @@
+/* test_unwind.c - callers from a copy of registers and stack
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The program copies its own stack as the kernel would; the C library's
+ * unwinder is the oracle. Below qsort(), a signal's handler, functions without
+ * a frame pointer, and one whose frame is aligned.
+ */
+#include <execinfo.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/unwind/codemaps.h"
+#include "agent/unwind/unwind.h"
+
+#define FRAMES 64
+#define STACK_BYTES 65536
+
+extern void *__libc_stack_end;
+
+static struct codemaps *codemaps;
+static struct unwind *unwind;
+
+/* What was copied, and what is to be found in it. */
+static uint8_t stack[STACK_BYTES];
+static struct unwind_thread thread;
+static void *expected[FRAMES];
+static int expected_count;
+
+static uint64_t found[FRAMES];
+static struct unwind_frames frames;
+
+static int setup(void **state)
+{
+    (void)state;
+    codemaps = codemaps_create();
+    unwind = unwind_create(codemaps);
+    expected_count = 0;
+    return codemaps == NULL || unwind == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    unwind_destroy(unwind);
+    codemaps_destroy(codemaps);
+    return 0;
+}
+
+static void registers_put(uint64_t *to, const greg_t *from)
+{
+    static const int order[EHFRAME_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+        REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+        REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+    for (size_t i = 0; i < EHFRAME_REGISTERS; i++) {
+        to[i] = (uint64_t)from[order[i]];
+    }
+}
+
+__attribute__((noinline, no_sanitize("address"))) static void
+stack_copy(uint64_t from, size_t length)
+{
+    const uint8_t *bytes = (const uint8_t *)(uintptr_t)from;
+
+    for (size_t i = 0; i < length; i++) {
+        stack[i] = bytes[i];
+    }
+}
+
+__attribute__((noinline)) static void thread_take(void)
+{
+    ucontext_t context;
+    size_t length;
+
+    (void)getcontext(&context);
+    registers_put(thread.registers, context.uc_mcontext.gregs);
+    length = (size_t)((uint64_t)(uintptr_t)__libc_stack_end -
+                      thread.registers[EHFRAME_SP]);
+    thread.length = length < STACK_BYTES ? length : STACK_BYTES;
+    thread.pid = getpid();
+    thread.stack = stack;
+    stack_copy(thread.registers[EHFRAME_SP], thread.length);
+    expected_count = backtrace(expected, FRAMES);
+}
+
+static int compare(const void *a, const void *b)
+{
+    if (expected_count == 0) {
+        thread_take();
+    }
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Room on the stack of a length that the compiler does not know. */
+__attribute__((noinline)) static int sort_some(int count)
+{
+    int *items = __builtin_alloca((size_t)count * sizeof(*items));
+
+    for (int i = 0; i < count; i++) {
+        items[i] = count - i;
+    }
+    qsort(items, (size_t)count, sizeof(*items), compare);
+    return items[0];
+}
+
+__attribute__((noinline)) static int deep(int depth)
+{
+    return depth == 0 ? sort_some(100) : deep(depth - 1) + 1;
+}
+
+/* The compiler aligns this one's frame by a register of its own. */
+__attribute__((noinline)) static int aligned(int count)
+{
+    _Alignas(64) volatile int items[64] = {count};
+    int *some = __builtin_alloca((size_t)count * sizeof(*some));
+
+    some[0] = deep(3);
+    items[1] = some[0];
+    return items[1] + items[0];
+}
+
+static void handle(int number)
+{
+    (void)number;
+    thread_take();
+}
+
+__attribute__((noinline)) static int interrupted(int depth)
+{
+    int sum = depth == 0 ? raise(SIGUSR1) : interrupted(depth - 1);
+
+    return sum + (depth > 0);
+}
+
+static void needs_rules(void)
+{
+    if (!EHFRAME_IS_READ) {
+        print_message("skipped: this processor's frames are not read\n");
+        skip();
+    }
+}
+
+static enum unwind_end walk(size_t length)
+{
+    struct unwind_thread some = thread;
+
+    some.length = length;
+    frames = (struct unwind_frames){.frames = found, .room = FRAMES};
+    return unwind_walk(unwind, &some, &frames);
+}
+
+/* Is it where the library's unwinder was? It has an instruction that a signal
+ * interrupted as it is, we have one past it. */
+static bool is_expected(size_t i, size_t shift)
+{
+    uint64_t mine = found[i];
+    uint64_t its = (uint64_t)(uintptr_t)expected[i + shift];
+
+    return mine == its || mine == its + 1;
+}
+
+static void callers_are_all_found(void)
+{
+    size_t shift = 0;
+
+    assert_int_equal(walk(thread.length), UNWIND_WHOLE);
+    /* Before it what a sanitizer puts around backtrace(). */
+    while ((int)(shift + frames.count) < expected_count) {
+        shift++;
+    }
+    assert_int_equal(frames.count + shift, expected_count);
+    assert_true(frames.count > 8);
+    assert_false(frames.has_pointers);
+    for (size_t i = 1; i < frames.count; i++) {
+        assert_true(is_expected(i, shift));
+    }
+}
+
+static void callers_are_those_of_the_c_library(void **state)
+{
+    (void)state;
+    needs_rules();
+    assert_int_equal(aligned(7), 10 + 1);
+    callers_are_all_found();
+}
+
+static void a_signals_handler_was_called_by_what_it_interrupted(void **state)
+{
+    (void)state;
+    needs_rules();
+    (void)signal(SIGUSR1, handle);
+    assert_int_equal(interrupted(3), 3);
+    callers_are_all_found();
+}
+
+static void a_copy_cut_anywhere_gives_the_inner_frames(void **state)
+{
+    uint64_t whole[FRAMES];
+    size_t count, most = 0;
+
+    (void)state;
+    needs_rules();
+    assert_int_equal(deep(3), 4);
+    assert_int_equal(walk(thread.length), UNWIND_WHOLE);
+    memcpy(whole, found, sizeof(whole));
+    count = frames.count;
+    for (size_t length = 0; length < thread.length; length++) {
+        enum unwind_end end = walk(length);
+
+        assert_true(frames.count > 0 && frames.count <= count);
+        assert_true(frames.count >= most);
+        assert_memory_equal(found, whole, frames.count * sizeof(*found));
+        assert_true(end == UNWIND_CUT || frames.count == count);
+        most = frames.count;
+    }
+    assert_int_equal(most, count);
+}
+
+static void a_stack_of_nonsense_ends_without_harm(void **state)
+{
+    const char *seed_text = getenv("CK_SEED");
+    unsigned seed = seed_text != NULL ? (unsigned)atoi(seed_text) : 7;
+
+    (void)state;
+    needs_rules();
+    print_message("CK_SEED=%u\n", seed);
+    assert_int_equal(deep(3), 4);
+    for (int i = 0; i < 20000; i++) {
+        for (int k = 0; k < 4; k++) {
+            size_t at = (size_t)rand_r(&seed) % thread.length;
+
+            stack[at] = (uint8_t)rand_r(&seed);
+        }
+        (void)walk(thread.length);
+        assert_true(frames.count > 0 && frames.count <= FRAMES);
+    }
+}
+
+/* Code that no file describes, as of a compiler at run time: with a frame
+ * pointer, which shows its caller. */
+static void code_without_a_file_is_left_by_frame_pointers(void **state)
+{
+    uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t words[8] = {0};
+    uint64_t base = 0x10000000;
+
+    (void)state;
+    needs_rules();
+    assert_true(page != MAP_FAILED);
+    memcpy(stack, words, sizeof(words));
+    memset(&thread, 0, sizeof(thread));
+    words[2] = base + 48;                      /* the caller's bp */
+    words[3] = (uint64_t)(uintptr_t)page + 40; /* in the caller */
+    words[6] = 0;                              /* nobody's */
+    words[7] = 0;
+    memcpy(stack, words, sizeof(words));
+    thread.pid = getpid();
+    thread.stack = stack;
+    thread.registers[EHFRAME_SP] = base;
+    thread.registers[EHFRAME_BP] = base + 16;
+    thread.registers[EHFRAME_PC] = (uint64_t)(uintptr_t)page + 8;
+    assert_int_equal(walk(sizeof(words)), UNWIND_WHOLE);
+    assert_int_equal(frames.count, 2);
+    assert_int_equal(found[1], (uint64_t)(uintptr_t)page + 40);
+    assert_true(frames.has_pointers);
+    /* A pointer below the frame, and a return to where no code is. */
+    thread.registers[EHFRAME_BP] = base - 16;
+    assert_int_equal(walk(sizeof(words)), UNWIND_UNKNOWN);
+    assert_int_equal(frames.count, 1);
+    thread.registers[EHFRAME_BP] = base + 16;
+    words[3] = 0x1234;
+    memcpy(stack, words, sizeof(words));
+    assert_int_equal(walk(sizeof(words)), UNWIND_UNKNOWN);
+    (void)munmap(page, 4096);
+}
+
+static void an_address_in_no_code_is_no_frame(void **state)
+{
+    (void)state;
+    needs_rules();
+    memset(&thread, 0, sizeof(thread));
+    thread.pid = getpid();
+    thread.stack = stack;
+    thread.registers[EHFRAME_PC] = 0x1000;
+    assert_int_equal(walk(64), UNWIND_WRONG);
+    assert_int_equal(frames.count, 1);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(callers_are_those_of_the_c_library),
+        CASE(a_signals_handler_was_called_by_what_it_interrupted),
+        CASE(a_copy_cut_anywhere_gives_the_inner_frames),
+        CASE(a_stack_of_nonsense_ends_without_harm),
+        CASE(code_without_a_file_is_left_by_frame_pointers),
+        CASE(an_address_in_no_code_is_no_frame),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

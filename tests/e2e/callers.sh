@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# callers.sh - stacks of programs without frame pointers, against their truth
+#
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+need python3 python3
+
+# record NAME SECONDS OPTION...: a run of the target, with folded stacks.
+record() {
+    local name=$1 steps=$2
+    shift 2
+    rm -rf "${work:?}/$name.run"
+    timeout 120 "$bin/ckagent" --report none --sample 499 "$@" \
+        --dir "$work/$name.run" -- "$tests/$name" "$steps" \
+        >"$work/$name.truth" 2>"$work/$name.err"
+    wait_done "$work/$name.run"
+    "$bin/ckmerge" --quiet --output json="$work/$name.json" \
+        --output text="$work/$name.txt" \
+        --output folded="$work/$name.folded" "$work/$name.run"
+}
+
+# What a program computed is found below its callers.
+callers_right() {
+    record "$@"
+    /usr/bin/python3 "$here/callers.py" "$work/$1.truth" "$work/$1.folded" \
+        "$work/$1.json"
+}
+
+record callers_target 10
+samples=$(json "$work/callers_target.json" \
+    "(j.get('sampled') or {}).get('samples', 0)")
+[ "$samples" -gt 0 ] || skip "no samples: perf_event is not permitted here"
+copied=$(json "$work/callers_target.json" "j['sampled']['stacks']['unwound']")
+[ "$copied" -gt 0 ] || skip "stacks are not unwound on this machine"
+
+for target in callers_target callers_cxx callers_fortran callers_rust; do
+    [ -x "$tests/$target" ] || continue
+    callers_right "$target" 80 ||
+        fail "$target: the stacks are not those of the program"
+    grep -q 'CPU samples unwound: 9[89]\|CPU samples unwound: 100' \
+        "$work/$target.txt" ||
+        fail "$target: TRUST does not have its stacks"
+done
+
+# A copy that is too short cuts the stacks, and the report has how many.
+record callers_target 40 --sample-stack 256
+cut=$(json "$work/callers_target.json" \
+    "j['sampled']['stacks']['cut'] / j['sampled']['stacks']['unwound'] > 0.2")
+same "stacks cut at 256 bytes" True "$cut"
+grep -q 'deeper than 256 B' "$work/callers_target.txt" ||
+    fail "TRUST does not have the stacks that were cut"
+
+# Without copies they are the kernel's chains, as before.
+record callers_target 10 --sample-stack 0
+same "without copies" 0 \
+    "$(json "$work/callers_target.json" "j['sampled']['stacks']['unwound']")"
+
+for size in 61KiB -1; do
+    if "$bin/ckagent" --sample-stack $size -- true 2>"$work/err"; then
+        fail "--sample-stack $size was taken"
+    fi
+    grep -q 'sample-stack' "$work/err" || fail "$(cat "$work/err")"
+done
