@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <zmq.h>
 
-#include "aggregator/listenaddress.h"
 #include "aggregator/admission.h"
+#include "aggregator/http/token.h"
+#include "aggregator/listenaddress.h"
 #include "aggregator/watch.h"
 
 #define LINGER_MS 1000
@@ -100,19 +100,6 @@ static int router_options(void *socket, int kind)
     return kind == SOCKET_TCP
                ? options_set(socket, tcp, sizeof(tcp) / sizeof(tcp[0]))
                : 0;
-}
-
-static int token_make(char token[CK_ENDPOINT_TOKEN_BYTES])
-{
-    uint8_t bytes[16];
-
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        return -1;
-    }
-    for (size_t i = 0; i < sizeof(bytes); i++) {
-        (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
-    }
-    return 0;
 }
 
 static int keys_make(struct agg *agg, struct ck_err *err)
@@ -322,20 +309,39 @@ static int watch_look(struct agg *agg)
     return ready;
 }
 
-int agg_wait(struct agg *agg, int fd, int timeout_ms)
+/* Bits of agg_ready of what the poll found. */
+static int items_ready(const zmq_pollitem_t *items, int n, const int fds[])
+{
+    int ready = AGG_READY_NONE;
+
+    for (int i = 0; i < n; i++) {
+        if (!items[i].revents) {
+            continue;
+        }
+        if (items[i].socket) {
+            ready |= AGG_READY_MESSAGE;
+        } else {
+            ready |= items[i].fd == fds[0] ? AGG_READY_FD : AGG_READY_OTHER;
+        }
+    }
+    return ready;
+}
+
+int agg_wait(struct agg *agg, const int fds[AGG_FDS], int timeout_ms)
 {
     const int period_ms = (int)(ADMISSION_PERIOD / CK_TIME_MS);
-    zmq_pollitem_t items[SOCKETS + 2];
+    zmq_pollitem_t items[SOCKETS + AGG_FDS + 1];
     int n = 0;
-    int ready = AGG_READY_NONE;
 
     for (int i = 0; i < SOCKETS; i++) {
         if (agg->sockets[i]) {
             items[n++] = (zmq_pollitem_t){agg->sockets[i], 0, ZMQ_POLLIN, 0};
         }
     }
-    if (fd >= 0) {
-        items[n++] = (zmq_pollitem_t){NULL, fd, ZMQ_POLLIN, 0};
+    for (int i = 0; i < AGG_FDS; i++) {
+        if (fds[i] >= 0) {
+            items[n++] = (zmq_pollitem_t){NULL, fds[i], ZMQ_POLLIN, 0};
+        }
     }
     if (agg->watch) {
         items[n++] =
@@ -345,15 +351,10 @@ int agg_wait(struct agg *agg, int fd, int timeout_ms)
         timeout_ms = period_ms;
     }
     if (zmq_poll(items, n, timeout_ms) < 0) {
-        return errno == EINTR ? ready : -1;
+        return errno == EINTR ? AGG_READY_NONE : -1;
     }
     n -= agg->watch != NULL;
-    for (int i = 0; i < n; i++) {
-        if (items[i].revents) {
-            ready |= items[i].socket ? AGG_READY_MESSAGE : AGG_READY_FD;
-        }
-    }
-    return ready | watch_look(agg);
+    return items_ready(items, n, fds) | watch_look(agg);
 }
 
 static bool has_more(void *socket)

@@ -47,7 +47,10 @@ enum agg_ready {
     AGG_READY_FD = 2,
     AGG_READY_STRANGER = 4, /* somebody's keys are not ours; once */
     AGG_READY_SHUT = 8,     /* connections were shut down (admission.h) */
+    AGG_READY_OTHER = 16,   /* the second descriptor */
 };
+/* Descriptors that are waited for beside the sockets. */
+#define AGG_FDS 2
 
 /* Listen on all URLs. NULL with err (and nothing is listened on). */
 struct agg *agg_create(const struct agg_options *options, struct ck_err *err);
@@ -59,9 +62,9 @@ const struct ck_endpoint *agg_endpoint(const struct agg *agg);
 /* True when a hello on this route has to carry the token. */
 bool agg_needs_token(const struct agg *agg, const struct route *route);
 
-/* Wait for a message, for `fd` (-1 = none) or the time. Bits of agg_ready,
- * or -1 with errno. */
-int agg_wait(struct agg *agg, int fd, int timeout_ms);
+/* Wait for a message, for one of the descriptors (-1 = none) or the time. Bits
+ * of agg_ready, or -1 with errno. */
+int agg_wait(struct agg *agg, const int fds[AGG_FDS], int timeout_ms);
 /* Next message: 1; 0 when there is none now; -1 one was dropped that has not
  * exactly one part. */
 int agg_receive(struct agg *agg, struct agg_message *message);

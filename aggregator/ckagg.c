@@ -17,7 +17,9 @@
 #include "aggregator/agg.h"
 #include "aggregator/ask.h"
 #include "aggregator/clock/clockserve.h"
+#include "aggregator/http/httpserver.h"
 #include "aggregator/jobs.h"
+#include "aggregator/live.h"
 #include "aggregator/service.h"
 #include "launch/build.h"
 #include "launch/cli.h"
@@ -37,6 +39,7 @@ struct options {
     const char *dir;
     const char *job;
     const char *keep_text;
+    const char *http;
     struct ck_keep keep;
     int64_t size;
     int64_t clock_port;
@@ -77,6 +80,10 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_INT, "clock-port", 0, "PORT", &options.clock_port, NULL,
      "Answer clock probes on this UDP and TCP port, for firewalls (default "
      "0: any free port, which the agents learn when they connect)"},
+    {CK_CLI_TEXT, "http", 0, "HOST:PORT", &options.http, NULL,
+     "Serve the HTML page of running jobs, and their metrics, at this address "
+     "of loopback (127.0.0.1:0: any free port). The log has the address with "
+     "its token. From another machine: ssh -L PORT:127.0.0.1:PORT HOST"},
     {CK_CLI_HEADING, "Jobs", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_FLAG, "embedded", 0, NULL, &options.is_embedded, NULL,
      "Serve one job and exit when it has ended; log to DIR/" LOG_FILE},
@@ -315,6 +322,27 @@ clock_open(const struct agg *agg, struct clockserve **serve, struct ck_err *err)
     return 0;
 }
 
+/* 0, or -1 with err: pages were asked for and cannot be served. */
+static int
+live_open(const struct jobs *jobs, struct live **live, struct ck_err *err)
+{
+    *live = NULL;
+    if (!options.http) {
+        return 0;
+    }
+    *live = live_create(options.http, jobs, err);
+    return *live ? 0 : -1;
+}
+
+/* The address is a secret: an embedded ckagg writes it into its log, which is
+ * of its user alone. */
+static void say_live(const struct live *live)
+{
+    if (live) {
+        ck_log_fact("running jobs are shown at %s", live_url(live));
+    }
+}
+
 /* An embedded one that takes up a run after another that died says so. */
 static void say_known(const struct jobs *jobs)
 {
@@ -364,20 +392,24 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
     };
     struct service *service = service_create(agg, jobs, &settings, &err);
     struct clockserve *clock = NULL;
+    struct live *live = NULL;
     int code = CK_EXIT_FAILED;
 
     if (!service || clock_open(agg, &clock, &err) != 0 ||
-        say_ready(agg, dir, &err) != 0 ||
+        live_open(jobs, &live, &err) != 0 || say_ready(agg, dir, &err) != 0 ||
         (options.is_embedded && log_open(dir, &err) != 0)) {
         say_failed(&err);
         (void)die(code, &err);
     } else {
         service_clock(service, clock);
+        service_live(service, live);
+        say_live(live);
         say_known(jobs);
         code = service_run(service);
         clock_say(clock);
     }
     service_destroy(service);
+    live_destroy(live);
     clockserve_destroy(clock);
     return code;
 }
@@ -461,6 +493,9 @@ static int texts_check(struct ck_err *err)
 
     if (options.keep_text &&
         ck_keep_parse(options.keep_text, &options.keep, err) != 0) {
+        return -1;
+    }
+    if (options.http && httpserver_check(options.http, err) != 0) {
         return -1;
     }
     for (int i = 0; i < options.listen.count; i++) {

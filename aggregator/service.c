@@ -35,6 +35,7 @@ struct service {
     struct reply *reply;
     struct intake *intake;
     struct clockserve *clockserve; /* borrowed; NULL = none */
+    struct live *live;             /* the same */
     struct merging *merging;       /* NULL: none at work */
     struct job *merged;            /* borrowed: its job */
     struct status_rate rate;
@@ -138,6 +139,11 @@ void service_clock(struct service *service, struct clockserve *serve)
 {
     service->clockserve = serve;
     intake_clock(service->intake, serve);
+}
+
+void service_live(struct service *service, struct live *live)
+{
+    service->live = live;
 }
 
 static void acks_send(struct service *service)
@@ -548,14 +554,26 @@ static ck_time_t turn_length(const struct service *service)
     return service->is_fresh ? SERVICE_ACK_PERIOD : SERVICE_JUDGE_PERIOD;
 }
 
+/* Wait for what is next to do. Bits of agg_ready, or -1 with errno. */
+static int turn_wait(struct service *service)
+{
+    int fds[AGG_FDS] = {service->signals, -1};
+    int most_ms = (int)(turn_length(service) / CK_TIME_MS);
+
+    if (service->live) {
+        fds[1] = live_fd(service->live);
+        most_ms = live_timeout(service->live, most_ms);
+    }
+    return agg_wait(service->agg, fds, most_ms);
+}
+
 int service_run(struct service *service)
 {
     ck_time_t now = ck_time_raw();
     int code;
 
     while (!is_over(service, now)) {
-        int ready = agg_wait(service->agg, service->signals,
-                             (int)(turn_length(service) / CK_TIME_MS));
+        int ready = turn_wait(service);
 
         if (ready < 0) {
             ck_error("cannot wait for messages: %s", strerror(errno));
@@ -579,6 +597,9 @@ int service_run(struct service *service)
             service->is_fresh = true;
         }
         tick(service, now);
+        if (service->live) {
+            live_run(service->live, service->merging != NULL, now);
+        }
     }
     code = stop(service);
     if (code == CK_EXIT_DONE && service->options.is_embedded &&

@@ -14,6 +14,7 @@
 #include "aggregator/agg.h"
 #include "aggregator/clock/clockserve.h"
 #include "aggregator/jobs.h"
+#include "aggregator/live.h"
 #include "aggregator/merging.h"
 #include "schema/err.h"
 
@@ -57,6 +58,8 @@ struct service *service_create(struct agg *agg,
 void service_destroy(struct service *service);
 /* Who answers clock probes; borrowed. */
 void service_clock(struct service *service, struct clockserve *serve);
+/* Who shows running jobs; borrowed. */
+void service_live(struct service *service, struct live *live);
 
 /* Serve until a signal, or until the embedded job is done. At a signal jobs
  * whose agents have left are merged, those of which some are at work have

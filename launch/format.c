@@ -20,6 +20,7 @@ static const char *const names[] = {
     [CK_FORMAT_SVG_LEDGER] = "svg-ledger",
     [CK_FORMAT_SVG_TIMELINE] = "svg-timeline",
     [CK_FORMAT_SVG_STEPS] = "svg-steps",
+    [CK_FORMAT_OPENMETRICS] = "openmetrics",
 };
 
 /* A directory has no place of its own: it is always named. */

@@ -12,10 +12,10 @@
 /* In the order of the enum: for completion, and for people. */
 #define CK_FORMAT_NAMES                                                        \
     "text|json|html|chrome|perfetto|sqlite|csv|folded|speedscope|"             \
-    "svg-ledger|svg-timeline|svg-steps"
+    "svg-ledger|svg-timeline|svg-steps|openmetrics"
 #define CK_FORMAT_LIST                                                         \
     "text, json, html, chrome, perfetto, sqlite, csv, folded, speedscope, "    \
-    "svg-ledger, svg-timeline or svg-steps"
+    "svg-ledger, svg-timeline, svg-steps or openmetrics"
 
 enum ck_format {
     CK_FORMAT_TEXT,
@@ -30,6 +30,7 @@ enum ck_format {
     CK_FORMAT_SVG_LEDGER,
     CK_FORMAT_SVG_TIMELINE,
     CK_FORMAT_SVG_STEPS,
+    CK_FORMAT_OPENMETRICS,
 };
 
 /* The format, or -1 with err. *file is what stands behind "=", NULL = none;

@@ -275,7 +275,9 @@ static int run_open(struct job *job, struct ck_err *err)
     if (profile_is_foreign(job->options->run, err)) {
         return -1;
     }
-    recover_rings(job->options->run);
+    if (!job->options->is_live) { /* their agents are at work */
+        recover_rings(job->options->run);
+    }
     job->store = rundir_create(job->options->run, job->defs,
                                align_taker(job->align), err);
     return job->store == NULL ? -1 : 0;

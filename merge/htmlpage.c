@@ -114,8 +114,11 @@ static char *parts_join(const struct parts *parts,
         {"stacks", parts->flames.numbers.at, parts->flames.numbers.used},
     };
     struct html_block blocks[BLOCKS];
-    struct html_page html = {page->report, page->text, page->text_length,
-                             blocks, 0};
+    struct html_page html = {.report = page->report,
+                             .text = page->text,
+                             .text_length = page->text_length,
+                             .blocks = blocks,
+                             .is_live = page->is_live};
 
     for (size_t i = 0; i < BLOCKS; i++) {
         if (all[i].bytes != NULL) {

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_HTMLPAGE_H
 #define CK_MERGE_HTMLPAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "merge/baseline.h"
@@ -30,6 +31,7 @@ struct htmlpage {
     const struct flames *flames;     /* NULL = none */
     const struct defs *defs;
     size_t bytes; /* that the page may have; 0 = HTMLPAGE_BYTES */
+    bool is_live; /* the job is still running */
 };
 
 /* The page, the caller's to free. It is larger than it may be only where the

@@ -202,7 +202,7 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
-         "text, json and svg-... (pictures) go to stdout, html to "
+         "text, json, openmetrics and svg-... (pictures) go to stdout, html to "
          "RUN/report.html, chrome to "
          "RUN/trace.json, perfetto to RUN/trace.pftrace, sqlite to "
          "RUN/trace.sqlite, folded to RUN/stacks.folded and speedscope to "
@@ -235,6 +235,11 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "What aligns the clocks: probes, messages (with collectives), kernels "
          "(collective kernels; of profiles, not their dates), or all of them "
          "(default)"},
+        {CK_CLI_FLAG, "live", 0, NULL, &o->is_live, NULL,
+         "The job is still running: merge what is stored so far, keep no "
+         "report "
+         "in RUN, and let the HTML page ask the ckagg that serves it for newer "
+         "results (ckagg --http does this)"},
         {CK_CLI_HEADING, "Device profiles", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "kernel-only", 0, NULL, &o->is_kernel_only, NULL,
          "Merge device profiles: PyTorch traces, nkipy's kernel_profile.json, "

@@ -19,6 +19,7 @@
 #include "merge/output/csv/csv.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
+#include "merge/output/openmetrics/openmetrics.h"
 #include "merge/output/outputfile.h"
 #include "merge/output/svg/svg.h"
 #include "merge/output/text/fold.h"
@@ -121,6 +122,7 @@ page_make(const struct results *results, size_t *length, struct ck_err *err)
                                   .lanes = results->lanes,
                                   .flames = results->flames,
                                   .defs = results->defs,
+                                  .is_live = results->options->is_live,
                                   .bytes =
                                       (size_t)results->options->page_bytes};
     char *html = text == NULL ? NULL : htmlpage_make(&page, length);
@@ -192,6 +194,8 @@ static char *format_make(const struct results *results,
         return output_svg_steps(results->report, length);
     case CK_FORMAT_SVG_TIMELINE:
         return output_svg_timeline(results->report, results->lanes, length);
+    case CK_FORMAT_OPENMETRICS:
+        return output_openmetrics(results->report, length);
     default:
         return text_make(results, is_stdout ? STDOUT_FILENO : -1, length,
                          &unused);
@@ -274,7 +278,7 @@ static int write_kept(struct results *results, struct ck_err *err)
     int rc;
 
     if (!options->is_kernel_only) {
-        if (!options_is_part(options)) {
+        if (!options_is_part(options) && !options->is_live) {
             write_run(results);
         }
         return 0;

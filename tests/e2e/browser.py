@@ -154,11 +154,12 @@ class Browser:
         self.call("Emulation.setScriptExecutionDisabled", value=not are_allowed)
 
     def open(self, path, fragment=""):
-        """Open a file as a new page, and forget what came before."""
+        """Open a file, or an address, as a new page, and forget what came before."""
+        url = path if path.startswith("http:") else "file://" + os.path.abspath(path)
         self.call("Page.navigate", url="about:blank")
         self.events.clear()
-        self.call("Page.navigate", url="file://" + os.path.abspath(path) + fragment)
-        self.wait("document.readyState === 'complete' && location.protocol === 'file:'",
+        self.call("Page.navigate", url=url + fragment)
+        self.wait("document.readyState === 'complete' && location.protocol !== 'about:'",
                   "the page is loaded")
 
     def key(self, key, code, modifiers=0):
@@ -169,9 +170,9 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=code,
                   modifiers=modifiers)
 
-    def complaints(self):
+    def complaints(self, own="file:"):
         """What a clean page has none of: messages on the console, exceptions,
-        violations of its policy, requests."""
+        violations of its policy, requests but those that begin with `own`."""
         found = ["policy: " + one for one in self.run("window.violations")]
         for event in self.events:
             of = event["params"]
@@ -187,7 +188,7 @@ class Browser:
                     of["entry"]["level"] in ("error", "warning"):
                 found.append("log: " + of["entry"]["text"])
             elif event["method"] == "Network.requestWillBeSent" and \
-                    not of["request"]["url"].startswith(("about:", "file:", "blob:")):
+                    not of["request"]["url"].startswith(("about:", own, "blob:")):
                 found.append("request: " + of["request"]["url"][:200])
         files = {event["params"]["request"]["url"].split("#")[0] for event in self.events
                  if event["method"] == "Network.requestWillBeSent"

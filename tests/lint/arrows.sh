@@ -38,8 +38,8 @@ agent/inject agent/inject agent/inject/opencl
 agent/inject agent/inject agent/inject/cupti
 agent/inject agent/inject agent/inject/cuda
 agent/inject agent/inject agent/inject/nccl
-aggregator  aggregator/store aggregator/clock aggregator
-merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/totals merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/chrome merge/output/perfetto merge/output/sqlite merge/output/stacks merge/output/flames merge/output/page merge/output/svg merge
+aggregator  aggregator/store aggregator/clock aggregator/http aggregator
+merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/totals merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/openmetrics merge/output/chrome merge/output/perfetto merge/output/sqlite merge/output/stacks merge/output/flames merge/output/page merge/output/svg merge
 END
 }
 
@@ -129,6 +129,7 @@ isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c
 lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
 zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
 zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/htmlblock.c
+microhttpd.h    aggregator/http/httpserver.c
 sqlite3.h       merge/output/sqlite/database.c
 elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c
 dwarf.h         agent/symbols/symbols.c agent/symbols/symboltable.c

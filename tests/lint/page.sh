@@ -22,7 +22,15 @@ refuse() {
 
 refuse "text as markup" '(innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc|setHTML)'
 refuse "text as script" "(\beval\b|\bFunction *\(|setTimeout\( *['\"\`]|setInterval\( *['\"\`]|setAttribute\( *['\"\`]on|javascript:)"
-refuse "something is fetched or kept" '(\bfetch *\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts|\bimport *\(|new Worker|localStorage|sessionStorage|indexedDB|document\.cookie)'
+# The page of a running job alone asks its server, for one thing.
+hits=$(grep -nE '\bfetch *\(' "${scripts[@]}" |
+    grep -vF "live.js:" || true)$(grep -oE '\bfetch *\([^,]*' merge/output/page/live.js |
+    grep -vxF "fetch('../state'")
+if [ -n "$hits" ]; then
+    printf 'something is fetched:\n%s\n' "$hits"
+    status=1
+fi
+refuse "something is fetched or kept" '(XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts|\bimport *\(|new Worker|localStorage|sessionStorage|indexedDB|document\.cookie)'
 refuse "the page leaves itself" '(window\.open|location\.(assign|replace)|location *= |location\.href *=|\.src *=)'
 # The one address is that of a file which the page saves.
 hits=$(grep -nE '\.href *=|\bhref:' "${scripts[@]}" | grep -v 'link.href = address')

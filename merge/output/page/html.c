@@ -12,8 +12,9 @@
 #include "merge/output/page/htmlparts.h"
 #include "merge/output/page/htmltext.h"
 
-/* What may run in the page: its own script and style, by their hashes. */
-static void put_policy(FILE *file)
+/* What may run in the page: its own script and style, by their hashes; it may
+ * ask its own server only where it is live. */
+static void put_policy(FILE *file, bool is_live)
 {
     char script[HTML_HASH_BYTES];
     char sheet[HTML_HASH_BYTES];
@@ -22,24 +23,25 @@ static void put_policy(FILE *file)
     html_hash(page_style, (size_t)(page_style_end - page_style), sheet);
     fprintf(file,
             "<meta http-equiv=\"Content-Security-Policy\" content=\""
-            "default-src 'none'; script-src %s; style-src %s; "
+            "default-src 'none'; %sscript-src %s; style-src %s; "
             "base-uri 'none'; form-action 'none'; "
             "require-trusted-types-for 'script'; trusted-types 'none'\">\n",
-            script, sheet);
+            is_live ? "connect-src 'self'; " : "", script, sheet);
 }
 
-static void put_top(FILE *file, const struct report *report)
+static void put_top(FILE *file, const struct html_page *page)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
-          "<meta charset=\"utf-8\">\n",
-          file);
-    put_policy(file);
+    fprintf(file,
+            "<!DOCTYPE html>\n<html lang=\"en\"%s>\n<head>\n"
+            "<meta charset=\"utf-8\">\n",
+            page->is_live ? " data-live=\"yes\"" : "");
+    put_policy(file, page->is_live);
     fputs("<meta name=\"referrer\" content=\"no-referrer\">\n"
           "<meta name=\"generator\" content=\"ck " CK_VERSION "\">\n"
           "<meta name=\"viewport\" content=\"width=device-width\">\n"
           "<title>ck: ",
           file);
-    html_text(file, report->name, strlen(report->name));
+    html_text(file, page->report->name, strlen(page->report->name));
     fputs("</title>\n<style>", file);
     (void)fwrite(page_style, 1, (size_t)(page_style_end - page_style), file);
     fputs("</style>\n</head>\n<body>\n", file);
@@ -48,7 +50,7 @@ static void put_top(FILE *file, const struct report *report)
 /* 0, or -1 with errno. */
 static int put_page(FILE *file, const struct html_page *page)
 {
-    put_top(file, page->report);
+    put_top(file, page);
     if (html_head(file, page->report) != 0) {
         return -1;
     }

@@ -10,6 +10,7 @@
 #ifndef CK_MERGE_OUTPUT_PAGE_HTML_H
 #define CK_MERGE_OUTPUT_PAGE_HTML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "merge/output/page/htmlblock.h"
@@ -22,6 +23,7 @@ struct html_page {
     size_t text_length;
     const struct html_block *blocks; /* one with the id "report": report.json */
     size_t blocks_count;
+    bool is_live; /* it asks its server for what is new: live.js */
 };
 
 /* The page's text, the caller's to free; its length in *length. NULL with

@@ -106,6 +106,7 @@ async function start() {
   openForPaper();
   navigation();
   selectHash(location.hash);
+  startLive();
   document.documentElement.dataset.ready = 'yes';
 }
 

@@ -156,11 +156,16 @@ static void the_scripts_make_no_markup_of_text(void **state)
     static const char *const refused[] = {
         "innerHTML",    "outerHTML", "insertAdjacentHTML", "document.write",
         "eval(",        "Function(", "setAttribute('on",   "</script",
-        "localStorage", "fetch(",    "XMLHttpRequest",     "WebSocket"};
+        "localStorage", "WebSocket", "XMLHttpRequest"};
     size_t length = (size_t)(page_script_end - page_script);
+    const char *fetched = strstr(page_script, "fetch(");
 
     (void)state;
     assert_true(length > 10000);
+    /* Only a live page asks, for one thing alone. */
+    assert_non_null(fetched);
+    assert_memory_equal(fetched, "fetch('../state', ", 18);
+    assert_null(strstr(fetched + 1, "fetch("));
     assert_int_equal(page_script_end[0], '\0');
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         assert_null(strstr(page_script, refused[i]));
@@ -177,7 +182,11 @@ static void a_page_of_an_empty_report_names_a_hostile_run(void **state)
                             .size = 1,
                             .present = 1};
     struct html_block block = {"report", "{}", 2};
-    struct html_page page = {&report, "text", 4, &block, 1};
+    struct html_page page = {.report = &report,
+                             .text = "text",
+                             .text_length = 4,
+                             .blocks = &block,
+                             .blocks_count = 1};
     size_t length = 0;
     char *html = output_html(&page, &length);
 
@@ -188,6 +197,41 @@ static void a_page_of_an_empty_report_names_a_hostile_run(void **state)
     assert_non_null(strstr(html, "&lt;/title&gt;&lt;script&gt;x"));
     assert_non_null(strstr(html, "default-src 'none'; script-src 'sha256-"));
     free(html);
+}
+
+static void a_live_page_differs_by_what_it_may_ask(void **state)
+{
+    struct report report = {
+        .name = "run", .command = "", .program = "", .size = 1, .present = 1};
+    struct html_block block = {"report", "{}", 2};
+    struct html_page page = {.report = &report,
+                             .text = "text",
+                             .text_length = 4,
+                             .blocks = &block,
+                             .blocks_count = 1};
+    static const char asks[] = "connect-src 'self'; ";
+    static const char mark[] = " data-live=\"yes\"";
+    size_t length = 0, live_length = 0;
+    char *html = output_html(&page, &length);
+    char *live;
+    char *at;
+
+    (void)state;
+    page.is_live = true;
+    live = output_html(&page, &live_length);
+    assert_non_null(html);
+    assert_non_null(live);
+    assert_null(strstr(html, asks));
+    for (int i = 0; i < 2; i++) {
+        const char *added = i == 0 ? asks : mark;
+
+        at = strstr(live, added);
+        assert_non_null(at);
+        memmove(at, at + strlen(added), strlen(at + strlen(added)) + 1);
+    }
+    assert_string_equal(live, html);
+    free(html);
+    free(live);
 }
 
 static void long_lists_are_cut_and_the_page_is_told(void **state)
@@ -224,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_hash_is_that_of_the_published_example),
         cmocka_unit_test(the_scripts_make_no_markup_of_text),
         cmocka_unit_test(a_page_of_an_empty_report_names_a_hostile_run),
+        cmocka_unit_test(a_live_page_differs_by_what_it_may_ask),
         cmocka_unit_test(long_lists_are_cut_and_the_page_is_told),
     };
 

@@ -1,0 +1,473 @@
+/* httpserver.c - a small HTTP server on loopback, for those who have its token
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a stranger can take is bounded: connections, memory of each, the time to
+ * send a request, the time to take the answer. libmicrohttpd counts idle time
+ * alone, which a byte now and then resets, so each connection has a deadline
+ * here as well; at that time its socket is shut down.
+ */
+#include "aggregator/http/httpserver.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+#include "aggregator/http/token.h"
+#include "schema/auth.h"
+
+#if MHD_VERSION < 0x00097002
+#define MHD_Result int /* as it was before that was an enum */
+#else
+#define MHD_Result enum MHD_Result
+#endif
+
+#define BACKLOG 16
+#define IDLE_S 20
+#define BEARER "Bearer "
+#define METRICS "/metrics"
+
+struct visitor {
+    int fd; /* -1 = unused; libmicrohttpd's */
+    ck_time_t until;
+};
+
+struct httpserver {
+    struct MHD_Daemon *daemon;
+    httpserver_f *handler;
+    void *context; /* borrowed */
+    int socket;    /* -1 once it is the daemon's */
+    int epoll;     /* the daemon's */
+    ck_time_t now;
+    char token[CK_ENDPOINT_TOKEN_BYTES];
+    char url[HTTPSERVER_URL_BYTES];
+    struct visitor visitors[HTTPSERVER_CONNECTIONS];
+};
+
+struct header {
+    const char *name;
+    const char *value;
+};
+
+/* Of each answer: it is kept nowhere, is no part of another page, and is what
+ * it says it is. */
+static const struct header headers_all[] = {
+    {"Cache-Control", "no-store"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Referrer-Policy", "no-referrer"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+};
+
+/* "HOST:PORT" in two; "[::1]" loses its brackets. */
+static int address_split(const char *address, char host[64], char port[16])
+{
+    const char *colon = strrchr(address, ':');
+    bool has_brackets = address[0] == '[';
+    int length = colon == NULL ? 0 : (int)(colon - address) - 2 * has_brackets;
+
+    if (length <= 0 || length >= 64 || strlen(colon + 1) >= 16 ||
+        (has_brackets && colon[-1] != ']')) {
+        return -1;
+    }
+    (void)snprintf(host, 64, "%.*s", length, address + has_brackets);
+    (void)snprintf(port, 16, "%s", colon + 1);
+    return 0;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    const void *any = address;
+
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *four = any;
+
+        return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)any)->sin6_addr);
+}
+
+/* What to bind to, freeaddrinfo() takes it. NULL with err. */
+static struct addrinfo *address_resolve(const char *address, struct ck_err *err)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                   .ai_socktype = SOCK_STREAM};
+    struct addrinfo *to = NULL;
+    char host[64];
+    char port[16];
+
+    if (address_split(address, host, port) == 0 && strcmp(host, "*") != 0 &&
+        getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port,
+                    &hints, &to) == 0 &&
+        is_loopback(to->ai_addr)) {
+        return to;
+    }
+    if (to != NULL) {
+        freeaddrinfo(to);
+    }
+    (void)ck_err_set(err,
+                     "--http %.100s: give 127.0.0.1:PORT; pages are served on "
+                     "loopback only, to other machines by ssh -L",
+                     address);
+    return NULL;
+}
+
+int httpserver_check(const char *address, struct ck_err *err)
+{
+    struct addrinfo *to = address_resolve(address, err);
+
+    if (to == NULL) {
+        return -1;
+    }
+    freeaddrinfo(to);
+    return 0;
+}
+
+/* The listening socket, or -1 with errno. */
+static int socket_bind(const struct addrinfo *to)
+{
+    int fd =
+        socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int on = 1;
+
+    if (fd < 0) {
+        return -1;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, to->ai_addr, to->ai_addrlen) != 0 ||
+        listen(fd, BACKLOG) != 0) {
+        int saved = errno;
+
+        (void)close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+/* The address with the port that the socket got. */
+static void url_make(struct httpserver *server)
+{
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof(bound);
+    struct sockaddr *any = (struct sockaddr *)&bound;
+    char host[64] = "";
+    char port[16] = "";
+
+    if (getsockname(server->socket, any, &length) == 0) {
+        (void)getnameinfo(any, length, host, sizeof(host), port, sizeof(port),
+                          NI_NUMERICHOST | NI_NUMERICSERV);
+    }
+    (void)snprintf(server->url, sizeof(server->url),
+                   any->sa_family == AF_INET6 ? "http://[%s]:%s/%s/"
+                                              : "http://%s:%s/%s/",
+                   host, port, server->token);
+}
+
+static int
+socket_open(struct httpserver *server, const char *address, struct ck_err *err)
+{
+    struct addrinfo *to = address_resolve(address, err);
+
+    if (to == NULL) {
+        return -1;
+    }
+    server->socket = socket_bind(to);
+    freeaddrinfo(to);
+    if (server->socket < 0) {
+        return ck_err_set(err, "--http: cannot listen on %s: %s", address,
+                          strerror(errno));
+    }
+    url_make(server);
+    return 0;
+}
+
+static void connection_note(void *context,
+                            struct MHD_Connection *connection,
+                            void **own,
+                            enum MHD_ConnectionNotificationCode what)
+{
+    struct httpserver *server = context;
+    const union MHD_ConnectionInfo *info;
+    struct visitor *visitor = *own;
+
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (visitor != NULL) {
+            visitor->fd = -1;
+        }
+        return;
+    }
+    info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    for (size_t i = 0; info != NULL && i < HTTPSERVER_CONNECTIONS; i++) {
+        visitor = &server->visitors[i];
+        if (visitor->fd < 0) {
+            visitor->fd = info->connect_fd;
+            visitor->until = server->now + HTTPSERVER_REQUEST_TIME;
+            *own = visitor;
+            return;
+        }
+    }
+}
+
+/* The connection has so long from now on. */
+static void connection_allow(const struct httpserver *server,
+                             struct MHD_Connection *connection,
+                             ck_time_t time)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct visitor *visitor = info == NULL ? NULL : info->socket_context;
+
+    if (visitor != NULL) {
+        visitor->until = server->now + time;
+    }
+}
+
+/* An answer is out: the next request of the connection may come. */
+static void request_note(void *context,
+                         struct MHD_Connection *connection,
+                         void **own,
+                         enum MHD_RequestTerminationCode why)
+{
+    (void)own;
+    (void)why;
+    connection_allow(context, connection, HTTPSERVER_REQUEST_TIME);
+}
+
+/* Is the request's Host a name of loopback? A forwarded port has another
+ * number. */
+static bool is_local(struct MHD_Connection *connection)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    const char *host =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+
+    for (size_t i = 0; host != NULL && i < sizeof(names) / sizeof(names[0]);
+         i++) {
+        size_t length = strlen(names[i]);
+
+        if (strncasecmp(host, names[i], length) == 0 &&
+            (host[length] == ':' || host[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is asked for, of somebody with the token; NULL of others. */
+static const char *path_wanted(const struct httpserver *server,
+                               struct MHD_Connection *connection,
+                               const char *url)
+{
+    const char *shown = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                    "Authorization");
+    char word[CK_ENDPOINT_TOKEN_BYTES];
+    size_t length = url[0] == '/' ? strcspn(url + 1, "/") : 0;
+
+    if (strcmp(url, METRICS) == 0) {
+        bool has_shown = shown != NULL &&
+                         strncmp(shown, BEARER, strlen(BEARER)) == 0 &&
+                         ck_auth_equal(server->token, shown + strlen(BEARER));
+
+        return has_shown ? url + 1 : NULL;
+    }
+    if (length == 0 || length >= sizeof(word) || url[1 + length] != '/') {
+        return NULL;
+    }
+    memcpy(word, url + 1, length);
+    word[length] = '\0';
+    return ck_auth_equal(server->token, word) ? url + length + 2 : NULL;
+}
+
+/* The answer as libmicrohttpd's, which owns text and file then. */
+static struct MHD_Response *response_make(struct httpanswer *answer)
+{
+    static char nothing[] = "Not found.\n";
+    struct MHD_Response *response;
+
+    if (answer->text == NULL && answer->fd >= 0) {
+        response = MHD_create_response_from_fd(answer->length, answer->fd);
+        if (response == NULL) {
+            (void)close(answer->fd);
+        }
+        return response;
+    }
+    if (answer->text == NULL) {
+        return MHD_create_response_from_buffer(strlen(nothing), nothing,
+                                               MHD_RESPMEM_PERSISTENT);
+    }
+    response = MHD_create_response_from_buffer(answer->length, answer->text,
+                                               MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) {
+        free(answer->text);
+    }
+    return response;
+}
+
+static MHD_Result response_send(struct MHD_Connection *connection,
+                                struct httpanswer *answer)
+{
+    struct MHD_Response *response = response_make(answer);
+    MHD_Result rc;
+
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    for (size_t i = 0; i < sizeof(headers_all) / sizeof(headers_all[0]); i++) {
+        (void)MHD_add_response_header(response, headers_all[i].name,
+                                      headers_all[i].value);
+    }
+    (void)MHD_add_response_header(
+        response, "Content-Type",
+        answer->type == NULL ? "text/plain; charset=utf-8" : answer->type);
+    if (answer->policy != NULL) {
+        (void)MHD_add_response_header(response, "Content-Security-Policy",
+                                      answer->policy);
+    }
+    if (answer->location[0] != '\0') {
+        (void)MHD_add_response_header(response, "Location", answer->location);
+    }
+    rc = MHD_queue_response(connection, (unsigned)answer->status, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+/* Called when the headers are complete; a body is not waited for. */
+static MHD_Result request_take(void *context,
+                               struct MHD_Connection *connection,
+                               const char *url,
+                               const char *method,
+                               const char *version,
+                               const char *upload,
+                               size_t *upload_length,
+                               void **own)
+{
+    struct httpserver *server = context;
+    struct httpanswer answer = {.status = MHD_HTTP_NOT_FOUND, .fd = -1};
+    const char *path;
+
+    (void)version;
+    (void)upload;
+    (void)upload_length;
+    (void)own;
+    path = is_local(connection) ? path_wanted(server, connection, url) : NULL;
+    if (path != NULL && (strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+                         strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)) {
+        server->handler(server->context, path, &answer);
+    }
+    connection_allow(server, connection, HTTPSERVER_ANSWER_TIME);
+    return response_send(connection, &answer);
+}
+
+static int daemon_start(struct httpserver *server, struct ck_err *err)
+{
+    const union MHD_DaemonInfo *info;
+
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, request_take, server,
+        MHD_OPTION_LISTEN_SOCKET, server->socket, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)HTTPSERVER_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HTTPSERVER_REQUEST_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_S, MHD_OPTION_NOTIFY_CONNECTION, connection_note, server,
+        MHD_OPTION_NOTIFY_COMPLETED, request_note, server, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        return ck_err_set(err, "--http: libmicrohttpd does not start: %s",
+                          strerror(errno));
+    }
+    server->socket = -1;
+    info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info == NULL) {
+        return ck_err_set(err, "--http: this libmicrohttpd has no epoll");
+    }
+    server->epoll = info->epoll_fd;
+    return 0;
+}
+
+struct httpserver *httpserver_create(const char *address,
+                                     httpserver_f *handler,
+                                     void *context,
+                                     struct ck_err *err)
+{
+    struct httpserver *server = calloc(1, sizeof(*server));
+
+    if (server == NULL || token_make(server->token) != 0) {
+        (void)ck_err_set(err, "--http: %s", strerror(errno));
+        free(server);
+        return NULL;
+    }
+    server->handler = handler;
+    server->context = context;
+    server->socket = -1;
+    server->now = ck_time_raw();
+    for (size_t i = 0; i < HTTPSERVER_CONNECTIONS; i++) {
+        server->visitors[i].fd = -1;
+    }
+    if (socket_open(server, address, err) != 0 ||
+        daemon_start(server, err) != 0) {
+        httpserver_destroy(server);
+        return NULL;
+    }
+    return server;
+}
+
+void httpserver_destroy(struct httpserver *server)
+{
+    int saved = errno;
+
+    if (server == NULL) {
+        return;
+    }
+    if (server->daemon != NULL) {
+        MHD_stop_daemon(server->daemon);
+    }
+    if (server->socket >= 0) {
+        (void)close(server->socket);
+    }
+    explicit_bzero(server->token, sizeof(server->token));
+    explicit_bzero(server->url, sizeof(server->url));
+    free(server);
+    errno = saved;
+}
+
+const char *httpserver_url(const struct httpserver *server)
+{
+    return server->url;
+}
+
+int httpserver_fd(const struct httpserver *server)
+{
+    return server->epoll;
+}
+
+int httpserver_timeout(const struct httpserver *server, int most_ms)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    return MHD_get_timeout(server->daemon, &ms) == MHD_YES &&
+                   ms < (MHD_UNSIGNED_LONG_LONG)most_ms
+               ? (int)ms
+               : most_ms;
+}
+
+void httpserver_run(struct httpserver *server, ck_time_t now)
+{
+    server->now = now;
+    for (size_t i = 0; i < HTTPSERVER_CONNECTIONS; i++) {
+        struct visitor *visitor = &server->visitors[i];
+
+        if (visitor->fd >= 0 && now >= visitor->until) {
+            (void)shutdown(visitor->fd, SHUT_RDWR);
+        }
+    }
+    (void)MHD_run(server->daemon);
+}

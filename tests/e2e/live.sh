@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# live.sh - a running job as a page and as metrics (ckagg --http): who may see
+# them, what strangers can do, what they cost, and the page in a real browser
+#
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+need mpirun openmpi-bin
+need python3 python3
+[ -x "$tests/train" ] || skip "train was not built"
+if "$bin/ckagg" --http 127.0.0.1:0 --status 2>&1 | grep -q 'built without'; then
+    skip "ckagg was built without libmicrohttpd"
+fi
+
+# Loopback alone, and refused in one line.
+for address in 0.0.0.0:0 '*:0' 192.0.2.1:80 example.org:80 127.0.0.1 127.0.0.1:x \
+    127.0.0.1.example.org:80; do
+    timeout 60 "$bin/ckagg" --http "$address" --dir "$work/refused" >"$work/out" 2>&1 &&
+        fail "--http $address is served"
+    same "lines for --http $address" 1 "$(wc -l <"$work/out")"
+done
+[ ! -e "$work/refused" ] || fail "a refused ckagg made a directory"
+
+"$bin/ckagg" --listen "ipc://$work/agg" --dir "$work/runs" --http 127.0.0.1:0 \
+    >"$work/agg.out" 2>"$work/agg.err" &
+agg=$!
+for _ in $(seq 600); do
+    grep -q 'shown at http' "$work/agg.err" && break
+    sleep 0.1
+done
+url=$(grep -o 'http://.*' "$work/agg.err") || fail "ckagg has no address"
+mpirun -n 3 "$bin/ckagent" --aggregator "ipc://$work/agg" --report none -- \
+    "$tests/train" --steps 1000000 --inject late:2:10 >"$work/out" 2>&1 &
+job=$!
+stop() {
+    kill "$job" "$agg" 2>/dev/null || true
+    wait "$job" "$agg" 2>/dev/null || true
+    cleanup
+}
+trap stop EXIT
+
+/usr/bin/python3 "$here/live.py" "$url" "$agg" "$job" "$work/runs" ||
+    fail "the page or the metrics of a running job are not as they should be"
+kill "$agg"
+wait "$agg" || fail "ckagg did not end well"
+run=$(run_of "$work/runs")
+[ -s "$run/report.html" ] || fail "the job has no page in the end"
+[ ! -e "$run/live" ] || fail "the page of the running job is still there"
+"$bin/ckmerge" --verify "$run" >"$work/out" || [ $? -eq 3 ] ||
+    fail "the run is damaged"
