@@ -120,7 +120,12 @@ class Trial:
         if self.mode == "target":
             return named(self.first.pid, "kills.openmpi")
         if self.mode == "front":
-            return [pick(fronts)] if fronts else []
+            picked = [pick(fronts)] if fronts else []
+            # PRRTE (Open MPI 5) waits for the output of what the front
+            # started, as it would for any shell's child.
+            if comm(self.first.pid) == "prterun":
+                picked += [p for f in picked for p in named(f, "kills.openmpi")]
+            return picked
         if self.mode == "collector":
             return [pick(collectors)] if collectors else []
         if self.mode == "ckagg":

@@ -47,13 +47,19 @@ same "stdin" "through" "$(echo through |
     "$bin/ckagent" --report none --dir "$work/r8" -- cat)"
 
 if [ -x "$tests/train" ]; then
-    run half-traced 0 mpirun -n 1 "$bin/ckagent" --report none --dir "$work/r9" \
-        -- "$tests/train" --steps 5 : -n 1 "$tests/train" --steps 5
-    # Nobody but rank 1 can show the report.
-    run first-plain 0 mpirun -n 1 "$tests/train" --steps 5 : \
-        -n 1 "$bin/ckagent" --dir "$work/r13" -- "$tests/train" --steps 5
-    grep -q '1 of 2 ranks' "$work/first-plain.err" ||
-        fail "rank 0 is not recorded, and nobody shows the report"
+    # PRRTE 3.0.8's mpirun dies of SIGSEGV of any command line with a ":".
+    if mpirun -n 1 true : -n 1 true >/dev/null 2>&1; then
+        run half-traced 0 mpirun -n 1 "$bin/ckagent" --report none \
+            --dir "$work/r9" -- "$tests/train" --steps 5 : \
+            -n 1 "$tests/train" --steps 5
+        # Nobody but rank 1 can show the report.
+        run first-plain 0 mpirun -n 1 "$tests/train" --steps 5 : \
+            -n 1 "$bin/ckagent" --dir "$work/r13" -- "$tests/train" --steps 5
+        grep -q '1 of 2 ranks' "$work/first-plain.err" ||
+            fail "rank 0 is not recorded, and nobody shows the report"
+    else
+        echo "left out: two programs in a job, this mpirun fails with both plain"
+    fi
     run half-failing 139 mpirun -n 2 "$bin/ckagent" --report none \
         --dir "$work/r10" -- "$tests/train" --steps 10 --ill crash:1:4
     mpirun -n 2 "$tests/train" --steps 10 --ill exit >/dev/null 2>&1 &&
