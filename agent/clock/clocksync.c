@@ -79,12 +79,8 @@ static int64_t source_read(void)
 
 enum ck_clock clocksync_choose(void)
 {
-#if defined(__x86_64__)
-    if (source_read() == CK_CLOCKSOURCE_TSC) {
-        return CK_CLOCK_TSC;
-    }
-#endif
-    return CK_CLOCK_RAW;
+    return ck_clocksource_is_counter(source_read()) ? CK_CLOCK_TSC
+                                                    : CK_CLOCK_RAW;
 }
 
 void clocksync_init(struct clocksync *sync, enum ck_clock clock)

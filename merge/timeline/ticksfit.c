@@ -190,7 +190,8 @@ static double odd_error(const struct ticks_point *points,
 static void foreign_set(struct ticks_point *points, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (points[i].source == 0 || points[i].source == CK_CLOCKSOURCE_TSC) {
+        if (points[i].source == 0 ||
+            ck_clocksource_is_counter(points[i].source)) {
             continue;
         }
         points[i].is_foreign = true;

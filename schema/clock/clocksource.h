@@ -8,10 +8,19 @@
 #ifndef CK_SCHEMA_CLOCK_CLOCKSOURCE_H
 #define CK_SCHEMA_CLOCK_CLOCKSOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* "tsc" */
+/* "tsc", of x86-64 */
 #define CK_CLOCKSOURCE_TSC 0x637374
+/* "arch_sys_counter", of aarch64 */
+#define CK_CLOCKSOURCE_ARCH 0x7379735f68637261
+
+/* Whether the kernel keeps RAW by the counter that ck_time_ticks() reads. */
+static inline bool ck_clocksource_is_counter(int64_t number)
+{
+    return number == CK_CLOCKSOURCE_TSC || number == CK_CLOCKSOURCE_ARCH;
+}
 
 /* Of a name that ends with a NUL or a line break; 0 = empty. */
 static inline int64_t ck_clocksource_number(const char *name)
