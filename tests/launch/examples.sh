@@ -57,6 +57,33 @@ if command -v mpirun >/dev/null && [ -x "$build/tests/sleeps.openmpi" ]; then
         status=$?
     [ "$status" = 4 ] || fail "ci.sh with limit 1.01: $status"
 fi
+# The module file, by Environment Modules or Lmod: ck and ck.h are found, and
+# after unloading it nothing is left.
+modules=$(command -v modulecmd || ls /usr/share/lmod/lmod/libexec/lmod \
+    2>/dev/null || true)
+if [ -n "$modules" ]; then
+    cmake --install "$build" --prefix "$work/prefix" >install 2>&1 ||
+        fail "cmake --install: $(tail -n 3 install)"
+    mkdir modulefiles
+    sed "s|^set prefix .*|set prefix $work/prefix|" \
+        "$examples/modulefiles/ck" >modulefiles/ck
+    "$modules" bash use "$work/modulefiles" >use 2>err || fail "use: $(cat err)"
+    (
+        path=$PATH
+        eval "$(cat use)"
+        eval "$("$modules" bash load ck 2>err)"
+        [ "$(command -v ckagent)" = "$work/prefix/bin/ckagent" ] ||
+            fail "the module's ckagent is $(command -v ckagent): $(cat err)"
+        [ -e "${PKG_CONFIG_PATH%%:*}/ck.pc" ] ||
+            fail "ck.pc is not in $PKG_CONFIG_PATH"
+        cc "$examples/annotate.c" -o annotate-module -lm -ldl
+        ckagent --report none --dir run-module -- ./annotate-module >out 2>&1 ||
+            fail "a job with the module: $(tail -n 3 out)"
+        eval "$("$modules" bash unload ck 2>err)"
+        [ "$PATH" = "$path" ] && [ -z "${CPATH:-}${PKG_CONFIG_PATH:-}" ] ||
+            fail "left by the module: $PATH ${CPATH:-} ${PKG_CONFIG_PATH:-}"
+    ) || exit 1
+fi
 # The unit starts what is there, and its options are ckagg's.
 if command -v systemd-analyze >/dev/null; then
     mkdir -p home/.config/systemd/user
@@ -91,4 +118,4 @@ kill "$service"
 wait "$service" || fail "ckagg ended with $?: $(cat log)"
 grep -q "user $(id -un), since .* UTC" status || fail "status: $(cat status)"
 
-echo "examples: C, C++, Fortran, Python, a reader, a pipeline step, a service run"
+echo "examples: C, C++, Fortran, Python, a reader, a pipeline step,${modules:+ a module file,} a service run"
