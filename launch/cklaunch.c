@@ -377,7 +377,8 @@ static int launch(char **target, struct ck_err *err)
     static const char *const variables[] = {"CKAGENT_AGGREGATOR", NULL};
     static const char *hosts[HOSTS_MAX + 1];
     struct launch_plan plan = {.count = options.count,
-                               .extra = &options.launcher_options};
+                               .extra = &options.launcher_options,
+                               .program = target[0]};
     struct launcher_found found;
     struct argv words = {0};
     char *text = strdup(options.hosts != NULL ? options.hosts : "");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "launch/child.h"
+#include "launch/mpikind.h"
 
 struct launcher {
     const char *name;        /* of --launcher */
@@ -26,6 +27,7 @@ struct launcher {
     bool joins_variables;        /* one list for all variables */
     bool refuses_root;
     bool refuses_more_than_cores;
+    bool asks_for_mpi; /* --mpi= names how ranks find each other */
 };
 
 static const struct launcher launchers[] = {
@@ -56,6 +58,7 @@ static const struct launcher launchers[] = {
         .count_option = "-n",
         .hosts_option = "-w",
         .package = "slurm-client",
+        .asks_for_mpi = true,
     },
     {
         .name = "torchrun",
@@ -96,40 +99,52 @@ static bool find_in_path(const char *name, char path[PATH_MAX])
     return false;
 }
 
-/* Does `path --version` name Hydra, MPICH's launcher? Both MPIs install a
- * mpirun. */
-static bool is_hydra(const char *path)
+#define ANSWER_BYTES 4096
+
+/* What `path option` prints; "" where it cannot be run. */
+static void
+answer_read(const char *path, const char *option, char text[ANSWER_BYTES])
 {
     char program[PATH_MAX];
-    char version[] = "--version";
-    char *argv[] = {program, version, NULL};
+    char word[32];
+    char *argv[] = {program, word, NULL};
     struct ck_child child = {.path = path, .argv = argv, .fds = {-1, -1, -1}};
-    char text[4096];
     size_t length = 0;
     ssize_t got;
     int ends[2];
     int status;
     pid_t pid;
 
+    text[0] = '\0';
     (void)snprintf(program, sizeof(program), "%s", path);
+    (void)snprintf(word, sizeof(word), "%s", option);
     if (pipe(ends) != 0) {
-        return false;
+        return;
     }
-    child.fds[1] = ends[1];
+    child.fds[1] = child.fds[2] = ends[1];
     if (ck_child_start(&child, &pid, NULL) != 0) {
         (void)close(ends[0]);
         (void)close(ends[1]);
-        return false;
+        return;
     }
     (void)close(ends[1]);
-    while (length < sizeof(text) - 1 &&
-           (got = read(ends[0], text + length, sizeof(text) - 1 - length)) >
+    while (length < ANSWER_BYTES - 1 &&
+           (got = read(ends[0], text + length, ANSWER_BYTES - 1 - length)) >
                0) {
         length += (size_t)got;
     }
     text[length] = '\0';
     (void)close(ends[0]);
     (void)ck_child_wait(pid, -1, &status);
+}
+
+/* Does `path --version` name Hydra, MPICH's launcher? Both MPIs install a
+ * mpirun. */
+static bool is_hydra(const char *path)
+{
+    char text[ANSWER_BYTES];
+
+    answer_read(path, "--version", text);
     return strstr(text, "HYDRA") != NULL;
 }
 
@@ -251,6 +266,77 @@ static void add_variables(const struct launcher *launcher,
     }
 }
 
+/* Whether a line of the answer ends with this word. */
+static bool has_line(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length) {
+        if ((at == text || strchr(" \t\n", at[-1]) != NULL) &&
+            strchr("\r\n", at[length]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Do the caller's words, or the environment, say it already? */
+static bool is_mpi_named(const struct ck_cli_list *extra)
+{
+    for (int i = 0; i < extra->count; i++) {
+        if (strncmp(extra->items[i], "--mpi", 5) == 0) {
+            return true;
+        }
+    }
+    return getenv("SLURM_MPI_TYPE") != NULL;
+}
+
+/* --mpi= by which the ranks of this program find each other: Slurm's default
+ * may be another, and then each rank is a job of its own. */
+static int add_mpi(const struct launcher_found *found,
+                   const struct launch_plan *plan,
+                   struct argv *words,
+                   struct ck_err *err)
+{
+    static const struct {
+        const char *types[2]; /* the better one first */
+        const char *name;
+        const char *instead;
+    } kinds[] = {
+        [CK_MPI_OPEN] = {{"pmix", NULL}, "Open MPI", "mpirun"},
+        [CK_MPI_MPICH] = {{"pmi2", "pmix"}, "MPICH", "hydra"},
+    };
+    char path[PATH_MAX];
+    char text[ANSWER_BYTES];
+    enum mpi_kind kind;
+
+    if (plan->program == NULL || is_mpi_named(plan->extra)) {
+        return 0;
+    }
+    if (strchr(plan->program, '/') != NULL ||
+        !find_in_path(plan->program, path)) {
+        (void)snprintf(path, sizeof(path), "%s", plan->program);
+    }
+    kind = mpi_kind_of(path);
+    if (kind == CK_MPI_UNKNOWN) {
+        return 0;
+    }
+    answer_read(found->path, "--mpi=list", text);
+    for (int i = 0; i < 2 && kinds[kind].types[i] != NULL; i++) {
+        if (has_line(text, kinds[kind].types[i])) {
+            argv_printf(words, "--mpi=%s", kinds[kind].types[i]);
+            return 0;
+        }
+    }
+    errno = ENOENT;
+    return ck_err_set(err,
+                      "%s is linked with %s, and this srun has no --mpi=%s "
+                      "for it (srun --mpi=list): choose --launcher %s, or a "
+                      "type by --launcher-option --mpi=TYPE",
+                      plan->program, kinds[kind].name, kinds[kind].types[0],
+                      kinds[kind].instead);
+}
+
 int launcher_command(const struct launcher_found *found,
                      const struct launch_plan *plan,
                      struct argv *words,
@@ -268,7 +354,8 @@ int launcher_command(const struct launcher_found *found,
     argv_add(words, found->path);
     argv_add(words, launcher->count_option);
     argv_printf(words, "%lld", (long long)plan->count);
-    if (plan->host_count != 0 && add_hosts(launcher, plan, words, err) != 0) {
+    if ((plan->host_count != 0 && add_hosts(launcher, plan, words, err) != 0) ||
+        (launcher->asks_for_mpi && add_mpi(found, plan, words, err) != 0)) {
         return -1;
     }
     if (plan->variables != NULL && launcher->variable_option != NULL) {

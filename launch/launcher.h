@@ -32,6 +32,7 @@ struct launch_plan {
     int host_count;                  /* 0 = here */
     const char *const *variables;    /* names to hand on; NULL-terminated */
     const struct ck_cli_list *extra; /* further options for the launcher */
+    const char *program;             /* what it will run; NULL = not known */
 };
 
 /* The launcher of that name, or (NULL) the first of the table in PATH; inside
@@ -41,8 +42,9 @@ int launcher_find(const char *name,
                   struct launcher_found *found,
                   struct ck_err *err);
 /* Begin a command line: the launcher with its own options. What it is to run
- * is the caller's to add. 0, or -1 with err: the plan is not possible with
- * this launcher. */
+ * is the caller's to add. srun is given the --mpi= of the program's MPI, where
+ * neither an option nor SLURM_MPI_TYPE names one. 0, or -1 with err: the plan
+ * is not possible with this launcher. */
 int launcher_command(const struct launcher_found *found,
                      const struct launch_plan *plan,
                      struct argv *words,

@@ -123,10 +123,31 @@ step() {
         fail "$name: $(grep -A3 TRUST "$work/err")"
 }
 
+# allocated PROGRAM...: by cklaunch inside an allocation, which finds srun and
+# the --mpi= of the program.
+allocated() {
+    rm -rf "$work/job" && mkdir "$work/job"
+    (cd "$work/job" && node "$a" nodea timeout -k 5 60 salloc -Q -N2 -n4 \
+        "$bin/cklaunch" -n 4 -- "$@") </dev/null >"$work/out" 2>"$work/err" || {
+        cat "$work/out" "$work/err"
+        fail "salloc cklaunch"
+    }
+    grep -q 'srun -n 4 --mpi=pmix ' "$work/err" ||
+        fail "cklaunch's command: $(grep srun "$work/err")"
+    grep -q '| 4 ranks | 2 hosts |' "$work/err" || {
+        cat "$work/out" "$work/err"
+        fail "salloc cklaunch: no report of all ranks"
+    }
+    grep -q '4 of 4 ranks recorded to the end' "$work/err" ||
+        fail "salloc cklaunch: $(grep -A3 TRUST "$work/err")"
+    echo "ok: cklaunch in an allocation: srun --mpi=pmix, one run"
+}
+
 step "no MPI" "$bin/ckagent" -- sleep 0.2
 if [ -x "$tests/sleeps.openmpi" ] && (node "$a" nodea srun --mpi=list) 2>&1 |
     grep -q pmix; then
     step "Open MPI by pmix" --mpi=pmix "$bin/ckagent" -- "$tests/sleeps.openmpi"
+    allocated "$tests/sleeps.openmpi"
 else
     echo "left out: Open MPI (packages libopenmpi-dev, slurm-wlm-basic-plugins)"
 fi

@@ -40,6 +40,7 @@ static int open_path(void **state)
     old_path = strdup(getenv("PATH"));
     strcpy(dir + sizeof(dir) - 7, "XXXXXX");
     unsetenv("SLURM_JOB_ID");
+    unsetenv("SLURM_MPI_TYPE");
     return mkdtemp(dir) == NULL || setenv("PATH", dir, 1) != 0;
 }
 
@@ -192,6 +193,58 @@ static void each_launcher_is_asked_in_its_own_words(void **state)
     check_command("srun", &there, "-n 5 -w a,b --tag-output 'x y'");
 }
 
+/* A program in our PATH that is linked with a library of this name. */
+static void put_linked(const char *name, const char *library)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command),
+             "cd %s && PATH='%s' && echo 'int f(void) { return 0; }' >f.c &&"
+             " cc -shared -fPIC -Wl,-soname,%s f.c -o %s &&"
+             " echo 'int f(void); int main(void) { return f(); }' >m.c &&"
+             " cc m.c ./%s -o %s",
+             dir, old_path, library, library, library, name);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_slurm_step_has_the_type_of_its_mpi(void **state)
+{
+    static const char *items[] = {"--mpi=none", NULL};
+    static const struct ck_cli_list none = {NULL, 0};
+    static const struct ck_cli_list own = {items, 1};
+    struct launch_plan plan = {.count = 2, .extra = &none, .program = "open"};
+    struct launcher_found found;
+    struct argv words = {0};
+    struct ck_err err;
+
+    (void)state;
+    put_linked("open", "libmpi.so.40");
+    put_linked("mpich", "libmpi.so.12");
+    put_linked("plain", "libfmpi.so.1");
+    put_program("srun", "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n"
+                        "specific pmix plugin versions available: pmix_v4");
+    check_command("srun", &plan, "-n 2 --mpi=pmix");
+    plan.program = "mpich";
+    check_command("srun", &plan, "-n 2 --mpi=pmi2");
+    plan.program = "plain";
+    check_command("srun", &plan, "-n 2");
+    plan.program = "srun"; /* a script */
+    check_command("srun", &plan, "-n 2");
+    plan.program = "open";
+    plan.extra = &own;
+    check_command("srun", &plan, "-n 2 --mpi=none");
+    plan.extra = &none;
+    put_program("srun", "MPI plugin types are...\n\tnone\n\tpmi2\n"
+                        "specific pmix plugin versions available: pmix_v4");
+    assert_int_equal(launcher_find("srun", &found, &err), 0);
+    assert_int_equal(launcher_command(&found, &plan, &words, &err), -1);
+    assert_non_null(strstr(err.text, "--launcher mpirun"));
+    argv_fini(&words);
+    setenv("SLURM_MPI_TYPE", "pmi2", 1);
+    check_command("srun", &plan, "-n 2");
+    unsetenv("SLURM_MPI_TYPE");
+}
+
 static void torchrun_refuses_hosts(void **state)
 {
     static const char *const hosts[] = {"a", "b", NULL};
@@ -264,6 +317,7 @@ int main(void)
         WITH_PATH(the_mpirun_of_mpich_is_known_by_its_version),
         WITH_PATH(a_missing_launcher_is_said_with_its_cure),
         WITH_PATH(each_launcher_is_asked_in_its_own_words),
+        WITH_PATH(a_slurm_step_has_the_type_of_its_mpi),
         WITH_PATH(torchrun_refuses_hosts),
         WITH_PATH(only_open_mpi_needs_cures),
         cmocka_unit_test(words_are_quoted_for_a_shell),
