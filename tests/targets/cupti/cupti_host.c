@@ -8,17 +8,19 @@
  * LAUNCHES kernels by cudaLaunchKernel around cuLaunchKernel, 10 by
  * cuLaunchKernel alone, and one graph launch of 20 nodes; the first thread
  * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal, term
- * (SIGTERM), unknown (a kind that nobody knows), reset, release, destroy (the
- * context ends in that call, then _exit), steal (another client takes the
- * buffers, 500 launches, and 300 when it is over), rival (the same by a client
- * that calls CUPTI as a profiler does, 500 launches, 100 more behind 2.3 s, and
- * 300 when it has ended), held (CUPTI is let go of: 300 launches), later (400
- * when ck has looked at all before), flood (150,000 launches), paced (400 more
- * in 0.2 s), graphs (200 graph launches of 50 nodes, 8 us each, one each ms),
- * kill (the same, then SIGKILL), cost (prints ns of a launch's
- * callbacks beside an empty subscriber's), capture (6000 launches into a graph,
- * then paced), names (8000 kernels of as many names), and as cuda_truth does
- * hold, marks and replay.
+ * (SIGTERM), quick (quick_exit), again (three contexts, one behind the other,
+ * with 200 launches in each), racing (8 threads of 500 launches, while contexts
+ * end), other (another thread calls exit), unknown (a kind that nobody knows),
+ * reset, release, destroy (the context ends in that call, then _exit), steal
+ * (another client takes the buffers, 500 launches, and 300 when it is over),
+ * rival (the same by a client that calls CUPTI as a profiler does, 500
+ * launches, 100 more behind 2.3 s, and 300 when it has ended), held (CUPTI is
+ * let go of: 300 launches), later (400 when ck has looked at all before), flood
+ * (150,000 launches), paced (400 more in 0.2 s), graphs (200 graph launches of
+ * 50 nodes, 8 us each, one each ms), kill (the same, then SIGKILL), cost
+ * (prints ns of a launch's callbacks beside an empty subscriber's), capture
+ * (6000 launches into a graph, then paced), names (8000 kernels of as many
+ * names), and as cuda_truth does hold, marks and replay.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -272,13 +274,17 @@ static void injection_load(void)
     }
 }
 
+static void launches(int count);
+
 static void fork_child(void)
 {
     pid_t child = fork();
     int status = 0;
 
     if (child == 0) {
-        launch_emit(5);
+        launches(100);
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaDeviceReset", CUPTI_ENTER, 1);
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaDeviceReset", CUPTI_EXIT, 1);
         exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
@@ -539,6 +545,71 @@ static void forbidden_check(void)
     }
 }
 
+static const struct {
+    uint32_t domain;
+    const char *name;
+} endings[] = {
+    {CUPTI_DOMAIN_DRIVER, "cuCtxDestroy"},
+    {CUPTI_DOMAIN_DRIVER, "cuDevicePrimaryCtxRelease"},
+    {CUPTI_DOMAIN_RUNTIME, "cudaDeviceReset"},
+};
+
+static void ending(int number)
+{
+    uint32_t id = atomic_fetch_add(&next_correlation, 1);
+
+    mock_call(endings[number].domain, endings[number].name, CUPTI_ENTER, id);
+    mock_call(endings[number].domain, endings[number].name, CUPTI_EXIT, id);
+}
+
+static void again(void)
+{
+    for (int i = 0; i < 3; i++) {
+        launches(200);
+        ending(i);
+    }
+}
+
+static void *racing_main(void *unused)
+{
+    launches(500);
+    return unused;
+}
+
+static void racing(void)
+{
+    pthread_t all[8];
+
+    for (int i = 0; i < 8; i++) {
+        if (pthread_create(&all[i], NULL, racing_main, NULL) != 0) {
+            exit(6);
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        ending(i % 3);
+    }
+    for (int i = 0; i < 8; i++) {
+        (void)pthread_join(all[i], NULL);
+    }
+}
+
+static void *other_main(void *unused)
+{
+    (void)unused;
+    exit(0);
+}
+
+static void other(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, other_main, NULL) == 0) {
+        for (;;) {
+            (void)pause();
+        }
+    }
+}
+
 /* The context goes in that call. Nothing may be left behind it. */
 static void context_end(uint32_t domain, const char *name)
 {
@@ -647,6 +718,15 @@ static void end_as(const char *how)
         cost();
     } else if (strcmp(how, "names") == 0) {
         names();
+    } else if (strcmp(how, "again") == 0) {
+        again();
+    } else if (strcmp(how, "racing") == 0) {
+        racing();
+    } else if (strcmp(how, "other") == 0) {
+        other();
+    } else if (strcmp(how, "quick") == 0) {
+        settle();
+        quick_exit(0);
     } else if (strcmp(how, "capture") == 0) {
         capture();
     } else if (strcmp(how, "hold") == 0) {

@@ -527,13 +527,20 @@ static void other_requested(uint8_t **bytes, size_t *size, size_t *records)
     *records = 0;
 }
 
+/* A name is the client's from 13.0 on. */
 static void other_completed(
     void *context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
 {
+    struct cupti_record *record = NULL;
+
     (void)context;
     (void)stream;
     (void)size;
-    (void)valid;
+    while (cuptiActivityGetNextRecord(bytes, valid, &record) == CUPTI_OK) {
+        if (record->kind == CUPTI_KIND_DEVICE && version_now() >= 130000) {
+            free((void *)(uintptr_t)((struct cupti_device *)record)->name);
+        }
+    }
     free(bytes);
 }
 
