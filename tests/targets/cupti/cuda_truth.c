@@ -299,6 +299,7 @@ int main(int argc, char **argv)
 {
     int kernels = argc > 1 ? atoi(argv[1]) : 1000;
     const char *how = argc > 2 ? argv[2] : "exit";
+    unsigned long long begin;
     CUdevice device;
 
     device_open(&device);
@@ -309,9 +310,12 @@ int main(int argc, char **argv)
     if (alone(how, kernels)) {
         return 0;
     }
+    begin = raw_ns();
     for (int i = 0; i < kernels; i++) {
         launch(empty, NULL, streams[0]);
     }
+    (void)printf("launch_ns %.1f\n",
+                 (double)(raw_ns() - begin) / (kernels > 0 ? kernels : 1));
     must(cuStreamSynchronize(streams[0]), "cuStreamSynchronize");
     spin_run(device);
     copies_run();

@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     cupti_host [THREADS [HOW]]
+ *     cupti_host [THREADS [HOW [STEPS [WORD]]]]
  *
- * Loads CUDA_INJECTION64_PATH as the driver does, then each thread makes
- * LAUNCHES kernels by cudaLaunchKernel around cuLaunchKernel, 10 by
- * cuLaunchKernel alone, and one graph launch of 20 nodes; the first thread
+ * Loads CUDA_INJECTION64_PATH as the driver does, if it is set, then each
+ * thread makes LAUNCHES kernels by cudaLaunchKernel around cuLaunchKernel, 10
+ * by cuLaunchKernel alone, and one graph launch of 20 nodes; the first thread
  * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal, term
  * (SIGTERM), quick (quick_exit), again (three contexts, one behind the other,
  * with 200 launches in each), racing (8 threads of 500 launches, while contexts
@@ -17,10 +17,12 @@
  * launches, 100 more behind 2.3 s, and 300 when it has ended), held (CUPTI is
  * let go of: 300 launches), later (400 when ck has looked at all before), flood
  * (150,000 launches), paced (400 more in 0.2 s), graphs (200 graph launches of
- * 50 nodes, 8 us each, one each ms), kill (the same, then SIGKILL), cost
+ * 50 nodes, 8 us each, one each ms), kill (as paced, then SIGKILL), cost
  * (prints ns of a launch's callbacks beside an empty subscriber's), capture
  * (6000 launches into a graph, then paced), names (8000 kernels of as many
- * names), and as cuda_truth does hold, marks and replay.
+ * names), and as cuda_truth does hold, marks and replay; and
+ * as gpujob.py training (STEPS of 20 kernels, 20 us each; WORD graph: a graph
+ * launch each; profile: behind ten that another client has the records of).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -38,6 +40,7 @@
 
 extern cuptiSubscribe_f cuptiSubscribe;
 extern cuptiActivityRegisterCallbacks_f cuptiActivityRegisterCallbacks;
+extern cuptiActivityEnable_f cuptiActivityEnable;
 extern cuptiActivityFlushAll_f cuptiActivityFlushAll;
 extern cuptiActivityGetNextRecord_f cuptiActivityGetNextRecord;
 
@@ -92,6 +95,21 @@ static void node_emit(uint32_t correlation, uint64_t node)
     };
 
     mock_emit(&kernel, sizeof(kernel));
+}
+
+/* In place of its nodes. */
+static void graph_emit(uint32_t correlation)
+{
+    uint64_t now = mock_clock();
+    struct cupti_graph graph = {.kind = CUPTI_KIND_GRAPH,
+                                .correlation = correlation,
+                                .start = now,
+                                .end = now + 2000,
+                                .graph = 3,
+                                .context = 1,
+                                .stream = 7};
+
+    mock_emit(&graph, sizeof(graph));
 }
 
 /* One that is busy for NODES_LONG * NODE_LENGTH, behind the other. */
@@ -159,7 +177,11 @@ static void *thread_main(void *unused)
     id = atomic_fetch_add(&next_correlation, 1);
     mock_call(runtime, "cudaGraphLaunch", CUPTI_ENTER, id);
     mock_call(driver, "cuGraphLaunch", CUPTI_ENTER, id);
-    for (uint64_t node = 1; node <= NODES; node++) {
+    if (mock_is_enabled(CUPTI_KIND_GRAPH)) {
+        graph_emit(id);
+    }
+    for (uint64_t node = 1; node <= NODES && !mock_is_enabled(CUPTI_KIND_GRAPH);
+         node++) {
         node_emit(id, node << 32 | node);
     }
     mock_call(driver, "cuGraphLaunch", CUPTI_EXIT, id);
@@ -264,6 +286,9 @@ static void injection_load(void)
     void *symbol =
         library == NULL ? NULL : dlsym(library, "InitializeInjection");
 
+    if (path == NULL) {
+        return;
+    }
     if (symbol == NULL) {
         (void)fprintf(stderr, "cupti_host: no injection: %s\n", dlerror());
         exit(3);
@@ -666,15 +691,77 @@ static void names(void)
     }
 }
 
+#define STEP_KERNELS 20
+#define STEP_LENGTH 20000u
+
+/* One step; its length by the device's clock in ns. */
+static uint64_t step(bool is_graph)
+{
+    uint64_t begin = mock_clock();
+
+    if (is_graph) {
+        graph_launch();
+        return NODES_LONG * NODE_LENGTH;
+    }
+    for (int i = 0; i < STEP_KERNELS; i++) {
+        uint32_t id = atomic_fetch_add(&next_correlation, 1);
+        uint64_t start;
+
+        launch_begin(id);
+        start = mock_clock();
+        launch_end(id);
+        while (mock_clock() < start + STEP_LENGTH) {
+        }
+        kernel_emit(id, start, start + STEP_LENGTH);
+    }
+    synchronize();
+    return mock_clock() - begin;
+}
+
+static void profiled_steps(void)
+{
+    if (inject != NULL) {
+        settle();
+    }
+    (void)cuptiActivityRegisterCallbacks(rival_requested, rival_completed);
+    (void)cuptiActivityEnable(CUPTI_KIND_KERNEL);
+    for (int i = 0; i < 10; i++) {
+        (void)step(false);
+    }
+    (void)cuptiActivityDisable(CUPTI_KIND_KERNEL);
+    (void)cuptiActivityFlushAll(1);
+}
+
+static void training(int steps, const char *word)
+{
+    uint64_t device = 0, begin;
+
+    if (strcmp(word, "profile") == 0) {
+        profiled_steps();
+    }
+    begin = raw_ns();
+    for (int i = 0; i < steps; i++) {
+        device += step(strcmp(word, "graph") == 0);
+        (void)usleep(200);
+    }
+    (void)printf("{\"steps\": %d, \"wall_ms\": %.6f, \"device_ms_sum\": %.6f, "
+                 "\"profiler\": {\"gpu_rows\": %u, \"kernels_a_step\": %d}}\n",
+                 steps, (double)(raw_ns() - begin) / 1e6 / steps,
+                 (double)device / 1e6, rival_kernels, STEP_KERNELS);
+}
+
 /* CK_LAUNCHES thousands of launches, 50 if it is not set. */
 static void replay(void)
 {
     const char *text = getenv("CK_LAUNCHES");
     int thousands = text == NULL ? 50 : atoi(text);
+    uint64_t begin = raw_ns();
 
     for (int i = 0; i < thousands; i++) {
         launches(1000);
     }
+    (void)printf("launch_ns %.1f\n",
+                 (double)(raw_ns() - begin) / (1000.0 * thousands));
     (void)printf("kernel %d 0\n", 1000 * thousands + LAUNCHES + DIRECT + NODES);
 }
 
@@ -768,6 +855,10 @@ int main(int argc, char **argv)
     (void)thread_main(NULL);
     for (int i = 1; i < threads && i < THREADS; i++) {
         (void)pthread_join(others[i], NULL);
+    }
+    if (argc > 3 && strcmp(argv[2], "training") == 0) {
+        training(atoi(argv[3]), argc > 4 ? argv[4] : "");
+        return 0;
     }
     rest_emit();
     end_as(argc > 2 ? argv[2] : "exit");

@@ -500,6 +500,11 @@ MOCK_EXPORT void mock_emit(const void *record, size_t bytes)
     }
 }
 
+MOCK_EXPORT bool mock_is_enabled(uint32_t kind)
+{
+    return kinds[kind % MOCK_KINDS];
+}
+
 MOCK_EXPORT bool mock_is_empty(void)
 {
     bool is_empty;

@@ -51,6 +51,8 @@ MOCK_EXPORT void mock_call(uint32_t domain,
                            uint32_t correlation);
 /* What stamps records: the clock that was registered, or REALTIME. */
 MOCK_EXPORT uint64_t mock_clock(void);
+/* Did somebody ask for that kind? */
+MOCK_EXPORT bool mock_is_enabled(uint32_t kind);
 /* CUPTI fails for good. */
 MOCK_EXPORT void mock_fatal(void);
 /* Another client registers its buffers, and frees all that come to it. */
