@@ -24,6 +24,7 @@
 #include "agent/inject/cupti/cuptilink.h"
 #include "agent/inject/cupti/cuptilost.h"
 #include "agent/inject/cupti/cuptirecord.h"
+#include "agent/inject/cupti/cuptishare.h"
 #include "agent/inject/cupti/cuptitaken.h"
 #include "agent/inject/inject.h"
 
@@ -36,6 +37,7 @@
 struct cupti_options {
     bool is_off;
     bool is_yielding;
+    bool is_sharing; /* one of several subscribers, where that is possible */
     bool has_graph_trace;
     bool is_by_driver; /* without CUPTI */
 };
@@ -74,12 +76,14 @@ static void option_set(struct cupti_options *options, const char *word)
         note("no device events: CKAGENT_CUPTI=driver");
     } else if (strcmp(word, "yield") == 0) {
         options->is_yielding = true;
+    } else if (strcmp(word, "share") == 0) {
+        options->is_sharing = true;
     } else if (strcmp(word, "graph-trace") == 0) {
         options->has_graph_trace = true;
     } else if (strcmp(word, "own") != 0) {
         (void)snprintf(text, sizeof(text),
                        "CKAGENT_CUPTI: unknown word \"%.64s\" is ignored (own, "
-                       "yield, import, driver, off, graph-trace)",
+                       "yield, share, import, driver, off, graph-trace)",
                        word);
         note(text);
     }
@@ -120,27 +124,29 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
 
 /* A CUPTI result; why it is not to be had is said once. A copy that the driver
  * refuses is no reason to do without: there may be another. */
-static int subscribe(void **subscriber)
+static int subscribe(bool is_sharing, void **subscriber)
 {
     static bool is_said;
     char name[] = "ck";
     char old[128] = "";
     struct cupti_subscription about = {
-        .size = sizeof(about),
+        .size = is_sharing ? sizeof(about)
+                           : offsetof(struct cupti_subscription, is_sharing),
         .name = name,
         .old = old,
         .old_size = sizeof(old),
+        .is_sharing = is_sharing,
     };
     char what[256] = "cuptiSubscribe";
     char unused[320];
     int result;
 
     /* Where several may subscribe, the call belongs to a second set of
-     * functions that must not be mixed with those used here. */
+     * functions that must not be mixed with the first. */
     do {
         result =
             cupti_api.cuptiSubscribe_v2 != NULL &&
-                    cupti_api.version < CUPTI_SINCE_SUBSCRIBERS
+                    (is_sharing || cupti_api.version < CUPTI_SINCE_SUBSCRIBERS)
                 ? cupti_api.cuptiSubscribe_v2(subscriber, told, NULL, &about)
                 : cupti_api.cuptiSubscribe(subscriber, told, NULL);
     } while (result != CUPTI_OK && result != CUPTI_HELD &&
@@ -152,6 +158,27 @@ static int subscribe(void **subscriber)
     if (result != CUPTI_OK && !is_said) {
         is_said = true;
         note_failure(what, result);
+    }
+    return result;
+}
+
+/* As the options say, which are set to what it became. */
+static int client_start(struct cupti_options *options, void **subscriber)
+{
+    int result;
+
+    if (options->is_sharing && !share_is_possible()) {
+        options->is_sharing = false;
+        note("CKAGENT_CUPTI=share: this CUPTI has one subscriber, which is ck "
+             "(several from CUDA 13.3 and driver 610 on)");
+    }
+    result = subscribe(options->is_sharing, subscriber);
+    if (result == CUPTI_OK && options->is_sharing) {
+        share_begin(*subscriber);
+    } else if (result != CUPTI_OK && result != CUPTI_HELD &&
+               options->is_sharing) {
+        options->is_sharing = false;
+        result = subscribe(false, subscriber);
     }
     return result;
 }
@@ -217,13 +244,21 @@ static void defects_say(void)
     }
 }
 
+static const char *mode_name(const struct cupti_options *options)
+{
+    if (options->is_yielding) {
+        return "yield";
+    }
+    return options->is_sharing ? "share" : "own";
+}
+
 /* The report says in which mode the trace was taken. */
 static void mode_say(const struct cupti_options *options)
 {
     char text[160];
 
     (void)snprintf(text, sizeof(text), "CUPTI %u, mode %s, CUDA graphs by %s",
-                   cupti_api.version, options->is_yielding ? "yield" : "own",
+                   cupti_api.version, mode_name(options),
                    options->has_graph_trace ? "whole launch" : "node");
     note(text);
 }
@@ -269,12 +304,12 @@ static int cupti_run(const struct cupti_options *options, void *subscriber)
 static void *retry_main(void *of)
 {
     static const struct timespec period = {RETRY_S, 0};
-    const struct cupti_options *options = of;
+    struct cupti_options *options = of;
     ck_time_t since = ck_time_raw();
     void *subscriber = NULL;
 
     (void)prctl(PR_SET_NAME, "ck-flush"); /* ckposix leaves it out */
-    while (subscribe(&subscriber) == CUPTI_HELD) {
+    while (client_start(options, &subscriber) == CUPTI_HELD) {
         (void)nanosleep(&period, NULL);
     }
     if (subscriber != NULL && cupti_run(options, subscriber) == 0) {
@@ -302,7 +337,7 @@ static void retry_start(const struct cupti_options *options)
 }
 
 /* 0, or -1: CUPTI is not to be had (now). */
-static int cupti_start(const struct cupti_options *options)
+static int cupti_start(struct cupti_options *options)
 {
     void *subscriber = NULL;
     char text[320] = "no device events: ";
@@ -314,7 +349,7 @@ static int cupti_start(const struct cupti_options *options)
         return -1;
     }
     if (!options->is_yielding) {
-        result = subscribe(&subscriber);
+        result = client_start(options, &subscriber);
     }
     if (result == CUPTI_HELD) {
         retry_start(options);

@@ -25,12 +25,14 @@
 #define CUPTI_SINCE_FLUSH_SAFE 130001u
 #define CUPTI_SINCE_CLOCK_MENDED 130100u
 #define CUPTI_SINCE_SUBSCRIBERS 130200u
+#define CUPTI_SINCE_SHARING 130300u /* with drivers from 610 on */
 
 enum cupti_result {
     CUPTI_OK = 0,
     CUPTI_PARAMETER = 1,
     CUPTI_LIMIT = 12, /* no more records in the buffer */
     CUPTI_UNREADY = 13,
+    CUPTI_MIXED = 14, /* functions of one subscriber and of several */
     CUPTI_KIND_UNKNOWN = 21,
     CUPTI_HELD = 39, /* by another subscriber */
     CUPTI_NO_DRIVER = 999,
@@ -214,6 +216,8 @@ struct cupti_subscription {
     const char *name;
     char *old;
     size_t old_size;
+    uint8_t is_sharing; /* CUPTI_SINCE_SUBSCRIBERS */
+    uint8_t reserved[7];
 };
 
 typedef void
@@ -222,6 +226,13 @@ typedef void cupti_requested_f(uint8_t **buffer, size_t *size, size_t *records);
 typedef void cupti_completed_f(
     void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 typedef uint64_t cupti_clock_f(void);
+/* Of one of several subscribers. */
+typedef void cupti_requested_2_f(uint8_t **buffer,
+                                 size_t *size,
+                                 size_t *records,
+                                 void *info);
+typedef void
+cupti_completed_2_f(uint8_t *buffer, size_t size, size_t valid, void *info);
 
 /* CUPTI's functions, by their names. */
 typedef int cuptiGetVersion_f(uint32_t *version);
@@ -253,5 +264,19 @@ typedef int cuptiActivityGetNumDroppedRecords_f(void *context,
 typedef int cuptiActivityEnableAllSyncRecords_f(uint8_t enable);
 typedef int cuptiActivityEnableRuntimeApi_f(uint32_t id, uint8_t enable);
 typedef int cuptiActivityEnableDriverApi_f(uint32_t id, uint8_t enable);
+typedef int cuptiGetTimestamp_v2_f(void *subscriber, uint64_t *stamp);
+typedef int
+cuptiActivityEnable_v2_f(void *subscriber, uint32_t kind, void *configuration);
+typedef int cuptiActivityRegisterCallbacks_v2_f(void *subscriber,
+                                                cupti_requested_2_f *requested,
+                                                cupti_completed_2_f *completed);
+typedef int cuptiActivityGetNextRecord_v2_f(void *subscriber,
+                                            uint8_t *bytes,
+                                            size_t valid,
+                                            struct cupti_record **record);
+typedef int cuptiActivityGetNumDroppedRecords_v2_f(void *subscriber,
+                                                   void *context,
+                                                   uint32_t stream,
+                                                   size_t *count);
 
 #endif

@@ -395,6 +395,25 @@ class Rivals(Case):
         gone = [r for r in lines.of("lost") if r["enabled"] > 2.3e9]
         self.assertEqual([r["reason"] for r in gone], [DEVICE_LOST])
 
+    def test_share_has_all_beside_another_subscriber(self):
+        """One API throughout: a call of the first set is refused."""
+        lines, done = host(1, "share", CKAGENT_CUPTI="share",
+                           MOCK_VERSION="130300")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("mode share", lines.notes()[0])
+        self.assertEqual(lost(lines), [])
+        kernels = [r for r in lines.of("kernel") if not r["flags"] & BAD_TIME]
+        self.assertEqual(len(kernels), LAUNCHES + DIRECT + NODES + 500)
+        self.assertFalse(any("dropped" in n for n in lines.notes()))
+
+    def test_share_is_own_where_cupti_has_one_subscriber(self):
+        for version in ("130001", "130200"):
+            lines, done = host(CKAGENT_CUPTI="share", MOCK_VERSION=version)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("share: this CUPTI has one", lines.notes()[0])
+            self.assertIn("mode own", lines.notes()[1])
+            self.check_truth(lines, 1)
+
     def test_cupti_that_is_let_go_of_is_had(self):
         lines, done = host(1, "held", MOCK_CASE="held")
         self.assertEqual(done.returncode, 0, done.stderr)

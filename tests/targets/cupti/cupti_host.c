@@ -14,15 +14,16 @@
  * reset, release, destroy (the context ends in that call, then _exit), steal
  * (another client takes the buffers, 500 launches, and 300 when it is over),
  * rival (the same by a client that calls CUPTI as a profiler does, 500
- * launches, 100 more behind 2.3 s, and 300 when it has ended), held (CUPTI is
- * let go of: 300 launches), later (400 when ck has looked at all before), flood
- * (150,000 launches), paced (400 more in 0.2 s), graphs (200 graph launches of
- * 50 nodes, 8 us each, one each ms), kill (as paced, then SIGKILL), cost
- * (prints ns of a launch's callbacks beside an empty subscriber's), capture
- * (6000 launches into a graph, then paced), names (8000 kernels of as many
- * names), and as cuda_truth does hold, marks and replay; and
- * as gpujob.py training (STEPS of 20 kernels, 20 us each; WORD graph: a graph
- * launch each; profile: behind ten that another client has the records of).
+ * launches, 100 more behind 2.3 s, and 300 when it has ended), share (a
+ * second subscriber, 500 launches), held (CUPTI is let go of: 300 launches),
+ * later (400 when ck has looked at all before), flood (150,000 launches), paced
+ * (400 more in 0.2 s), graphs (200 graph launches of 50 nodes, 8 us each, one
+ * each ms), kill (as paced, then SIGKILL), cost (prints ns of a launch's
+ * callbacks beside an empty subscriber's), capture (6000 launches into a graph,
+ * then paced), names (8000 kernels of as many names), and as cuda_truth does
+ * hold, marks and replay; and as gpujob.py training (STEPS of 20 kernels, 20 us
+ * each; WORD graph: a graph launch each; profile: behind ten that another
+ * client has the records of).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -42,6 +43,10 @@ extern cuptiSubscribe_f cuptiSubscribe;
 extern cuptiActivityRegisterCallbacks_f cuptiActivityRegisterCallbacks;
 extern cuptiActivityEnable_f cuptiActivityEnable;
 extern cuptiActivityFlushAll_f cuptiActivityFlushAll;
+extern cuptiSubscribe_v2_f cuptiSubscribe_v2;
+extern cuptiActivityEnable_v2_f cuptiActivityEnable_v2;
+extern cuptiActivityRegisterCallbacks_v2_f cuptiActivityRegisterCallbacks_v2;
+extern cuptiActivityGetNextRecord_v2_f cuptiActivityGetNextRecord_v2;
 extern cuptiActivityGetNextRecord_f cuptiActivityGetNextRecord;
 
 #define LAUNCHES 1000
@@ -452,6 +457,63 @@ static void rival(void)
     launches(300);
 }
 
+static void
+told_nobody(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+    (void)user;
+    (void)domain;
+    (void)id;
+    (void)data;
+}
+
+static void
+share_requested(uint8_t **bytes, size_t *size, size_t *records, void *info)
+{
+    (void)info;
+    *size = 1 << 20;
+    *bytes = malloc(*size);
+    *records = 0;
+}
+
+static void *sharing;
+
+static void
+share_completed(uint8_t *bytes, size_t size, size_t valid, void *info)
+{
+    struct cupti_record *record = NULL;
+
+    (void)size;
+    (void)info;
+    while (cuptiActivityGetNextRecord_v2(sharing, bytes, valid, &record) ==
+           CUPTI_OK) {
+        rival_kernels += record->kind == CUPTI_KIND_KERNEL;
+    }
+    free(bytes);
+}
+
+/* A second subscriber, of 500 launches; one of the older kind is refused. */
+static void share(void)
+{
+    struct cupti_subscription about = {.size = sizeof(about), .is_sharing = 1};
+
+    settle();
+    if (cuptiActivityRegisterCallbacks(rival_requested, rival_completed) ==
+            CUPTI_OK ||
+        cuptiSubscribe_v2(&sharing, told_nobody, NULL, &about) != CUPTI_OK ||
+        cuptiActivityRegisterCallbacks_v2(sharing, share_requested,
+                                          share_completed) != CUPTI_OK ||
+        cuptiActivityEnable_v2(sharing, CUPTI_KIND_KERNEL, NULL) != CUPTI_OK) {
+        _exit(11);
+    }
+    launches(500);
+    (void)cuptiActivityFlushAll(1);
+    if (rival_kernels != 500) {
+        (void)fprintf(stderr, "cupti_host: the other client got %u kernels\n",
+                      rival_kernels);
+        _exit(10);
+    }
+}
+
 static bool is_wanted(unsigned unused)
 {
     (void)unused;
@@ -473,15 +535,6 @@ static void paced(void)
         launch();
         (void)usleep(500);
     }
-}
-
-static void
-told_nobody(void *user, uint32_t domain, uint32_t id, const void *data)
-{
-    (void)user;
-    (void)domain;
-    (void)id;
-    (void)data;
 }
 
 static uint64_t raw_ns(void)
@@ -797,6 +850,8 @@ static void end_as(const char *how)
         launches(400);
     } else if (strcmp(how, "rival") == 0) {
         rival();
+    } else if (strcmp(how, "share") == 0) {
+        share();
     } else if (strcmp(how, "held") == 0) {
         held();
     } else if (strcmp(how, "term") == 0) {

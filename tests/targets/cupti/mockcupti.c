@@ -25,6 +25,16 @@
 #define MOCK_RESOURCE 3 /* the domain of contexts and streams */
 #define MOCK_DESTROY_STARTING 2
 
+/* Another client of the second set of functions, beside the first. */
+static struct {
+    bool is_here, has_kernels;
+    cupti_requested_2_f *requested;
+    cupti_completed_2_f *completed;
+    uint8_t *buffer;
+    size_t room, used;
+} second;
+static bool is_shared; /* by those of the second set alone */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_told_f *callback;
 static void *callback_data;
@@ -118,6 +128,10 @@ MOCK_EXPORT int cuptiGetTimestamp(uint64_t *stamp)
 {
     bool is_other = stamps++ > 4 && is_case("takeover");
 
+    if (is_shared) {
+        return CUPTI_MIXED;
+    }
+
     *stamp = is_other            ? now_ns(CLOCK_REALTIME) * 2
              : clock_now != NULL ? clock_now()
                                  : now_ns(CLOCK_REALTIME);
@@ -133,6 +147,9 @@ cuptiSubscribe(void **subscriber, cupti_told_f *function, void *data)
     if (is_case("nodriver")) {
         return CUPTI_NO_DRIVER;
     }
+    if (is_shared) {
+        return CUPTI_HELD;
+    }
     callback = function;
     callback_data = data;
     *subscriber = (void *)(uintptr_t)1;
@@ -145,10 +162,83 @@ MOCK_EXPORT int cuptiSubscribe_v2(void **subscriber,
                                   void *data,
                                   struct cupti_subscription *about)
 {
+    bool is_sharing = about->size >= sizeof(*about) && about->is_sharing != 0;
+
     if (is_case("busy")) {
         (void)snprintf(about->old, about->old_size, "another profiler");
     }
-    return cuptiSubscribe(subscriber, function, data);
+    if (version_now() < CUPTI_SINCE_SHARING || !is_sharing) {
+        return cuptiSubscribe(subscriber, function, data);
+    }
+    if (is_shared && !second.is_here) {
+        second.is_here = true;
+        *subscriber = &second;
+        return CUPTI_OK;
+    }
+    if (callback != NULL) {
+        return CUPTI_HELD; /* by a client of the first set, or two */
+    }
+    if (cuptiSubscribe(subscriber, function, data) != CUPTI_OK) {
+        return CUPTI_HELD;
+    }
+    is_shared = true;
+    return CUPTI_OK;
+}
+
+MOCK_EXPORT int cuptiGetTimestamp_v2(void *subscriber, uint64_t *stamp)
+{
+    *stamp = now_ns(CLOCK_REALTIME);
+    return is_shared && subscriber != NULL ? CUPTI_OK : CUPTI_HELD;
+}
+
+MOCK_EXPORT int
+cuptiActivityEnable_v2(void *subscriber, uint32_t kind, void *configuration)
+{
+    if (!is_shared || configuration != NULL) {
+        return CUPTI_HELD;
+    }
+    if (subscriber == &second) {
+        second.has_kernels |= kind == CUPTI_KIND_KERNEL;
+    } else {
+        kinds[kind % MOCK_KINDS] = true;
+    }
+    return CUPTI_OK;
+}
+
+static cupti_requested_2_f *request_2;
+static cupti_completed_2_f *complete_2;
+
+static void requested_first(uint8_t **bytes, size_t *size, size_t *records)
+{
+    request_2(bytes, size, records, NULL);
+}
+
+static void completed_first(
+    void *context, uint32_t stream, uint8_t *bytes, size_t size, size_t valid)
+{
+    (void)context;
+    (void)stream;
+    complete_2(bytes, size, valid, NULL);
+}
+
+MOCK_EXPORT int
+cuptiActivityRegisterCallbacks_v2(void *subscriber,
+                                  cupti_requested_2_f *requested,
+                                  cupti_completed_2_f *completed)
+{
+    if (!is_shared) {
+        return CUPTI_HELD;
+    }
+    if (subscriber == &second) {
+        second.requested = requested;
+        second.completed = completed;
+        return CUPTI_OK;
+    }
+    request_2 = requested;
+    complete_2 = completed;
+    request = requested_first;
+    complete = completed_first;
+    return CUPTI_OK;
 }
 
 MOCK_EXPORT int cuptiActivityEnableAllSyncRecords(uint8_t enable)
@@ -189,6 +279,9 @@ MOCK_EXPORT int cuptiActivityEnable(uint32_t kind)
     if (is_case("enable")) {
         return CUPTI_UNREADY;
     }
+    if (is_shared) {
+        return CUPTI_HELD;
+    }
     kinds[kind % MOCK_KINDS] = true;
     is_enabled = true;
     return CUPTI_OK;
@@ -213,6 +306,9 @@ MOCK_EXPORT bool mock_is_client(cupti_requested_f *requested)
 MOCK_EXPORT int cuptiActivityRegisterCallbacks(cupti_requested_f *requested,
                                                cupti_completed_f *completed)
 {
+    if (is_shared) {
+        return CUPTI_HELD;
+    }
     request = requested;
     complete = completed;
     return CUPTI_OK;
@@ -222,7 +318,7 @@ MOCK_EXPORT int cuptiActivityRegisterTimestampCallback(cupti_clock_f *function)
 {
     /* A second registration spoils records that exist, and so does one behind
      * the first kind. */
-    if (function == NULL || clock_now != NULL || is_enabled) {
+    if (function == NULL || clock_now != NULL || is_enabled || is_shared) {
         return CUPTI_PARAMETER;
     }
     clock_now = function;
@@ -284,6 +380,41 @@ static void buffer_return(void)
     }
 }
 
+/* The other client's, too. */
+static void second_return(void)
+{
+    uint8_t *done;
+    size_t room_then, used_then;
+
+    (void)pthread_mutex_lock(&lock);
+    done = second.buffer;
+    room_then = second.room;
+    used_then = second.used;
+    second.buffer = NULL;
+    (void)pthread_mutex_unlock(&lock);
+    if (done != NULL) {
+        second.completed(done, room_then, used_then, NULL);
+    }
+}
+
+/* Under the lock. */
+static void second_emit(const void *record, size_t length)
+{
+    size_t most = 0;
+
+    if (!second.has_kernels || *(const uint32_t *)record != CUPTI_KIND_KERNEL) {
+        return;
+    }
+    if (second.buffer == NULL) {
+        second.requested(&second.buffer, &second.room, &most, NULL);
+        second.used = 0;
+    }
+    if (second.buffer != NULL && second.used + length <= second.room) {
+        memcpy(second.buffer + second.used, record, length);
+        second.used += length;
+    }
+}
+
 MOCK_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 {
     forbidden += in_resource > 0 || in_buffer > 0;
@@ -299,6 +430,7 @@ MOCK_EXPORT int cuptiActivityFlushAll(uint32_t flag)
     if (flag != 0) {
         held_return();
     }
+    second_return();
     if (flag != 0 || !(is_case("late") || is_case("scarce"))) {
         (void)pthread_mutex_lock(&lock);
         buffer_return();
@@ -314,6 +446,9 @@ cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count)
 
     (void)context;
     (void)stream;
+    if (is_shared) {
+        return CUPTI_MIXED;
+    }
     (void)pthread_mutex_lock(&lock);
     *count = dropped;
     dropped = 0;
@@ -386,6 +521,9 @@ MOCK_EXPORT int cuptiActivityGetNextRecord(uint8_t *bytes,
     static cuptiActivityGetNextRecord_f *real;
     const char *path = getenv("MOCK_REAL");
 
+    if (is_shared) {
+        return CUPTI_MIXED;
+    }
     if (path == NULL) {
         return walk_own(bytes, valid, record);
     }
@@ -403,6 +541,29 @@ MOCK_EXPORT int cuptiActivityGetNextRecord(uint8_t *bytes,
     }
     return real(bytes, valid, record);
 }
+
+#ifndef MOCK_OLD
+MOCK_EXPORT int cuptiActivityGetNextRecord_v2(void *subscriber,
+                                              uint8_t *bytes,
+                                              size_t valid,
+                                              struct cupti_record **record)
+{
+    return is_shared && subscriber != NULL ? walk_own(bytes, valid, record)
+                                           : CUPTI_MIXED;
+}
+
+MOCK_EXPORT int cuptiActivityGetNumDroppedRecords_v2(void *subscriber,
+                                                     void *context,
+                                                     uint32_t stream,
+                                                     size_t *count)
+{
+    (void)subscriber;
+    (void)context;
+    (void)stream;
+    *count = 0;
+    return is_shared ? CUPTI_OK : CUPTI_MIXED;
+}
+#endif
 
 /* The device's buffers are used up. */
 static void pool_spoil(struct cupti_kernel *kernel)
@@ -488,6 +649,7 @@ MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes)
         memcpy(buffer + used, whole, length);
         used += length;
     }
+    second_emit(whole, length);
     (void)pthread_mutex_unlock(&lock);
 }
 
