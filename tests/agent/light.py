@@ -18,6 +18,8 @@ import sys
 
 FAULTS_MAX = 14
 FAULTS_RING_MAX = 16
+# Of the part for CUDA, where a machine has NVIDIA's driver: more than those.
+CUDA_FAULTS_MAX = 8
 RELOCATIONS_MAX = 200
 WRITTEN_MAX = 4096
 PAGE = 4096
@@ -93,13 +95,20 @@ def main():
     plain = faults(None)
     more = faults(library) - plain
     in_ring = faults_in_ring(sys.argv[1], library) - plain
+    cuda = os.path.join(sys.argv[1], "lib", "ck", "libckcuda.so")
+    with_cuda = faults(library + ":" + cuda) - plain - more
+    # Symbols that the loader looks up at the start, beside lazy ones.
+    looked_up = len(re.findall(r" R_\w+_(?:64|ABS64) ", read("-r", cuda)))
     print("%d faults more, %d in a ring, %d relocations, %d segments, "
-          "%d bytes of variables in the file, needs %s, misplaced: %s" % (
+          "%d bytes of variables in the file, needs %s, misplaced: %s; "
+          "ckcuda: %d faults more, %d symbols looked up" % (
               more, in_ring, relocations, len(segments), written,
-              " ".join(needed), " ".join(wrong) or "nothing"))
+              " ".join(needed), " ".join(wrong) or "nothing", with_cuda,
+              looked_up))
     sys.exit(more > FAULTS_MAX or in_ring > FAULTS_RING_MAX or
              relocations > RELOCATIONS_MAX or len(segments) != 2 or
-             written > WRITTEN_MAX or bool(others) or bool(wrong))
+             written > WRITTEN_MAX or bool(others) or bool(wrong) or
+             with_cuda > CUDA_FAULTS_MAX or looked_up > 0)
 
 
 if __name__ == "__main__":
