@@ -104,7 +104,7 @@ build=$(cd "$build" 2>/dev/null && pwd) ||
     left_out "no build directory (give it: gpu.sh BUILD)"
 # A libstdc++ of a newer system than this one: this one's own may do.
 spare=$build/lib/ck/bundled/libstdc++.so.6
-if [ -e "$spare" ] && ! "$build/bin/ckagent" --version >/dev/null 2>&1; then
+if [ -e "$spare" ] && ! "$build/bin/ckmerge" --version >/dev/null 2>&1; then
     mv "$spare" "$spare.off"
     rm -f "$build/lib/ck/bundled/libgcc_s.so.1"
 fi

@@ -21,7 +21,8 @@ different ones. Of each:
   or fit no group of all, nothing is claimed, and it is said with its size;
 - what not all ranks recorded is not claimed, and that is said with its size.
 
-CK_WORLDS says how many (default 12), CK_SEED repeats a run.
+CK_WORLDS says how many (default 12), CK_SEED repeats a run. With CK_STAGES=2 all
+are of pipeline stages with equal clocks.
 """
 import json
 import os
@@ -33,6 +34,7 @@ import tempfile
 CKMERGE = sys.argv[1]
 WORLDS = int(os.environ.get("CK_WORLDS", "12"))
 SEED = int(os.environ.get("CK_SEED", "20261122"))
+IS_STAGED = os.environ.get("CK_STAGES") == "2"
 US, MS, S = 10**3, 10**6, 10**9
 MEETING = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 CLOCKS = ("one", "one", "far", "near", "drift")
@@ -55,9 +57,9 @@ def union(spans):
 class World:
     def __init__(self, seed):
         rand = self.rand = random.Random(seed)
-        self.ranks = rand.randint(2, 6)
+        self.ranks = rand.choice((4, 6)) if IS_STAGED else rand.randint(2, 6)
         self.calls = rand.randint(6, 40)
-        self.clocks = rand.choice(CLOCKS)
+        self.clocks = "one" if IS_STAGED else rand.choice(CLOCKS)
         self.kind = rand.choice(LATE)
         self.late = rand.randrange(self.ranks)
         self.lateness = int(10 ** rand.uniform(5, 7.3))
@@ -67,7 +69,7 @@ class World:
         self.lost = rand.randrange(self.ranks) \
             if self.ranks > 2 and rand.random() < 0.2 else None
         # A generator of its own: worlds without stages stay what they are.
-        self.stages = 2 if self.ranks in (4, 6) and \
+        self.stages = 2 if IS_STAGED or self.ranks in (4, 6) and \
             random.Random(~seed).random() < 0.5 else 1
         other = random.Random(~seed * 31)
         self.has_groups = other.random() < (0.6 if self.stages > 1 else 0.4)

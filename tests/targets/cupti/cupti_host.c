@@ -818,72 +818,89 @@ static void replay(void)
     (void)printf("kernel %d 0\n", 1000 * thousands + LAUNCHES + DIRECT + NODES);
 }
 
+static void at_once(void)
+{
+    settle();
+    _exit(0);
+}
+
+static void destroy(void)
+{
+    context_end(CUPTI_DOMAIN_DRIVER, "cuCtxDestroy");
+}
+
+static void release(void)
+{
+    context_end(CUPTI_DOMAIN_DRIVER, "cuDevicePrimaryCtxRelease");
+}
+
+static void reset(void)
+{
+    context_end(CUPTI_DOMAIN_RUNTIME, "cudaDeviceReset");
+}
+
+static void unknown(void)
+{
+    struct cupti_record record = {.kind = 41};
+
+    mock_emit_any(&record, sizeof(record));
+}
+
+static void takeover(void)
+{
+    wait_for(is_taken_over, 6); /* by then it was another clock's */
+}
+
+static void later(void)
+{
+    settle();
+    launches(400);
+}
+
+static void term(void)
+{
+    (void)raise(SIGTERM);
+}
+
+static void quick(void)
+{
+    settle();
+    quick_exit(0);
+}
+
+static void killed(void)
+{
+    paced();
+    (void)raise(SIGKILL);
+}
+
+static void flood(void)
+{
+    launches(150000);
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+} hows[] = {
+    {"_exit", at_once},    {"destroy", destroy}, {"release", release},
+    {"reset", reset},      {"fork", fork_child}, {"abort", abort},
+    {"fatal", mock_fatal}, {"unknown", unknown}, {"takeover", takeover},
+    {"steal", steal},      {"later", later},     {"rival", rival},
+    {"share", share},      {"held", held},       {"term", term},
+    {"cost", cost},        {"names", names},     {"again", again},
+    {"racing", racing},    {"other", other},     {"quick", quick},
+    {"capture", capture},  {"hold", hold},       {"replay", replay},
+    {"paced", paced},      {"graphs", graphs},   {"kill", killed},
+    {"flood", flood},
+};
+
 static void end_as(const char *how)
 {
-    struct cupti_record unknown = {.kind = 41};
-
-    if (strcmp(how, "_exit") == 0) {
-        settle();
-        _exit(0);
-    }
-    if (strcmp(how, "destroy") == 0) {
-        context_end(CUPTI_DOMAIN_DRIVER, "cuCtxDestroy");
-    } else if (strcmp(how, "release") == 0) {
-        context_end(CUPTI_DOMAIN_DRIVER, "cuDevicePrimaryCtxRelease");
-    } else if (strcmp(how, "reset") == 0) {
-        context_end(CUPTI_DOMAIN_RUNTIME, "cudaDeviceReset");
-    }
-    if (strcmp(how, "fork") == 0) {
-        fork_child();
-    } else if (strcmp(how, "abort") == 0) {
-        abort();
-    } else if (strcmp(how, "fatal") == 0) {
-        mock_fatal();
-    } else if (strcmp(how, "unknown") == 0) {
-        mock_emit_any(&unknown, sizeof(unknown));
-    } else if (strcmp(how, "takeover") == 0) {
-        wait_for(is_taken_over, 6); /* by then it was another clock's */
-    } else if (strcmp(how, "steal") == 0) {
-        steal();
-    } else if (strcmp(how, "later") == 0) {
-        settle();
-        launches(400);
-    } else if (strcmp(how, "rival") == 0) {
-        rival();
-    } else if (strcmp(how, "share") == 0) {
-        share();
-    } else if (strcmp(how, "held") == 0) {
-        held();
-    } else if (strcmp(how, "term") == 0) {
-        (void)raise(SIGTERM);
-    } else if (strcmp(how, "cost") == 0) {
-        cost();
-    } else if (strcmp(how, "names") == 0) {
-        names();
-    } else if (strcmp(how, "again") == 0) {
-        again();
-    } else if (strcmp(how, "racing") == 0) {
-        racing();
-    } else if (strcmp(how, "other") == 0) {
-        other();
-    } else if (strcmp(how, "quick") == 0) {
-        settle();
-        quick_exit(0);
-    } else if (strcmp(how, "capture") == 0) {
-        capture();
-    } else if (strcmp(how, "hold") == 0) {
-        hold();
-    } else if (strcmp(how, "replay") == 0) {
-        replay();
-    } else if (strcmp(how, "paced") == 0) {
-        paced();
-    } else if (strcmp(how, "graphs") == 0) {
-        graphs();
-    } else if (strcmp(how, "kill") == 0) {
-        paced();
-        (void)raise(SIGKILL);
-    } else if (strcmp(how, "flood") == 0) {
-        launches(150000);
+    for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
+        if (strcmp(how, hows[i].name) == 0) {
+            hows[i].play();
+        }
     }
     exit(0);
 }
