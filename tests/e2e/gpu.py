@@ -474,7 +474,7 @@ def soak():
         report["trust"]["lost"] - \
         report["trust"]["cuda_launches"]["unrecorded"] - \
         report.get("kept", {}).get("discarded_records", 0)
-    expect(gone <= 0, "%d kernels are missing without a word" % gone)
+    expect(gone <= 0, "%d kernels are neither recorded nor counted" % gone)
     half = len(rows) // 2
     memory = [m for _, m in rows]
     expect(half == 0 or MOCK or

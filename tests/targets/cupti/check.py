@@ -668,7 +668,7 @@ class Report(unittest.TestCase):
         ("fork", "none", 0, BASE, {"CKAGENT_CUPTI": "yield"}),
         ("_exit", "none", 0, BASE, {"CKAGENT_CUPTI": "yield"}))
 
-    def test_nothing_is_missing_without_a_word_however_it_ends(self):
+    def test_each_launch_is_recorded_or_counted_however_it_ends(self):
         """busy + idle + unknown = wall; what was launched is recorded, or
         counted as lost or without a record, and then its time is unknown."""
         for how, case, status, launched, *extra in self.SWEEP:
