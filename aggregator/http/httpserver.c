@@ -292,7 +292,7 @@ static const char *path_wanted(const struct httpserver *server,
 /* The answer as libmicrohttpd's, which owns text and file then. */
 static struct MHD_Response *response_make(struct httpanswer *answer)
 {
-    static char nothing[] = "Not found.\n";
+    static char nothing[] = "Not found.\n", moved[] = "See Location.\n";
     struct MHD_Response *response;
 
     if (answer->text == NULL && answer->fd >= 0) {
@@ -303,7 +303,9 @@ static struct MHD_Response *response_make(struct httpanswer *answer)
         return response;
     }
     if (answer->text == NULL) {
-        return MHD_create_response_from_buffer(strlen(nothing), nothing,
+        char *text = answer->location[0] != '\0' ? moved : nothing;
+
+        return MHD_create_response_from_buffer(strlen(text), text,
                                                MHD_RESPMEM_PERSISTENT);
     }
     response = MHD_create_response_from_buffer(answer->length, answer->text,

@@ -176,5 +176,8 @@ hang healthy INT 0.7
 ! grep -q "had waited" "$run/report.txt" ||
     grep -q "No sign of a hang" "$run/report.txt" ||
     fail "no word of what is usual"
+! grep -q "had waited" "$run/report.txt" ||
+    grep -q "[a-z]\. No sign of a hang" "$run/report.html" ||
+    fail "sentences run together in the page"
 grep -q "rank 0 was still running" "$run.live" ||
     fail "a report of a running job does not say so"

@@ -79,6 +79,18 @@ static void words_join(struct words *words)
     words->length = to;
 }
 
+/* What joins a line of its own in the text to the one before. */
+static const char *between(const char *text)
+{
+    if (strncmp(text, "its last ", 9) == 0) {
+        return "; ";
+    }
+    return strncmp(text, "No sign of a hang", 17) == 0 ||
+                   strncmp(text, "How long the job ", 17) == 0
+               ? ". "
+               : " ";
+}
+
 /* Each line that begins with one blank, with the deeper ones behind it, as an
  * item of a list. */
 static void put_items(FILE *file, const struct words *words)
@@ -96,9 +108,7 @@ static void put_items(FILE *file, const struct words *words)
             continue;
         }
         if (blanks > 1 && line > words->text) {
-            /* A line of its own in the text, not the rest of one. */
-            fputs(strncmp(line + blanks, "its last ", 9) == 0 ? "; " : " ",
-                  file);
+            fputs(between(line + blanks), file);
         } else {
             fputs(line > words->text ? "</li>\n<li>" : "<li>", file);
         }
