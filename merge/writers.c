@@ -127,7 +127,8 @@ static bool has_page(const struct options *options)
 
 bool writers_want_stacks(const struct writers *writers)
 {
-    return has_stacks(writers) || has_page(writers->options);
+    return has_stacks(writers) || writers->sqlite_path[0] != '\0' ||
+           has_page(writers->options);
 }
 
 /* The rank that a thread is of. */

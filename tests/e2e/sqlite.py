@@ -127,13 +127,181 @@ def nsys(ask, report):
          [(sum(k["calls_in_run"] for k in report["kernels"]),)])
 
 
+def clipped(region, pieces):
+    """The length of the union of (start, end) within the region."""
+    total, behind = 0, region["start_rel_ns"]
+    for start, end in sorted(pieces):
+        start, end = max(start, behind), min(end, region["end_rel_ns"])
+        if end > start:
+            total += end - start
+            behind = end
+    return total
+
+
+def unions(ask, report):
+    """Kernels by union: of each name, and of all together per device."""
+    by_name, by_device = {}, {}
+    for device, name, start, end in ask(
+            "SELECT w.device, n.value, w.start, w.end FROM work w JOIN string n"
+            " ON n.id = w.name_id JOIN string k ON k.id = w.kind_id"
+            " WHERE k.value = 'kernel'"):
+        by_name.setdefault(name, {}).setdefault(device, []).append((start, end))
+        by_device.setdefault(device, []).append((start, end))
+    whole = {"start_rel_ns": -1 << 62, "end_rel_ns": 1 << 62}
+    same("union of kernels", dict(ask("SELECT name, union_ns FROM v_kernels")),
+         {name: sum(clipped(whole, pieces) for pieces in devices.values())
+          for name, devices in by_name.items()})
+    ranks = dict(ask("SELECT id, rank FROM device"))
+    same("busy with kernels", {ranks[device]: clipped(report["region"], pieces)
+                               for device, pieces in by_device.items()},
+         {d["ranks"][0]: d["kernel_busy_ns"] for d in report["devices"]})
+    # The ranking is the report's where kernels of a device do not overlap.
+    region = {name: sum(clipped(report["region"], pieces) for pieces in devices.values())
+              for name, devices in by_name.items()}
+    if sum(region.values()) == sum(d["kernel_busy_ns"] for d in report["devices"]):
+        same("ranking of kernels", region,
+             {k["name"]: k["busy_ns"] for k in report["kernels"]})
+
+
+def idle(ask, report):
+    sums = {}
+    for device in report["devices"]:
+        for cause, ns in device["ledger"].items():
+            sums[cause] = sums.get(cause, 0) + ns
+    have = dict(ask("SELECT cause, ns FROM v_idle WHERE ns > 0"))
+    same("idle causes", have, {cause: ns for cause, ns in sums.items()
+                               if ns > 0 and cause in have})
+    same("idle time", sum(have.values()), sum(d["idle_ns"] for d in report["devices"]))
+
+
+def longest_gaps(ask, report):
+    """A gap of the report is of one or more pieces that touch."""
+    longest, at = {}, {}
+    for device, start, end in ask(
+            "SELECT d.rank, i.start, i.end FROM idle i JOIN device d"
+            " ON d.id = i.device ORDER BY i.device, i.start"):
+        first, behind = at.get(device, (start, start))
+        at[device] = (first if start == behind else start, end)
+        longest[device] = max(longest.get(device, 0), end - at[device][0])
+    same("longest gaps", longest, {d["ranks"][0]: d["longest_gap_ns"]
+                                   for d in report["devices"]})
+
+
+def overlap(ask, report):
+    same("overlap", sorted(ask("SELECT rank, comm_ns, comm_overlap_ns, copies_ns,"
+                               " copies_overlap_ns FROM v_overlap")),
+         sorted((d["ranks"][0], d["comm_union_ns"], d["comm_overlap_ns"],
+                 d["copy_union_ns"], d["copy_union_ns"] - d["copy_ns"])
+                for d in report["devices"]))
+
+
+def latency(ask, _):
+    """Percentiles of a line are values of it, of their rank."""
+    lines = {}
+    for file, line, ns in ask(
+            "SELECT c.file, c.line, w.start - c.start FROM work w"
+            " JOIN v_call c ON c.id = w.launch_call"):
+        lines.setdefault((file, line), []).append(ns)
+    expected = {}
+    for key, values in lines.items():
+        values.sort()
+        expected[key] = (len(values), values[0]) + tuple(
+            values[(len(values) * part + 99) // 100 - 1] for part in (50, 90, 99)) + \
+            (values[-1],)
+    same("launch latency", {(file, line): tuple(rest) for file, line, *rest in ask(
+        "SELECT file, line, launches, least_ns, p50_ns, p90_ns, p99_ns, most_ns"
+        " FROM v_launch_latency")}, expected)
+
+
+def slowest(ask, report):
+    """Which rank is the slowest of a step, and how often."""
+    have = ask("SELECT rank, COUNT(*) FROM (SELECT number, rank, MAX(ns)"
+               " FROM v_steps GROUP BY number) GROUP BY rank ORDER BY rank")
+    ranks = [s["longest_rank"] for s in report["step_table"]["rows"]]
+    same("slowest ranks", have, [(rank, ranks.count(rank)) for rank in sorted(set(ranks))])
+
+
+def in_mpi(ask, report):
+    region = report["region"]
+    have = {}
+    for rank, start, end in ask(
+            "SELECT rank, start, end FROM v_call WHERE rank >= 0 AND kind IN"
+            " ('mpi', 'send', 'recv', 'probe', 'sendrecv', 'collective', 'icollective')"):
+        have.setdefault(rank, []).append((start, end))
+    same("time in MPI", {rank: clipped(region, pieces) for rank, pieces in have.items()},
+         {r["rank"]: r["mpi_ns"] for r in report["ranks"]})
+
+
+def sent(ask, report):
+    """Bytes of each function's calls, in the region."""
+    region = report["region"]
+    have = dict(ask(
+        "SELECT name, SUM(bytes) FROM v_call WHERE kind IN ('send', 'collective')"
+        " AND rank >= 0 AND end > ?1 AND start < ?2 GROUP BY name",
+        region["start_rel_ns"], region["end_rel_ns"]))
+    same("bytes of calls", have, {name: sum(c["bytes"] for c in report["calls"]
+                                            if c["name"] == name) for name in have})
+
+
+def locks(ask, report):
+    """Calls of locks that were long enough for a record of their own."""
+    names = ("pthread_mutex_lock", "pthread_cond_wait", "pthread_barrier_wait")
+    have = dict(ask("SELECT name, COUNT(*) FROM v_call WHERE rank >= 0 AND name IN"
+                    " (?, ?, ?) GROUP BY name", *names))
+    expected = {f["name"]: f["calls_in_run"] for f in report["functions"]
+                if f["name"] in names}
+    if have or expected:
+        same("locks", have, expected)
+
+
+def stacks(ask, report):
+    """Samples with their stacks add up to the report's hottest function."""
+    region = report["region"]
+    if not report["hot_spots"]:
+        print("no hot spots: the right to sample is missing")
+        return
+    hot = report["hot_spots"][0]
+    have = ask("SELECT IFNULL(SUM(weight_ns), 0) FROM sample WHERE time >= ?1 AND time < ?2"
+               " AND stack IN (SELECT stack FROM v_stack WHERE function = ?3)",
+               region["start_rel_ns"], region["end_rel_ns"], hot["function"])[0][0]
+    # The report leaves out what a thread did in calls of MPI and devices, and
+    # counts a library's code for the function that called it.
+    same("hottest function", have >= hot["ns"] > 0, True)
+    same("roots", ask("SELECT COUNT(*) FROM stack s LEFT JOIN stack p ON p.id = s.parent"
+                      " WHERE s.parent <> 0 AND p.id IS NULL"), [(0,)])
+    same("samples with a stack", ask(
+        "SELECT COUNT(*) FROM sample m LEFT JOIN stack s ON s.id = m.stack"
+        " LEFT JOIN frame r ON r.id = s.frame LEFT JOIN site i ON i.id = r.site"
+        " WHERE i.id IS NULL"), [(0,)])
+    same("ways to the root", ask("SELECT COUNT(DISTINCT stack) FROM v_stack"),
+         ask("SELECT COUNT(DISTINCT stack) FROM sample"))
+    same("time of v_hot", ask("SELECT SUM(ns) FROM v_hot"),
+         ask("SELECT SUM(weight_ns) FROM sample"))
+
+
+def nsys_mpi(ask, _):
+    """Each call of MPI is in one of the four views."""
+    parts = sum(ask("SELECT COUNT(*) FROM " + view)[0][0] for view in (
+        "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS",
+        "MPI_OTHER_EVENTS"))
+    same("views of MPI", parts, ask(
+        "SELECT COUNT(*) FROM v_call WHERE kind IN ('mpi', 'send', 'recv', 'probe',"
+        " 'sendrecv', 'collective', 'icollective')")[0][0])
+    same("others", sorted(ask("SELECT DISTINCT s.value FROM MPI_OTHER_EVENTS o"
+                              " JOIN string s ON s.id = o.textId WHERE s.value"
+                              " IN ('MPI_Init', 'MPI_Init_thread', 'MPI_Finalize')"))[-1:],
+         [("MPI_Init",)] if ask("SELECT 1 FROM v_call WHERE name = 'MPI_Init'")
+         else [("MPI_Init_thread",)])
+
+
 def guide(ask, path):
     with open(path, encoding="utf8") as file:
         examples = re.findall(r"```sql\n(.*?)```", file.read(), re.S)
     same("examples", len(examples) >= 10, True)
     for example in examples:
         try:
-            ask(example)
+            for one in filter(str.strip, example.split(";")):
+                ask(one)
         except sqlite3.Error as error:
             failed.append("guide")
             print("%s: %s" % (error, example))
@@ -148,7 +316,9 @@ def main():
         return database.execute(sql, values).fetchall()
 
     for question in (ledger, causes, kernels, calls, steps, waits, copies,
-                     launches, nested, gaps, nsys):
+                     launches, nested, gaps, nsys, unions, idle, longest_gaps,
+                     overlap, latency, slowest, in_mpi, sent, locks, stacks,
+                     nsys_mpi):
         question(ask, report)
     guide(ask, sys.argv[3])
     same("integrity", ask("PRAGMA integrity_check"), [("ok",)])

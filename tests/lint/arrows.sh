@@ -39,7 +39,7 @@ agent/inject agent/inject agent/inject/cupti
 agent/inject agent/inject agent/inject/cuda
 agent/inject agent/inject agent/inject/nccl
 aggregator  aggregator/store aggregator/clock aggregator/http aggregator
-merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/totals merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/openmetrics merge/output/chrome merge/output/perfetto merge/output/sqlite merge/output/stacks merge/output/flames merge/output/page merge/output/svg merge
+merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/totals merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/openmetrics merge/output/chrome merge/output/perfetto merge/output/stacks merge/output/sqlite merge/output/flames merge/output/page merge/output/svg merge
 END
 }
 
@@ -130,7 +130,7 @@ lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
 zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
 zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/htmlblock.c
 microhttpd.h    aggregator/http/httpserver.c
-sqlite3.h       merge/output/sqlite/database.c
+sqlite3.h       merge/output/sqlite/sqlitefile.c
 elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c
 dwarf.h         agent/symbols/symbols.c agent/symbols/symboltable.c
 libelf.h        agent/symbols/symbols.c agent/symbols/symboltable.c

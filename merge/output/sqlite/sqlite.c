@@ -16,8 +16,9 @@
 #include "merge/model/array.h"
 #include "merge/model/defs.h"
 #include "merge/model/table.h"
-#include "merge/output/sqlite/database.h"
+#include "merge/output/sqlite/sqlitefile.h"
 #include "merge/output/sqlite/tables.h"
+#include "merge/output/stacks/stacktable.h"
 
 #define LAUNCHES ((size_t)1 << 17)
 /* Work that seems to have begun before its launch and waits for that. */
@@ -41,6 +42,9 @@ enum put {
     PUT_CAUSE,
     PUT_CLOCK,
     PUT_LOSS,
+    PUT_SAMPLE,
+    PUT_STACK,
+    PUT_FRAME,
     PUTS
 };
 
@@ -49,13 +53,14 @@ static const struct {
     unsigned columns;
 } puts_of[PUTS] = {
     [PUT_INFO] = {"ck_info", 2},  [PUT_STRING] = {"string", 2},
-    [PUT_RANK] = {"rank", 10},    [PUT_DEVICE] = {"device", 11},
+    [PUT_RANK] = {"rank", 10},    [PUT_DEVICE] = {"device", 14},
     [PUT_THREAD] = {"thread", 5}, [PUT_CALL] = {"call", 14},
     [PUT_WAIT] = {"wait", 7},     [PUT_WORK] = {"work", 10},
     [PUT_IDLE] = {"idle", 8},     [PUT_RANGE] = {"range", 7},
     [PUT_STEP] = {"step", 6},     [PUT_SITE] = {"site", 4},
     [PUT_CAUSE] = {"cause", 12},  [PUT_CLOCK] = {"clock", 5},
-    [PUT_LOSS] = {"loss", 4},
+    [PUT_LOSS] = {"loss", 4},     [PUT_SAMPLE] = {"sample", 6},
+    [PUT_STACK] = {"stack", 3},   [PUT_FRAME] = {"frame", 2},
 };
 
 struct opened {
@@ -86,11 +91,12 @@ struct sqlite {
     const struct defs *defs; /* borrowed */
     struct region part;
     ck_time_t zero;
-    struct database *database;
+    struct sqlitefile *file;
     int statements[PUTS];
-    int64_t last[PUTS];      /* ids that were given */
-    struct table *strings;   /* by address: equal texts are one */
-    struct table *sites;     /* by function, file and line */
+    int64_t last[PUTS];    /* ids that were given */
+    struct table *strings; /* by address: equal texts are one */
+    struct table *sites;   /* by function, file and line */
+    struct stacktable *stacks;
     struct thread **threads; /* by number; NULL = nothing was open on it */
     size_t threads_count;
     struct launch *launches;
@@ -112,31 +118,30 @@ static int statements_prepare(struct sqlite *sqlite, struct ck_err *err)
             used += snprintf(sql + used, sizeof(sql) - (size_t)used, ",?%u", k);
         }
         (void)snprintf(sql + used, sizeof(sql) - (size_t)used, ")");
-        sqlite->statements[i] = database_prepare(sqlite->database, sql, err);
+        sqlite->statements[i] = sqlitefile_prepare(sqlite->file, sql, err);
         if (sqlite->statements[i] < 0) {
             return -1;
         }
     }
-    sqlite->launch_update =
-        database_prepare(sqlite->database,
-                         "UPDATE work SET launch_call = ?1 WHERE id = ?2", err);
+    sqlite->launch_update = sqlitefile_prepare(
+        sqlite->file, "UPDATE work SET launch_call = ?1 WHERE id = ?2", err);
     return sqlite->launch_update < 0 ? -1 : 0;
 }
 
 static int put(struct sqlite *sqlite, enum put what, const int64_t *values)
 {
     sqlite->is_failed =
-        database_put_numbers(sqlite->database, sqlite->statements[what], values,
-                             puts_of[what].columns) != 0;
+        sqlitefile_put_numbers(sqlite->file, sqlite->statements[what], values,
+                               puts_of[what].columns) != 0;
     return sqlite->is_failed ? -1 : 0;
 }
 
 static int put_texts(struct sqlite *sqlite,
                      enum put what,
-                     const struct database_value *values)
+                     const struct sqlitefile_value *values)
 {
-    sqlite->is_failed = database_put(sqlite->database, sqlite->statements[what],
-                                     values, puts_of[what].columns) != 0;
+    sqlite->is_failed = sqlitefile_put(sqlite->file, sqlite->statements[what],
+                                       values, puts_of[what].columns) != 0;
     return sqlite->is_failed ? -1 : 0;
 }
 
@@ -151,7 +156,8 @@ static int64_t string_of(struct sqlite *sqlite, const char *text)
     }
     number = table_number_of(sqlite->strings, (uint64_t)(uintptr_t)text, 0, 0);
     if (number >= 0 && (size_t)number == known) {
-        const struct database_value values[] = {{number + 1, NULL}, {0, text}};
+        const struct sqlitefile_value values[] = {{number + 1, NULL},
+                                                  {0, text}};
 
         return put_texts(sqlite, PUT_STRING, values) == 0 ? number + 1 : -1;
     }
@@ -186,7 +192,7 @@ static int64_t place_of(struct sqlite *sqlite, const struct place *place)
 /* Joins have this for "none". */
 static int none_put(struct sqlite *sqlite)
 {
-    const struct database_value empty[] = {{0, NULL}, {0, ""}};
+    const struct sqlitefile_value empty[] = {{0, NULL}, {0, ""}};
     const int64_t nowhere[] = {0, 0, 0, 0};
 
     return put_texts(sqlite, PUT_STRING, empty) != 0
@@ -220,8 +226,14 @@ struct sqlite *sqlite_create(const char *path,
     sqlite->defs = defs;
     sqlite->part = part;
     sqlite->zero = zero;
-    sqlite->database = database_create(path, tables_create, err);
-    if (sqlite->database == NULL || statements_prepare(sqlite, err) != 0) {
+    sqlite->stacks = stacktable_create(defs, part);
+    if (sqlite->stacks == NULL) {
+        (void)ck_err_set(err, "out of memory");
+        sqlite_destroy(sqlite);
+        return NULL;
+    }
+    sqlite->file = sqlitefile_create(path, tables_create, err);
+    if (sqlite->file == NULL || statements_prepare(sqlite, err) != 0) {
         sqlite_destroy(sqlite);
         return NULL;
     }
@@ -238,9 +250,10 @@ void sqlite_destroy(struct sqlite *sqlite)
     if (sqlite == NULL) {
         return;
     }
-    database_destroy(sqlite->database);
+    sqlitefile_destroy(sqlite->file);
     table_destroy(sqlite->strings);
     table_destroy(sqlite->sites);
+    stacktable_destroy(sqlite->stacks);
     for (size_t i = 0; i < sqlite->threads_count; i++) {
         free(sqlite->threads[i]);
     }
@@ -321,8 +334,8 @@ static int launch_keep(struct sqlite *sqlite, const struct launch *launch)
         early->call = 0;
         sqlite->launches_lost--;
         sqlite->is_failed =
-            database_put_numbers(sqlite->database, sqlite->launch_update,
-                                 values, 2) != 0;
+            sqlitefile_put_numbers(sqlite->file, sqlite->launch_update, values,
+                                   2) != 0;
     }
     return sqlite->is_failed ? -1 : 0;
 }
@@ -468,6 +481,37 @@ static int take_mark(struct sqlite *sqlite, const struct timeline_event *event)
     return !is_step && values[5] < 0 ? -1 : put(sqlite, what, values);
 }
 
+/* A stack has the number of its row in the table of stacks. */
+static int take_sample(struct sqlite *sqlite,
+                       const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    int64_t row = stacktable_sample(sqlite->stacks, event);
+    int64_t number;
+    struct thread *thread = NULL;
+
+    if (row < 0) {
+        return row == STACKTABLE_NONE ? 0 : -1;
+    }
+    number = stacktable_thread_number(sqlite->stacks, event->process,
+                                      event->record->name, record->tid);
+    if (number >= 0) {
+        thread = thread_of(sqlite, (uint32_t)number);
+        if (thread == NULL) {
+            return -1;
+        }
+    }
+    const int64_t values[] = {
+        ++sqlite->last[PUT_SAMPLE],
+        number + 1,
+        from_start(sqlite, event->start),
+        record->weight,
+        row + 1,
+        thread == NULL ? 0 : stack_top(&thread->calls, event->start)};
+
+    return put(sqlite, PUT_SAMPLE, values);
+}
+
 int sqlite_take(void *consumer, const struct timeline_event *event)
 {
     struct sqlite *sqlite = consumer;
@@ -486,6 +530,8 @@ int sqlite_take(void *consumer, const struct timeline_event *event)
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         return take_device(sqlite, event);
+    case CK_CLASS_SAMPLE:
+        return take_sample(sqlite, event);
     default:
         return 0;
     }
@@ -521,7 +567,7 @@ int sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait)
 void sqlite_failed(const struct sqlite *sqlite, struct ck_err *err)
 {
     if (sqlite->is_failed) {
-        database_failed(sqlite->database, err);
+        sqlitefile_failed(sqlite->file, err);
     }
 }
 
@@ -529,8 +575,8 @@ void sqlite_failed(const struct sqlite *sqlite, struct ck_err *err)
 
 static int put_info(struct sqlite *sqlite, const char *key, const char *value)
 {
-    const struct database_value values[] = {{0, key},
-                                            {0, value == NULL ? "" : value}};
+    const struct sqlitefile_value values[] = {{0, key},
+                                              {0, value == NULL ? "" : value}};
 
     return put_texts(sqlite, PUT_INFO, values);
 }
@@ -568,7 +614,7 @@ static int put_ranks(struct sqlite *sqlite, const struct report *report)
 
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
-        const struct database_value values[] = {
+        const struct sqlitefile_value values[] = {
             {rank->number, NULL},
             {0, rank->host == NULL ? "" : rank->host},
             {0, ends[rank->end]},
@@ -591,7 +637,7 @@ static int put_devices(struct sqlite *sqlite, const struct report *report)
 {
     for (size_t i = 0; i < report->devices_count; i++) {
         const struct report_device *device = &report->devices[i];
-        const struct database_value values[] = {
+        const struct sqlitefile_value values[] = {
             {(int64_t)device->physical + 1, NULL},
             {0, device->name},
             {0, device->uuid},
@@ -602,7 +648,10 @@ static int put_devices(struct sqlite *sqlite, const struct report *report)
             {device->compute, NULL},
             {device->comm, NULL},
             {device->comm_wait, NULL},
-            {device->copy, NULL}};
+            {device->copy, NULL},
+            {device->comm_all, NULL},
+            {device->overlap, NULL},
+            {device->copy_all, NULL}};
 
         if (put_texts(sqlite, PUT_DEVICE, values) != 0) {
             return -1;
@@ -660,18 +709,18 @@ static int put_trust(struct sqlite *sqlite, const struct report *report)
 {
     for (size_t i = 0; i < report->domains_count; i++) {
         const struct report_domain *domain = &report->domains[i];
-        const struct database_value values[] = {{(int64_t)i + 1, NULL},
-                                                {0, domain->host},
-                                                {domain->ranks, NULL},
-                                                {domain->is_calibrated, NULL},
-                                                {domain->bound, NULL}};
+        const struct sqlitefile_value values[] = {{(int64_t)i + 1, NULL},
+                                                  {0, domain->host},
+                                                  {domain->ranks, NULL},
+                                                  {domain->is_calibrated, NULL},
+                                                  {domain->bound, NULL}};
 
         if (put_texts(sqlite, PUT_CLOCK, values) != 0) {
             return -1;
         }
     }
     for (size_t i = 0; i < report->losses_count; i++) {
-        const struct database_value values[] = {
+        const struct sqlitefile_value values[] = {
             {(int64_t)i + 1, NULL},
             {0, report->losses[i].reason},
             {(int64_t)report->losses[i].records, NULL},
@@ -684,15 +733,78 @@ static int put_trust(struct sqlite *sqlite, const struct report *report)
     return 0;
 }
 
+static int put_frames(struct sqlite *sqlite)
+{
+    size_t count;
+    const struct place *places = stacktable_places(sqlite->stacks, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const int64_t values[] = {(int64_t)i + 1, place_of(sqlite, &places[i])};
+
+        if (values[1] < 0 || put(sqlite, PUT_FRAME, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The frames of a row as a way from the root; those but the last are shared.
+ * Their ids follow those of the `rows`. */
+static int put_stack(struct sqlite *sqlite,
+                     const struct stacktable_row *row,
+                     size_t rows,
+                     struct table *shared)
+{
+    int64_t parent = 0;
+
+    for (size_t i = 0; i + 1 < row->count; i++) {
+        size_t known = table_count(shared);
+        int64_t number =
+            table_number_of(shared, (uint64_t)parent, row->frames[i], 0);
+        const int64_t values[] = {(int64_t)rows + number + 1, parent,
+                                  row->frames[i] + (int64_t)1};
+
+        if (number < 0 ||
+            ((size_t)number == known && put(sqlite, PUT_STACK, values) != 0)) {
+            return -1;
+        }
+        parent = values[0];
+    }
+    const int64_t leaf[] = {row->number + (int64_t)1, parent,
+                            row->frames[row->count - 1] + (int64_t)1};
+
+    return put(sqlite, PUT_STACK, leaf);
+}
+
+/* Frames and stacks of the samples. */
+static int put_stacks(struct sqlite *sqlite)
+{
+    struct table *shared = table_create();
+    const struct stacktable_row *rows;
+    size_t count;
+    int rc = shared == NULL ? -1 : stacktable_resolve(sqlite->stacks);
+
+    if (rc == 0) {
+        rc = put_frames(sqlite);
+    }
+    rows = stacktable_rows(sqlite->stacks, &count);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = put_stack(sqlite, &rows[i], count, shared);
+    }
+    table_destroy(shared);
+    return rc;
+}
+
 int sqlite_finish(struct sqlite *sqlite,
                   const struct report *report,
                   struct ck_err *err)
 {
     if (put_infos(sqlite, report) != 0 || put_ranks(sqlite, report) != 0 ||
         put_devices(sqlite, report) != 0 || put_threads(sqlite) != 0 ||
-        put_causes(sqlite, report) != 0 || put_trust(sqlite, report) != 0) {
+        put_causes(sqlite, report) != 0 || put_trust(sqlite, report) != 0 ||
+        put_stacks(sqlite) != 0) {
         sqlite_failed(sqlite, err);
         return -1;
     }
-    return database_finish(sqlite->database, tables_finish, err);
+    return sqlitefile_finish(sqlite->file, tables_finish, err);
 }
