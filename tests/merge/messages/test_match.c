@@ -219,13 +219,14 @@ static void record_take(struct matcher *matcher, const struct entry *record)
 {
     static int64_t time;
     struct timeline_event event = {.record = &record->message.e,
-                                   .start = ++time,
+                                   .start = time,
                                    .end = time,
                                    .rank = (int32_t)record->thread,
                                    .process = record->thread,
                                    .thread = record->thread};
 
     assert_int_equal(matcher_take(matcher, &event, 0), 0);
+    time++;
 }
 
 static void feed(struct program *program, struct matcher *matcher)
