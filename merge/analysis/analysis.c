@@ -23,6 +23,7 @@
 #include "merge/analysis/waits/stragglers.h"
 #include "merge/analysis/waits/stuck.h"
 #include "merge/analysis/idle/undone.h"
+#include "merge/analysis/waits/unknowns.h"
 #include "merge/analysis/waits/waitstates.h"
 #include "merge/model/array.h"
 #include "merge/timeline/unknowntail.h"
@@ -46,8 +47,7 @@ struct analysis {
     struct initfinalize *edges;
     struct stuck *stuck; /* NULL = all ended well */
     struct region region;
-    ck_time_t *unknown; /* by rank of the definitions: in calls of which it is
-                           not known whether they waited */
+    struct unknowns *unknowns;
     struct pendings *pendings;
     bool is_begun;
     bool has_steps;
@@ -137,8 +137,7 @@ struct analysis *analysis_create(const struct defs *defs,
     analysis->defs = defs;
     analysis->region = region;
     analysis->pendings = pendings_create(defs->threads_count);
-    analysis->unknown =
-        calloc(defs->ranks_count + 1, sizeof(*analysis->unknown));
+    analysis->unknowns = unknowns_create(defs, region);
     analysis->lookback = lookback_create(defs, align, EAGER_BYTES);
     analysis->steps = steps_create(defs, region);
     analysis->late = when_create(analysis->steps, region, 0);
@@ -157,7 +156,7 @@ struct analysis *analysis_create(const struct defs *defs,
     if (analysis->pendings == NULL || analysis->ledger == NULL ||
         analysis->waitstates == NULL || analysis->idealnetwork == NULL ||
         analysis->hotspots == NULL || analysis->edges == NULL ||
-        analysis->delay == NULL || analysis->unknown == NULL ||
+        analysis->delay == NULL || analysis->unknowns == NULL ||
         ledger_delay(analysis->ledger, analysis->delay) != 0 ||
         waitstates_delay(analysis->waitstates, analysis->delay) != 0 ||
         dark_cover(analysis, defs, align) != 0) {
@@ -180,7 +179,7 @@ void analysis_destroy(struct analysis *analysis)
     hotspots_destroy(analysis->hotspots);
     initfinalize_destroy(analysis->edges);
     stuck_destroy(analysis->stuck);
-    free(analysis->unknown);
+    unknowns_destroy(analysis->unknowns);
     delay_destroy(analysis->delay);
     waitstates_destroy(analysis->waitstates);
     ledger_destroy(analysis->ledger);
@@ -357,21 +356,6 @@ static int delay_close(struct analysis *analysis,
     return delay_leave(analysis->delay, pending->thread, call);
 }
 
-static void unknown_add(struct analysis *analysis,
-                        const struct pending *pending)
-{
-    const struct defs_process *process =
-        &analysis->defs->processes[pending->call.process];
-    uint32_t index = defs_rank_index(analysis->defs, process->rank);
-    struct region part = {pending->call.start, pending->call.end};
-
-    part.start = part.start < process->begin ? process->begin : part.start;
-    if (index != DEFS_NONE && !pending->is_instant && part.start < part.end &&
-        region_clip(analysis->region, &part.start, &part.end)) {
-        analysis->unknown[index] += region_length(part);
-    }
-}
-
 static int pending_close(struct analysis *analysis, struct pending *pending)
 {
     const struct history_span *call = &pending->call;
@@ -381,8 +365,9 @@ static int pending_close(struct analysis *analysis, struct pending *pending)
 
     pending->is_closed = true;
     pending_replay(analysis, pending, is_known ? &wait : NULL);
-    if (!is_known && pending->edge != EDGE_INIT) {
-        unknown_add(analysis, pending);
+    if (!is_known && pending->edge != EDGE_INIT && !pending->is_instant &&
+        unknowns_add(analysis->unknowns, call) != 0) {
+        return -1;
     }
     if (delay_close(analysis, pending, is_known ? &wait : NULL) != 0) {
         return -1;
@@ -644,7 +629,7 @@ static int ranks_report(const struct analysis *analysis, struct report *report)
                 waitstates_rank(analysis->waitstates, index);
 
             rank->waited = sums->waited;
-            rank->waited_unknown = analysis->unknown[index];
+            rank->waited_unknown = unknowns_rank(analysis->unknowns, index);
             rank->waited_below = sums->below;
             rank->waited_error = sums->waited_error;
             rank->caused_error = sums->caused_error;
@@ -708,7 +693,8 @@ int analysis_report(struct analysis *analysis, struct report *report)
         delaysums_left_out(waitstates_delays(analysis->waitstates));
     efficiency_report(analysis->defs, analysis->idealnetwork,
                       lookback_counts(analysis->lookback), report);
-    if (steps_report(analysis->steps, report) != 0) {
+    if (steps_report(analysis->steps, report) != 0 ||
+        unknowns_report(analysis->unknowns, report) != 0) {
         return -1;
     }
     return stragglers_report(analysis->defs, &waits, analysis->waitstates,

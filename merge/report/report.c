@@ -18,18 +18,13 @@ static void causes_fini(struct report_cause *causes, size_t count)
     free(causes);
 }
 
-static void programs_free(struct report *report)
+/* What has lists of ranks. */
+static void lists_free(struct report *report)
 {
     for (size_t i = 0; i < report->programs_of_ranks_count; i++) {
         free(report->programs_of_ranks[i].ranks);
     }
     free(report->programs_of_ranks);
-}
-
-void report_fini(struct report *report)
-{
-    free(report->ranks);
-    programs_free(report);
     for (size_t i = 0; i < report->launchers_count; i++) {
         free(report->launchers[i].ranks);
     }
@@ -42,6 +37,12 @@ void report_fini(struct report *report)
         free(report->awaited[i].ranks);
     }
     free(report->awaited);
+}
+
+void report_fini(struct report *report)
+{
+    free(report->ranks);
+    lists_free(report);
     free(report->devices);
     free(report->subs);
     free(report->undone);
@@ -50,6 +51,7 @@ void report_fini(struct report *report)
     causes_fini(report->causes, report->causes_count);
     causes_fini(report->waits, report->waits_count);
     causes_fini(report->edges, report->edges_count);
+    free(report->unknown_waits);
     free(report->table.items);
     for (size_t i = 0; i < report->stragglers_count; i++) {
         free(report->stragglers[i].delays.items);

@@ -646,6 +646,14 @@ struct report_kept {
     ck_time_t whole; /* how long the run was with them */
 };
 
+/* Calls of MPI from one place of which it is not known whether they waited. */
+struct report_unknown_wait {
+    const char *call;
+    struct place place;
+    ck_time_t ns; /* of the region, that ranks were in them */
+    uint64_t count;
+};
+
 /* What some of the ranks ran, where not all ran the same. */
 struct report_program {
     const char *program;
@@ -716,6 +724,8 @@ struct report {
     struct report_cause *edges; /* the same in MPI_Init and MPI_Finalize, of the
                                    whole run */
     size_t edges_count;
+    struct report_unknown_wait *unknown_waits; /* longest first */
+    size_t unknown_waits_count;
     struct report_steps table;
     struct report_delays delays;       /* what all waiting cost */
     struct report_delay_limits limits; /* of that */

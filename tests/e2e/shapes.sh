@@ -5,7 +5,8 @@
 #
 # Programs (targets/mpi/shapes.c) with a rank that is late for a known reason, in
 # shapes that a report may get wrong: several programs in one job, threads that
-# call MPI while the first one waits for them.
+# call MPI while the first one waits for them, calls of which it is not known for
+# whom ranks waited.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 program=$tests/shapes.openmpi
@@ -69,7 +70,8 @@ for line in open(sys.argv[2]):
           "threads %.1f of %.1f ms" % (
               rank, worked / 1e6, whole / 1e6, row["useful_ns"] / 1e6,
               row["mpi_by_others_ns"] / 1e6, region / 1e6))
-    assert row["useful_ns"] > 0.97 * worked, "less than it worked"
+    # Of a thread that has not called MPI yet nothing is known.
+    assert row["useful_ns"] > 0.9 * worked, "less than it worked"
     assert sum(row["outside"].values()) == row["useful_ns"], "parts"
     is_near = is_near and row["useful_ns"] - worked < \
         0.1 * whole + region - whole
@@ -93,5 +95,43 @@ threads() {
     return 0
 }
 
+# hides NAME CALL LINE: all calls from there may hide waits, and no more.
+hides() {
+    same "$2 may hide waits, in all its calls" True \
+        "$(json "$work/$1/report.json" "[w['count'] for w in j['unknown_waits']
+            if (w['call'], w['line']) == ('$2', $3)] == [c['calls'] for c in
+            j['calls'] if (c['name'], c['line']) == ('$2', $3)]")"
+}
+
+# Where a rank may have waited without a record of it, the report names the calls,
+# counts no 0 for who was waited for, and blames no rank for what it did there
+# without that doubt.
+window() {
+    run window -n 3 "${apart[@]}" "$work/window.out" "$bin/ckagent" \
+        --dir "$work/window" -- "$program" window
+    hides window MPI_Win_fence "$(line fence)"
+    grep -Eq "^   [0-9.]+ % in MPI_Win_fence \(shapes.c:$(line fence)\)$" \
+        "$work/window/report.txt" || fail "the text does not name the fence"
+    same "what others waited for each rank" "unknown unknown unknown" \
+        "$(awk '/^ RANK .*OUTSIDE/ { on = 1 } /^$/ { on = 0 }
+            on && /^ +[0-9]+ / { printf "%s%s", n++ ? " " : "", $5 }' \
+            "$work/window/report.txt")"
+}
+
+bridge() {
+    run bridge -n 4 "${apart[@]}" "$work/bridge.out" "$bin/ckagent" \
+        --dir "$work/bridge" -- "$program" bridge
+    hides bridge MPI_Bcast "$(line bridge)"
+    awk '/MPI_Bcast \(shapes.c/ { seen = 1 } /LATE RANKS/ { on = 1 }
+        on && /^$/ { exit } on && /MPI_Bcast \(shapes.c/ { bcast = NR }
+        on && /is not known\.$/ && NR <= bcast + 3 { doubt++ }
+        END { exit !(bcast && doubt) }' "$work/bridge/report.txt" ||
+        { sed -n '/LATE RANKS/,/^$/p' "$work/bridge/report.txt"
+        fail "MPI_Bcast is blamed without a doubt"; }
+    echo "ok: MPI_Bcast between the halves is blamed with a doubt"
+}
+
 programs
+fair window
+fair bridge
 by_truth threads

@@ -10,6 +10,9 @@
 #include "merge/output/json/jsonclocks.h"
 #include "merge/output/json/jsonparts.h"
 
+/* Calls listed of which it is not known whether they waited. */
+#define UNKNOWN_WAITS_MAX 256
+
 static const char *const region_names[] = {"whole", "mpi",   "steps",
                                            "given", "range", "kept"};
 void json_time(struct ck_json *j,
@@ -327,6 +330,23 @@ static void put_causes(struct ck_json *j,
         if (strcmp(name, "causes") == 0) {
             json_windows(j, &cause->windows, report);
         }
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_unknown_waits(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "unknown_waits");
+    for (size_t i = 0; i < report->unknown_waits_count && i < UNKNOWN_WAITS_MAX;
+         i++) {
+        const struct report_unknown_wait *row = &report->unknown_waits[i];
+
+        ck_json_object(j, NULL);
+        json_text(j, "call", row->call);
+        json_place(j, &row->place);
+        ck_json_int(j, "ns", row->ns);
+        ck_json_uint(j, "count", row->count);
         ck_json_end(j);
     }
     ck_json_end(j);
@@ -767,6 +787,7 @@ void output_json_put(struct ck_json *j,
     put_causes(j, report, "waits", report->waits, report->waits_count);
     json_delays(j, "delays", &report->delays);
     put_causes(j, report, "edge_waits", report->edges, report->edges_count);
+    put_unknown_waits(j, report);
     json_steps(j, report);
     json_load(j, report);
     json_hot(j, report);

@@ -96,6 +96,42 @@ static void put_kind(const struct page *page,
     }
 }
 
+static bool is_at(const char *call,
+                  const struct place *place,
+                  const struct report_activity *did)
+{
+    return call == did->call && is_place_same(place, &did->place);
+}
+
+/* Most of the time in that call of MPI is of calls of which nobody knows
+ * whether they waited. */
+static bool is_unknown_wait(const struct report *report,
+                            const struct report_activity *did)
+{
+    ck_time_t unknown = 0, total = 0;
+
+    for (size_t i = 0; i < report->unknown_waits_count; i++) {
+        const struct report_unknown_wait *row = &report->unknown_waits[i];
+
+        unknown += is_at(row->call, &row->place, did) ? row->ns : 0;
+    }
+    for (size_t i = 0; unknown > 0 && i < report->calls_count; i++) {
+        const struct report_call *row = &report->calls[i];
+
+        total += is_at(row->name, &row->place, did) ? row->total : 0;
+    }
+    return unknown > total / 2;
+}
+
+static void put_did(const struct page *page, const struct report_activity *did)
+{
+    page_activity(page, did);
+    fputs(is_unknown_wait(page->report, did)
+              ? ".\n    Whether it waited for others there is not known.\n"
+              : ".\n",
+          page->file);
+}
+
 /* What explains most beside the first. */
 static void put_second(const struct page *page,
                        const struct report_delays *delays,
@@ -120,8 +156,7 @@ static void put_second(const struct page *page,
             page_rank(page, item->rank);
             fputs(", ", page->file);
         }
-        page_activity(page, &item->did);
-        fputs(".\n", page->file);
+        put_did(page, &item->did);
         break;
     }
 }
@@ -153,8 +188,7 @@ void page_delays(const struct page *page, const struct page_late *late)
     }
     if (delays->ns > 0) {
         put_kind(page, delays);
-        page_activity(page, &delays->did);
-        fputs(".\n", file);
+        put_did(page, &delays->did);
         if (late->advice != NULL) {
             page_advice(page, late->advice);
         }

@@ -21,6 +21,10 @@
 #define PRINTED 2000
 /* Less than an n-th of the ranks' time is not worth a line. */
 #define WORTH_UNKNOWN 50
+/* Calls of which that is not known that are named. */
+#define TOP_UNKNOWN 2
+/* So many times what is known: then little is. */
+#define BLIND 10
 
 static ck_time_t ranks_time(const struct report *report)
 {
@@ -280,16 +284,49 @@ static bool is_unknown(const struct report *report,
             (unknown > waited && has_strange_clock(report)));
 }
 
+static ck_time_t unknown_all(const struct report *report)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        sum += report->ranks[i].waited_unknown;
+    }
+    return sum;
+}
+
+/* Is next to nothing known of for whom ranks waited? */
+static bool is_blind(const struct report *report)
+{
+    return unknown_all(report) > BLIND * waited_all(report) &&
+           unknown_all(report) * WORTH_UNKNOWN > ranks_time(report);
+}
+
+/* Which calls these are. */
+static void
+put_unknown_waits(const struct page *page, ck_time_t unknown, ck_time_t all)
+{
+    const struct report *report = page->report;
+
+    for (size_t i = 0; i < report->unknown_waits_count && i < TOP_UNKNOWN;
+         i++) {
+        const struct report_unknown_wait *row = &report->unknown_waits[i];
+
+        if (row->ns * WORTH_UNKNOWN < unknown) {
+            break;
+        }
+        fprintf(page->file, "   %s %% in ", word_percent(row->ns, all).text);
+        page_call_of(page, row->call, &row->place);
+        fputc('\n', page->file);
+    }
+}
+
 /* " and waited 42.8 % in MPI for each other." */
 static void put_waited(const struct page *page, ck_time_t all)
 {
     const struct report *report = page->report;
     ck_time_t waited = waited_all(report);
-    ck_time_t unknown = 0;
+    ck_time_t unknown = unknown_all(report);
 
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        unknown += report->ranks[i].waited_unknown;
-    }
     if (is_unknown(report, waited, unknown, all)) {
         fprintf(
             page->file,
@@ -297,6 +334,7 @@ static void put_waited(const struct page *page, ck_time_t all)
             "MPI calls whose waits are %s.\n",
             word_percent(unknown, all).text, word_time(unknown).text,
             has_strange_clock(report) ? "not known" : "not recorded");
+        put_unknown_waits(page, unknown, all);
         return;
     }
     fprintf(page->file, " and waited %s %%%s%s.\n",
@@ -308,6 +346,7 @@ static void put_waited(const struct page *page, ck_time_t all)
                 " Another %s %% was in MPI calls; whether they waited there "
                 "is not known.\n",
                 word_percent(unknown, all).text);
+        put_unknown_waits(page, unknown, all);
     }
 }
 
@@ -359,6 +398,17 @@ static bool has_steps(const struct report *report)
     return false;
 }
 
+/* What others waited for the rank. */
+static struct word caused_word(const struct report *report,
+                               const struct report_rank *rank)
+{
+    if (is_blind(report)) {
+        return (struct word){"unknown"};
+    }
+    return rank->mpi_calls > 0 || rank->caused > 0 ? word_time(rank->caused)
+                                                   : (struct word){"-"};
+}
+
 static void put_rank(const struct page *page, const struct report_rank *rank)
 {
     const struct report *report = page->report;
@@ -375,9 +425,7 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
                 ? "unknown"
                 : word_percent(waited, region).text,
             word_percent(inside - (waited - rank->waited_data), region).text,
-            rank->mpi_calls > 0 || rank->caused > 0
-                ? word_time(rank->caused).text
-                : "-");
+            caused_word(report, rank).text);
     if (rank->steps > 0) {
         fprintf(page->file, "%9s", word_time(rank->step_median).text);
         fprintf(page->file, " %9s  ", word_time(rank->step_max).text);

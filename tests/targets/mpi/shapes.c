@@ -6,6 +6,11 @@
  *     shapes threads  two threads of each rank meet those of the others, each
  * in a communicator of its own, while the first one waits for both; of the last
  * rank the second one sleeps 8 ms more
+ *     shapes window   the last rank sleeps 8 ms more, then all meet at a
+ * window's fence: for whom they wait there is not recorded shapes bridge   the
+ * last rank sleeps 8 ms more and sends to the other half of the ranks, in a
+ * collective of an intercommunicator, of which that is not known either; at
+ * last rank 0 comes late
  *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each
  * rank prints for how long one of its threads at least was at its own work, and
@@ -96,6 +101,49 @@ static void threads(void)
     }
 }
 
+static void window(void)
+{
+    double *memory;
+    MPI_Win all;
+
+    (void)MPI_Win_allocate(sizeof(*memory), sizeof(*memory), MPI_INFO_NULL,
+                           MPI_COMM_WORLD, &memory, &all);
+    for (int i = 0; i < STEPS; i++) {
+        sleep_of_all();
+        if (rank == size - 1) {
+            sleep_late();
+        }
+        (void)MPI_Win_fence(0, all); /* here: fence */
+    }
+    (void)MPI_Win_free(&all);
+}
+
+static void bridge(void)
+{
+    int is_upper = rank >= size / 2;
+    int from = is_upper ? MPI_PROC_NULL : size - 1 - size / 2;
+    double token = 1;
+    MPI_Comm half, both;
+
+    if (rank == size - 1) {
+        from = MPI_ROOT;
+    }
+    (void)MPI_Comm_split(MPI_COMM_WORLD, is_upper, rank, &half);
+    (void)MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_upper ? 0 : size / 2,
+                               0, &both);
+    for (int i = 0; i < STEPS; i++) {
+        sleep_of_all();
+        if (rank == size - 1) {
+            sleep_late();
+        }
+        (void)MPI_Bcast(&token, 1, MPI_DOUBLE, from, both); /* here: bridge */
+    }
+    if (rank == 0) {
+        sleep_of_all();
+    }
+    (void)MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* How long some thread was at work. */
 static int64_t worked(void)
 {
@@ -132,6 +180,10 @@ int main(int argc, char **argv)
     begin = now();
     if (strcmp(what, "threads") == 0) {
         threads();
+    } else if (strcmp(what, "window") == 0) {
+        window();
+    } else if (strcmp(what, "bridge") == 0) {
+        bridge();
     } else {
         steps(0, rank == size - 1, MPI_COMM_WORLD);
     }

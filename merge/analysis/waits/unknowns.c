@@ -1,0 +1,167 @@
+/* unknowns.c - calls of MPI of which it is not known whether they waited
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/unknowns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/table.h"
+
+/* Calls from one address of a process. */
+struct spent {
+    ck_time_t ns;
+    uint64_t count;
+};
+
+struct unknowns {
+    const struct defs *defs; /* borrowed */
+    struct region region;
+    ck_time_t *ranks;   /* by rank of the definitions */
+    struct table *keys; /* process, name, site -> spent */
+    struct spent *spent;
+    size_t spent_room;
+};
+
+struct unknowns *unknowns_create(const struct defs *defs, struct region region)
+{
+    struct unknowns *unknowns = calloc(1, sizeof(*unknowns));
+
+    if (unknowns == NULL) {
+        return NULL;
+    }
+    unknowns->defs = defs;
+    unknowns->region = region;
+    unknowns->keys = table_create();
+    unknowns->ranks = calloc(defs->ranks_count + 1, sizeof(*unknowns->ranks));
+    if (unknowns->keys == NULL || unknowns->ranks == NULL) {
+        unknowns_destroy(unknowns);
+        return NULL;
+    }
+    return unknowns;
+}
+
+void unknowns_destroy(struct unknowns *unknowns)
+{
+    if (unknowns == NULL) {
+        return;
+    }
+    table_destroy(unknowns->keys);
+    free(unknowns->ranks);
+    free(unknowns->spent);
+    free(unknowns);
+}
+
+int unknowns_add(struct unknowns *unknowns, const struct history_span *call)
+{
+    const struct defs_process *process =
+        &unknowns->defs->processes[call->process];
+    uint32_t index = defs_rank_index(unknowns->defs, process->rank);
+    struct region part = {call->start, call->end};
+    size_t count = table_count(unknowns->keys);
+    int64_t number;
+
+    part.start = part.start < process->begin ? process->begin : part.start;
+    if (index == DEFS_NONE || part.start >= part.end ||
+        !region_clip(unknowns->region, &part.start, &part.end)) {
+        return 0;
+    }
+    unknowns->ranks[index] += region_length(part);
+    if (array_grow(&unknowns->spent, &unknowns->spent_room, count,
+                   sizeof(*unknowns->spent)) != 0) {
+        return -1;
+    }
+    number =
+        table_number_of(unknowns->keys, call->process, call->name, call->site);
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == count) {
+        unknowns->spent[number] = (struct spent){0, 0};
+    }
+    unknowns->spent[number].ns += region_length(part);
+    unknowns->spent[number].count++;
+    return 0;
+}
+
+ck_time_t unknowns_rank(const struct unknowns *unknowns, uint32_t index)
+{
+    return unknowns->ranks[index];
+}
+
+static int text_order(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct report_unknown_wait *left = a, *right = b;
+    int order = text_order(left->call, right->call);
+
+    if (order == 0) {
+        order = text_order(left->place.file, right->place.file);
+    }
+    if (order == 0) {
+        order = (left->place.line > right->place.line) -
+                (left->place.line < right->place.line);
+    }
+    return order != 0 ? order
+                      : text_order(left->place.function, right->place.function);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct report_unknown_wait *left = a, *right = b;
+
+    if (left->ns != right->ns) {
+        return left->ns < right->ns ? 1 : -1;
+    }
+    return by_place(a, b);
+}
+
+/* Equal places of several processes become one row. Returns how many. */
+static size_t rows_join(struct report_unknown_wait *rows, size_t count)
+{
+    size_t kept = 0;
+
+    qsort(rows, count, sizeof(*rows), by_place);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && by_place(&rows[kept - 1], &rows[i]) == 0) {
+            rows[kept - 1].ns += rows[i].ns;
+            rows[kept - 1].count += rows[i].count;
+        } else {
+            rows[kept++] = rows[i];
+        }
+    }
+    qsort(rows, kept, sizeof(*rows), by_length);
+    return kept;
+}
+
+int unknowns_report(const struct unknowns *unknowns, struct report *report)
+{
+    const struct defs *defs = unknowns->defs;
+    size_t count = 0;
+    struct report_unknown_wait *rows =
+        calloc(table_count(unknowns->keys) + 1, sizeof(*rows));
+
+    if (rows == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < table_count(unknowns->keys); i++) {
+        struct table_key key = table_key(unknowns->keys, i);
+        uint32_t process = (uint32_t)key.a;
+
+        if (defs_is_wanted(defs, defs->processes[process].rank)) {
+            rows[count++] = (struct report_unknown_wait){
+                defs_name(defs, process, (uint32_t)key.b),
+                defs_place(defs, process, key.c), unknowns->spent[i].ns,
+                unknowns->spent[i].count};
+        }
+    }
+    report->unknown_waits = rows;
+    report->unknown_waits_count = rows_join(rows, count);
+    return 0;
+}

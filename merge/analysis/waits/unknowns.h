@@ -1,0 +1,25 @@
+/* unknowns.h - calls of MPI of which it is not known whether they waited
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One-sided ones, files, intercommunicators, processes that are not recorded.
+ */
+#ifndef CK_MERGE_ANALYSIS_WAITS_UNKNOWNS_H
+#define CK_MERGE_ANALYSIS_WAITS_UNKNOWNS_H
+
+#include "merge/analysis/history/history.h"
+#include "merge/report/report.h"
+
+struct unknowns;
+/* Definitions borrowed. NULL with ENOMEM. */
+struct unknowns *unknowns_create(const struct defs *defs, struct region region);
+void unknowns_destroy(struct unknowns *unknowns);
+/* Such a call. 0, or -1 with ENOMEM. */
+int unknowns_add(struct unknowns *unknowns, const struct history_span *call);
+/* How long the rank with that index in the definitions was in such calls. */
+ck_time_t unknowns_rank(const struct unknowns *unknowns, uint32_t index);
+/* Write report->unknown_waits, of the ranks that are wanted. 0, or -1 with
+ * ENOMEM. */
+int unknowns_report(const struct unknowns *unknowns, struct report *report);
+
+#endif
