@@ -312,10 +312,55 @@ static void limits_of_the_delays_are_one_line_of_those_reached(void **state)
     assert_true(has("reached: causes by wait (2 costs)\n"));
 }
 
+/* The same text twice would read like one thing that is printed twice. */
+static void two_places_without_symbols_are_two(void **state)
+{
+    (void)state;
+    late.delays.did = (struct report_activity){
+        .call = "MPI_Alltoall", .place = {.function = "pw.x+0x4a2c94"}};
+    items[0].did = late.delays.did;
+    items[1].did = late.delays.did;
+    items[1].did.call = items[0].did.call;
+    items[1].did.place.function = "pw.x+0x4a2f1d";
+    print(page_mpi, &report);
+    assert_true(has("    in MPI_Alltoall (pw.x).\n"));
+    assert_true(has("%: in MPI_Alltoall (pw.x), called from another place "
+                    "there.\n"));
+    items[1].did.place.function = "ph.x+0x4a2f1d";
+    print(page_mpi, &report);
+    assert_true(has("%: in MPI_Alltoall (ph.x).\n"));
+}
+
+static void a_call_that_may_hide_waits_is_blamed_with_doubt(void **state)
+{
+    static const char *const doubt =
+        "    Whether it waited for others there is not known.\n";
+    static struct report_unknown_wait hides = {
+        .place = {"step", "a.c", 20}, .ns = 3 * S, .count = 4};
+    static struct report_call call = {.place = {"step", "a.c", 20},
+                                      .total = 4 * S};
+
+    (void)state;
+    print(page_mpi, &report);
+    assert_false(has(doubt));
+    hides.call = call.name = locked.call;
+    report.unknown_waits = &hides;
+    report.unknown_waits_count = 1;
+    report.calls = &call;
+    report.calls_count = 1;
+    print(page_mpi, &report);
+    assert_true(has(doubt));
+    hides.ns = S; /* of most of them it is known */
+    print(page_mpi, &report);
+    assert_false(has(doubt));
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        CASE(two_places_without_symbols_are_two),
+        CASE(a_call_that_may_hide_waits_is_blamed_with_doubt),
         CASE(advice_stands_below_the_cause_that_it_is_for),
         CASE(steps_are_those_that_the_table_counts),
         CASE(a_window_is_not_contradicted),

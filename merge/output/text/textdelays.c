@@ -4,6 +4,8 @@
  */
 #include "merge/output/text/page.h"
 
+#include <string.h>
+
 #include "merge/output/text/advice.h"
 #include "merge/output/words.h"
 
@@ -123,9 +125,29 @@ static bool is_unknown_wait(const struct report *report,
     return unknown > total / 2;
 }
 
-static void put_did(const struct page *page, const struct report_activity *did)
+/* Of a file without symbols a call's place is the file alone, whichever it is.
+ */
+static bool is_alike(const struct report_activity *a,
+                     const struct report_activity *b)
+{
+    const char *left = a->place.function, *right = b->place.function;
+    const char *offset = left == NULL ? NULL : strstr(left, "+0x");
+
+    return offset != NULL && right != NULL && a->call != NULL &&
+           a->call == b->call && a->place.file == NULL &&
+           b->place.file == NULL && left != right &&
+           strncmp(left, right, (size_t)(offset - left) + strlen("+0x")) == 0;
+}
+
+/* `first` was printed before; NULL = this one is the first. */
+static void put_did(const struct page *page,
+                    const struct report_activity *did,
+                    const struct report_activity *first)
 {
     page_activity(page, did);
+    if (first != NULL && is_alike(did, first)) {
+        fputs(", called from another place there", page->file);
+    }
     fputs(is_unknown_wait(page->report, did)
               ? ".\n    Whether it waited for others there is not known.\n"
               : ".\n",
@@ -156,7 +178,7 @@ static void put_second(const struct page *page,
             page_rank(page, item->rank);
             fputs(", ", page->file);
         }
-        put_did(page, &item->did);
+        put_did(page, &item->did, &delays->did);
         break;
     }
 }
@@ -188,7 +210,7 @@ void page_delays(const struct page *page, const struct page_late *late)
     }
     if (delays->ns > 0) {
         put_kind(page, delays);
-        put_did(page, &delays->did);
+        put_did(page, &delays->did, NULL);
         if (late->advice != NULL) {
             page_advice(page, late->advice);
         }
