@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/kernelask.h"
 #include "schema/skew.h"
 
 int ck_time_is_skewed;
@@ -17,6 +18,17 @@ static struct ck_skew own_skew;
 ck_time_t ck_time_skew(ck_time_t raw)
 {
     return ck_skew_apply(&own_skew, raw);
+}
+
+__attribute__((section(".text.startup"))) ck_time_t ck_time_raw_asked(void)
+{
+    struct timespec ts = {0};
+    int saved = errno;
+
+    (void)ck_kernel_ask(SYS_clock_gettime,
+                        (long[6]){CLOCK_MONOTONIC_RAW, (long)&ts});
+    errno = saved;
+    return (ck_time_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
 }
 
 __attribute__((section(".text.startup"))) const char *ck_skew_text(void)

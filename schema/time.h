@@ -47,6 +47,10 @@ static inline ck_time_t ck_time_raw(void)
     return __builtin_expect(ck_time_is_skewed, 0) ? ck_time_skew(raw) : raw;
 }
 
+/* The machine's RAW by a system call: a program that ends at once needs no page
+ * of the clock then, which cost it two faults. Keeps errno. */
+__attribute__((visibility("hidden"))) ck_time_t ck_time_raw_asked(void);
+
 /* Ticks of the processor's invariant counter, not ordered with neighbouring
  * instructions (a fence costs as much as the read). Ticks, not nanoseconds.
  */

@@ -64,7 +64,7 @@ void (*inject_claiming)(bool is_done);
 
 static _Atomic uint32_t slow_calls; /* between enter and leave */
 
-bool inject_slow_enter(void)
+INJECT_START bool inject_slow_enter(void)
 {
     (void)atomic_fetch_add(&slow_calls, 1);
     if (!atomic_load(&inject_ring.is_closed)) {
@@ -74,7 +74,7 @@ bool inject_slow_enter(void)
     return false;
 }
 
-void inject_slow_leave(void)
+INJECT_START void inject_slow_leave(void)
 {
     (void)atomic_fetch_sub(&slow_calls, 1);
 }

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "schema/kernelask.h"
 #include "schema/ring/ring.h"
 
 /* Beside what else each program runs at its start, or a child of fork()
@@ -60,38 +61,12 @@ START static int header_check(const struct ck_ring_header *header,
     return 0;
 }
 
-/* Asked without the C library: a program's own calls are counted there, and to
- * find its functions takes longer than most of these. -1 with errno. */
-START static long kernel_ask(long number, const long words[6])
-{
-#if defined(__x86_64__)
-    register long fourth __asm__("r10") = words[3];
-    register long fifth __asm__("r8") = words[4];
-    register long sixth __asm__("r9") = words[5];
-    long rc;
-
-    __asm__ volatile("syscall"
-                     : "=a"(rc)
-                     : "a"(number), "D"(words[0]), "S"(words[1]), "d"(words[2]),
-                       "r"(fourth), "r"(fifth), "r"(sixth)
-                     : "rcx", "r11", "memory");
-    if (rc < 0 && rc >= -4095) {
-        errno = (int)-rc;
-        return -1;
-    }
-    return rc;
-#else
-    return syscall(number, words[0], words[1], words[2], words[3], words[4],
-                   words[5]);
-#endif
-}
-
 /* A part of the file, shared; NULL with errno. */
 START static void *file_map(int fd, uint64_t bytes, int rights, uint64_t at)
 {
     int flags = MAP_SHARED | (rights == PROT_NONE ? MAP_NORESERVE : 0);
 #if defined(__x86_64__)
-    long place = kernel_ask(
+    long place = ck_kernel_ask(
         SYS_mmap, (long[6]){0, (long)bytes, rights, flags, fd, (long)at});
 
     return place == -1 ? NULL : (void *)place;
@@ -120,7 +95,7 @@ START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
     struct ck_ring_header copy;
     void *map;
 
-    if (kernel_ask(SYS_pread64, (long[6]){fd, (long)&copy, sizeof(copy)}) !=
+    if (ck_kernel_ask(SYS_pread64, (long[6]){fd, (long)&copy, sizeof(copy)}) !=
             (long)sizeof(copy) ||
         header_check(&copy, file_bytes) != 0) {
         errno = EPROTO;
@@ -153,11 +128,11 @@ START static off_t file_bytes(int fd)
 {
     struct stat st;
 
-    if (kernel_ask(SYS_fstat, (long[6]){fd, (long)&st}) != 0) {
+    if (ck_kernel_ask(SYS_fstat, (long[6]){fd, (long)&st}) != 0) {
         return -1;
     }
     if (!S_ISREG(st.st_mode) || (st.st_mode & 077) != 0 ||
-        st.st_uid != (uid_t)kernel_ask(SYS_geteuid, (long[6]){0})) {
+        st.st_uid != (uid_t)ck_kernel_ask(SYS_geteuid, (long[6]){0})) {
         errno = EPERM;
         return -1;
     }
@@ -180,7 +155,7 @@ START int ck_ring_map(struct ck_ring *ring)
         errno = ENAMETOOLONG;
         return -1;
     }
-    fd = (int)kernel_ask(
+    fd = (int)ck_kernel_ask(
         SYS_openat, (long[6]){AT_FDCWD, (long)path,
                               O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK});
     if (fd < 0) {
@@ -198,7 +173,7 @@ START int ck_ring_map(struct ck_ring *ring)
         made.clock = (enum ck_clock)made.layout.clock;
         *ring = made;
     }
-    (void)kernel_ask(SYS_close, (long[6]){fd});
+    (void)ck_kernel_ask(SYS_close, (long[6]){fd});
     return rc;
 }
 

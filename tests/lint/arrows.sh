@@ -18,7 +18,8 @@ foreign() {
     schema) ;;
     launch) echo 'schema/err.h' ;;
     agent/inject)
-        echo 'schema/event.h schema/time.h schema/ring/ring.h schema/kind.def' \
+        echo 'schema/event.h schema/time.h schema/kernelask.h' \
+            'schema/ring/ring.h schema/kind.def' \
             'schema/pythonlines.h'
         ;;
     agent | aggregator | merge) echo 'schema/* launch/*' ;;
@@ -250,8 +251,11 @@ rooms_using() {
 for header in $(find schema -name '*.h'); do
     # What follows the clocks while a job runs and explains them afterwards is
     # one computation, whichever room asks at present.
-    # What the processor can do is asked by the room's own loops as well.
-    case $header in schema/clock*.h | schema/batch/wide.h) continue ;; esac
+    # What the processor can do is asked by the room's own loops as well, the
+    # kernel by its own sources that injected libraries are made of.
+    case $header in
+    schema/clock*.h | schema/batch/wide.h | schema/kernelask.h) continue ;;
+    esac
     users=$(rooms_using "$header")
     for via in $(grep '^schema/' <<<"$users"); do
         users+=$'\n'$(rooms_using "$via")

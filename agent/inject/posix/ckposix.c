@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "agent/inject/posix/posixcall.h"
+#include "agent/inject/posix/posixexec.h"
 #include "agent/inject/posix/posixpath.h"
 #include "agent/inject/posix/posixsocket.h"
 
@@ -214,6 +215,7 @@ int entry_socketpair(int domain, int type, int protocol, int fds[2])
  * first. */
 __attribute__((constructor(102))) static void library_load(void)
 {
+    posix_exec_load();
     if (getenv(CK_RING_ENV_HERE) != NULL) {
         posix_path_load();
         posix_counts_load();

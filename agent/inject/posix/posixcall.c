@@ -53,12 +53,24 @@ posix_next_f posix_next_find(_Atomic(posix_next_f) *known, const char *symbol)
     return found.call;
 }
 
+/* How long the process lives. Many end without a look at the clock but this. */
+INJECT_START static int64_t age(void)
+{
+    int64_t now;
+
+    if (ck_time_is_skewed || !inject_slow_enter()) {
+        return ck_time_raw() - born_raw;
+    }
+    now = ck_time_raw_asked();
+    inject_slow_leave();
+    return now - born_raw;
+}
+
 bool posix_is_worth_it(void)
 {
     return loaded_raw != 0 && !posix_is_blind &&
            (inject_thread.slot != NULL ||
-            atomic_load(&inject_ring.incarnation) != 0 ||
-            ck_time_raw() - born_raw >= LIFE_MIN);
+            atomic_load(&inject_ring.incarnation) != 0 || age() >= LIFE_MIN);
 }
 
 /* Over the whole life so far: from LIFE_MIN on the error of the two pairs of
@@ -266,7 +278,7 @@ INJECT_START static void child_after_fork(void)
 
 INJECT_START void posix_call_load(void)
 {
-    loaded_raw = ck_time_raw();
+    loaded_raw = ck_time_raw_asked();
     loaded_ticks = ck_time_ticks();
     born_raw = loaded_raw;
     inject_closing = call_close;

@@ -1,0 +1,200 @@
+/* posixexec.c - a program of our own kind loads us without a look at /proc
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * LD_PRELOAD has $PLATFORM in place of a directory, for children with another
+ * loader (agent/front/libraries.c). Wherever it is used, glibc's loader asks
+ * /proc for the name of its program: 4 % of the life of a program that ends at
+ * once. The folder of each platform that can load us is a link to `.`, so for
+ * a program whose loader is glibc's for this processor $PLATFORM may as well be
+ * left out. execve() gives such a program the same text with as many
+ * characters that lead nowhere else; there it is written back before main(),
+ * so that nobody finds it changed, and other children are as safe as before.
+ */
+#include "agent/inject/posix/posixexec.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/inject/posix/posixcall.h"
+#include "schema/kernelask.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define VARIABLE "LD_PRELOAD="
+#define VARIABLES_MAX 512 /* with more of them all stays as it is */
+#define TEXT_MAX 1024
+#define HEAD_BYTES 1024 /* of a program: its table of parts, and its loader */
+
+/* Of the same length, before the name of a library of ours. Short, and used as
+ * CK_RING_ENV_HERE is: each program reads them. */
+#define BY_PLATFORM "$PLATFORM/"
+#define DIRECT "./././././"
+#define PLACE_LENGTH (sizeof(DIRECT) - 1)
+_Static_assert(sizeof(BY_PLATFORM) == sizeof(DIRECT), "written in place");
+
+static const char own_loader[] = "/lib64/ld-linux-x86-64.so.2";
+
+typedef int (*execve_f)(const char *, char *const *, char *const *);
+
+POSIX_SYMBOL(execve, 0, POSIX_PLAIN);
+
+INJECT_START static bool is_at(const char *text, const char *part)
+{
+    size_t i = 0;
+
+    while (i < PLACE_LENGTH && text[i] == part[i]) {
+        i++;
+    }
+    return i == PLACE_LENGTH && text[i] == 'l' && text[i + 1] == 'i' &&
+           text[i + 2] == 'b' && text[i + 3] == 'c' && text[i + 4] == 'k';
+}
+
+/* Each `from` in the text becomes `to`. How many. */
+INJECT_START static unsigned
+text_replace(char *text, const char *from, const char *to)
+{
+    unsigned count = 0;
+
+    for (; *text != '\0'; text++) {
+        if (is_at(text, from)) {
+            for (size_t i = 0; i < PLACE_LENGTH; i++) {
+                text[i] = to[i];
+            }
+            text += PLACE_LENGTH - 1;
+            count++;
+        }
+    }
+    return count;
+}
+
+INJECT_START void posix_exec_load(void)
+{
+    char *text = getenv((char[]){"LD_PRELOAD"});
+
+    if (text != NULL) {
+        (void)text_replace(text, (char[]){DIRECT}, (char[]){BY_PLATFORM});
+    }
+}
+
+/* The first bytes of a plain file that gives no rights; 0 = it is none. */
+static size_t head_read(const char *path, void *head)
+{
+    struct stat st;
+    long bytes;
+    long fd;
+
+    if (ck_kernel_ask(SYS_newfstatat,
+                      (long[6]){AT_FDCWD, (long)path, (long)&st, 0}) != 0 ||
+        !S_ISREG(st.st_mode) || (st.st_mode & (S_ISUID | S_ISGID)) != 0) {
+        return 0;
+    }
+    fd = ck_kernel_ask(SYS_openat,
+                       (long[6]){AT_FDCWD, (long)path,
+                                 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY});
+    if (fd < 0) {
+        return 0;
+    }
+    bytes = ck_kernel_ask(SYS_read, (long[6]){fd, (long)head, HEAD_BYTES});
+    (void)ck_kernel_ask(SYS_close, (long[6]){fd});
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+/* Will glibc's loader for this processor load it? */
+static bool is_own_kind(const char *path)
+{
+    union {
+        Elf64_Ehdr elf;
+        char bytes[HEAD_BYTES];
+    } head;
+    size_t bytes = head_read(path, &head);
+
+    if (bytes < sizeof(head.elf) ||
+        memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.elf.e_machine != EM_X86_64 ||
+        head.elf.e_phentsize != sizeof(Elf64_Phdr) ||
+        head.elf.e_phoff > bytes) {
+        return false;
+    }
+    for (size_t i = 0; i < head.elf.e_phnum; i++) {
+        size_t at = (size_t)head.elf.e_phoff + i * sizeof(Elf64_Phdr);
+        Elf64_Phdr part;
+
+        if (at + sizeof(part) > bytes) {
+            return false;
+        }
+        memcpy(&part, head.bytes + at, sizeof(part));
+        if (part.p_type == PT_INTERP) {
+            return part.p_filesz == sizeof(own_loader) &&
+                   part.p_offset <= bytes - sizeof(own_loader) &&
+                   memcmp(head.bytes + part.p_offset, own_loader,
+                          sizeof(own_loader)) == 0;
+        }
+    }
+    return false;
+}
+
+/* Where LD_PRELOAD is, of so many variables; `count` = it is not there, or
+ * there are too many. */
+static size_t preload_find(char *const *env, size_t *count)
+{
+    size_t found = VARIABLES_MAX;
+
+    for (*count = 0; env[*count] != NULL; ++*count) {
+        if (*count == VARIABLES_MAX) {
+            return VARIABLES_MAX;
+        }
+        if (found == VARIABLES_MAX && env[*count][0] == 'L' &&
+            strncmp(env[*count], VARIABLE, sizeof(VARIABLE) - 1) == 0) {
+            found = *count;
+        }
+    }
+    return found;
+}
+
+/* Nothing lies outside of this frame: a child of vfork() shares our memory. */
+static int exec_direct(execve_f next,
+                       const char *path,
+                       char *const *argv,
+                       char *const *env)
+{
+    char *changed[VARIABLES_MAX + 1];
+    char text[TEXT_MAX];
+    size_t count;
+    size_t at = preload_find(env, &count);
+
+    if (at == VARIABLES_MAX || strlen(env[at]) >= sizeof(text)) {
+        return next(path, argv, env);
+    }
+    strcpy(text, env[at]);
+    if (text_replace(text, BY_PLATFORM, DIRECT) == 0 || !is_own_kind(path)) {
+        return next(path, argv, env);
+    }
+    memcpy(changed, env, (count + 1) * sizeof(*env));
+    changed[at] = text;
+    return next(path, argv, changed);
+}
+
+EXPORT int entry_execve(const char *path,
+                        char *const *argv,
+                        char *const *env) __asm__("execve");
+int entry_execve(const char *path, char *const *argv, char *const *env)
+{
+    execve_f next = (execve_f)POSIX_NEXT(execve);
+    int saved = errno;
+
+    if (next == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (path == NULL || env == NULL || atomic_load(&inject_ring.is_closed)) {
+        return next(path, argv, env);
+    }
+    errno = saved;
+    return exec_direct(next, path, argv, env);
+}

@@ -1,0 +1,41 @@
+/* kernelask.h - a system call without the C library
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * For what each program runs at its start that has an injected library in it.
+ */
+#ifndef CK_SCHEMA_KERNELASK_H
+#define CK_SCHEMA_KERNELASK_H
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Asked without the C library: a program's own calls are counted there, and to
+ * find its functions takes longer than most of these. -1 with errno. */
+__attribute__((section(".text.startup"))) static long
+ck_kernel_ask(long number, const long words[6])
+{
+#if defined(__x86_64__)
+    register long fourth __asm__("r10") = words[3];
+    register long fifth __asm__("r8") = words[4];
+    register long sixth __asm__("r9") = words[5];
+    long rc;
+
+    __asm__ volatile("syscall"
+                     : "=a"(rc)
+                     : "a"(number), "D"(words[0]), "S"(words[1]), "d"(words[2]),
+                       "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "rcx", "r11", "memory");
+    if (rc < 0 && rc >= -4095) {
+        errno = (int)-rc;
+        return -1;
+    }
+    return rc;
+#else
+    return syscall(number, words[0], words[1], words[2], words[3], words[4],
+                   words[5]);
+#endif
+}
+
+#endif
