@@ -1,4 +1,4 @@
-/* filter.c - the program sets a seccomp filter, or the strict mode
+/* filter.c - the program forbids itself system calls, or the clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -6,7 +6,9 @@
  * read of the processor's counter does, too. So each library of this process
  * is called before: the thread gets its slot while it can, and needs no system
  * call to record into it. Filters are set by prctl() or syscall(). What sets
- * one without libc is not seen.
+ * one without libc is not seen. A thread may also make a read of the
+ * processor's counter a fault, which the threads that it starts inherit (a
+ * program that is executed then dies in glibc's loader).
  */
 #include "agent/inject/filter.h"
 
@@ -42,7 +44,12 @@ INJECT_START void ck_filter_join(filter_close_f close)
 
 static void note(enum inject_closing how)
 {
-    if (how == INJECT_CLOSE_THREAD) {
+    if (how == INJECT_CLOSE_CLOCKS) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "a thread forbade itself the processor's counter: "
+                         "what it, and threads that were started later, did "
+                         "from then on was not recorded");
+    } else if (how == INJECT_CLOSE_THREAD) {
         (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
                          "a thread went into seccomp's strict mode: what it "
                          "did from then on was not recorded");
@@ -75,6 +82,8 @@ static void prctl_look(int operation, long mode)
     if (operation == PR_SET_SECCOMP) {
         libraries_close(mode == SECCOMP_MODE_STRICT ? INJECT_CLOSE_THREAD
                                                     : INJECT_CLOSE_PROCESS);
+    } else if (operation == PR_SET_TSC && mode == PR_TSC_SIGSEGV) {
+        libraries_close(INJECT_CLOSE_CLOCKS);
     }
 }
 

@@ -95,12 +95,15 @@ static void library_close(enum inject_closing how)
     if (inject_closing != NULL) {
         inject_closing(how);
     }
-    if (how == INJECT_CLOSE_THREAD) {
+    if (how != INJECT_CLOSE_PROCESS) {
         inject_thread.slot = NULL;
         thread_state = THREAD_ENDED;
+    }
+    if (how == INJECT_CLOSE_THREAD) {
         return;
     }
-    if (atomic_load(&inject_ring.incarnation) != 0) {
+    if (how == INJECT_CLOSE_PROCESS &&
+        atomic_load(&inject_ring.incarnation) != 0) {
         (void)inject_writer();
     }
     atomic_store(&inject_ring.is_closed, true);

@@ -76,6 +76,8 @@ void inject_load(enum ck_library library);
 enum inject_closing {
     INJECT_CLOSE_PROCESS = 0, /* by a filter: no thread gets a slot any more */
     INJECT_CLOSE_THREAD = 1,  /* strictly, the clocks too: this thread ends */
+    /* The processor's counter: this thread, and those that it starts. */
+    INJECT_CLOSE_CLOCKS = 2,
 };
 /* A function of the library's own for that, besides what inject.c does; NULL.
  * Called before. */

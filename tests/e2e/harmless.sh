@@ -107,7 +107,10 @@ compiled static gcc -static &
 compiled static-pie gcc -static-pie &
 compiled plain gcc &
 gcc -pthread -o "$built/seccomp" "$sources/seccomp.c" 2>/dev/null &
-gcc -D_GNU_SOURCE -pthread -o "$built/odd" "$sources/odd.c" 2>/dev/null &
+for name in odd strange timers; do
+    gcc -D_GNU_SOURCE -pthread -o "$built/$name" "$sources/$name.c" -ldl -lrt \
+        2>/dev/null &
+done
 # linked NAME FLAG...: $B/NAME from tests/targets/hard/linking.c.
 linked() {
     local name=$1
@@ -367,6 +370,16 @@ for name in thread-exec vfork clone forks hidden daemon closed limits chroot \
     kind "odd-$name" "$built/odd" "run \$B/odd $name; echo \$?"
 done
 kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'
+for name in abort adopted cleared closed contexts cpu-limit daemon descriptor \
+    faults file-limit first-ends locked many-variables memory-file \
+    mpi-comes-and-goes no-counter no-new-code no-variables personality spaces \
+    spawned stopped threads-left titled traced uring vforks; do
+    kind "strange-$name" "$built/strange" "run \$B/strange $name; echo \$?"
+done
+for name in descriptor epoll interrupted mended profiled queued thread timers \
+    untouched; do
+    kind "timers-$name" "$built/timers" "run \$B/timers $name; echo \$?"
+done
 kind mpi-openmpi "$tests/refused.openmpi" "run $tests/refused.openmpi"
 kind mpi-mpich "$tests/refused.mpich" "run $tests/refused.mpich"
 

@@ -36,6 +36,7 @@ static int64_t born_raw; /* as loaded_raw; of a forked child, about its fork */
 static _Atomic uint64_t tick_scale; /* ns of a tick << 32; 0 = not known */
 
 __thread bool posix_is_blind;
+bool posix_has_no_clocks;
 static INJECT_NEAR __thread int64_t forked_raw; /* before the last fork */
 static INJECT_NEAR __thread int64_t said_at;    /* RAW, totals of this thread */
 static __thread bool is_attaching;
@@ -68,7 +69,7 @@ INJECT_START static int64_t age(void)
 
 bool posix_is_worth_it(void)
 {
-    return loaded_raw != 0 && !posix_is_blind &&
+    return loaded_raw != 0 && !posix_may_not_look() &&
            (inject_thread.slot != NULL ||
             atomic_load(&inject_ring.incarnation) != 0 || age() >= LIFE_MIN);
 }
@@ -253,9 +254,10 @@ void posix_record(const struct posix_call *call,
  * in its slot, if it has lived that long. */
 static void call_close(enum inject_closing how)
 {
-    if (how == INJECT_CLOSE_THREAD) {
+    if (how != INJECT_CLOSE_PROCESS) {
         posix_counts_say();
         posix_is_blind = true;
+        posix_has_no_clocks |= how == INJECT_CLOSE_CLOCKS;
     } else if (!is_own_thread()) {
         (void)posix_counts_claim();
         (void)writer_first();

@@ -94,12 +94,19 @@ static inline bool posix_is_inside(void)
            slot->open[depth - 1].kind >= CK_KIND_MPI_CALL;
 }
 
-/* This thread may read no clock any more (seccomp's strict mode). */
+/* This thread may read no clock any more (seccomp's strict mode), or no thread
+ * that has no slot. */
 extern __thread bool posix_is_blind;
+extern bool posix_has_no_clocks;
+
+static inline bool posix_may_not_look(void)
+{
+    return posix_is_blind || posix_has_no_clocks;
+}
 
 static inline int64_t posix_now_raw(void)
 {
-    return __builtin_expect(posix_is_blind, 0) ? 0 : ck_time_raw();
+    return __builtin_expect(posix_may_not_look(), 0) ? 0 : ck_time_raw();
 }
 
 static inline void posix_begin(struct posix_call *call)
