@@ -169,6 +169,32 @@ static void a_living_programs_ring_stays(void **state)
     (void)unlink(path);
 }
 
+/* The numbers of its dead processes were given to others meanwhile. */
+static void reused_process_numbers_keep_no_ring(void **state)
+{
+    struct ringfile file;
+    struct salvage found;
+    char path[256];
+    char dir[96];
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "%s/reused", work);
+    ring_leave(path, dir);
+    assert_int_equal(ringfile_adopt(&file, path), 0);
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        struct ck_ring_process *entry = &ck_ring_processes(file.header)[i];
+
+        if (atomic_load(&entry->key) != 0) {
+            entry->pid = (uint32_t)getppid();
+        }
+    }
+    file.header->owner_pid = (uint32_t)getpid();
+    ringfile_fini(&file);
+    assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+    assert_int_equal(found.records, MARKS);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 /* A disk that is full: a limit on the size of files. */
 static void what_finds_no_room_stays_in_the_file(void **state)
 {
@@ -501,6 +527,7 @@ int main(void)
         cmocka_unit_test(all_of_it_is_moved_and_the_file_removed),
         cmocka_unit_test(a_slot_that_was_given_back_is_emptied),
         cmocka_unit_test(another_runs_ring_stays),
+        cmocka_unit_test(reused_process_numbers_keep_no_ring),
         cmocka_unit_test(a_living_programs_ring_stays),
         cmocka_unit_test(what_finds_no_room_stays_in_the_file),
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
