@@ -16,15 +16,20 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/inject/filter.h"
+#include "schema/kernelask.h"
 
 #define OFFERS_MAX 1024
 #define SLOW_PAUSES 1000
+/* Entering the ring takes 16 KiB, with what the loader saves at a first call.
+ */
+#define STACK_BYTES_LEAST ((size_t)32 << 10)
 
 enum thread_state {
     THREAD_NONE = 0,
@@ -195,6 +200,16 @@ static struct ck_ring_writer *thread_claim(void)
     return &inject_thread;
 }
 
+/* A handler may have a stack of its own that is just large enough for it. */
+static bool is_stack_small(void)
+{
+    stack_t stack = {0};
+
+    return ck_kernel_ask(SYS_sigaltstack, (long[6]){0, (long)&stack}) == 0 &&
+           (stack.ss_flags & SS_ONSTACK) != 0 &&
+           stack.ss_size < STACK_BYTES_LEAST;
+}
+
 struct ck_ring_writer *inject_writer_slow(void)
 {
     struct ck_ring_writer *writer = NULL;
@@ -219,6 +234,12 @@ struct ck_ring_writer *inject_writer_slow(void)
     }
     if (!inject_slow_enter()) {
         atomic_fetch_add(&inject_ring.header->noslot, 1);
+        return NULL;
+    }
+    if (is_stack_small()) {
+        inject_slow_leave();
+        atomic_fetch_add(&inject_ring.header->noslot, 1);
+        errno = saved;
         return NULL;
     }
     thread_state = THREAD_CLAIMING;

@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define WORD_BITS (8 * sizeof(ElfW(Addr)))
 #define VERSION_HIDDEN 0x8000u
@@ -83,6 +82,18 @@ table_find(const struct link_map *map, struct table *table)
            (ElfW(Addr))table->symbols >= map->l_addr;
 }
 
+/* Without the C library: its function is looked for by the loader, at the first
+ * call, on what may be the small stack of a handler or of clone()'s child. */
+static bool is_same(const char *a, const char *b)
+{
+    for (; *a == *b; a++, b++) {
+        if (*a == '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool
 is_wanted(const struct table *table, uint32_t at, const struct wanted *wanted)
 {
@@ -95,7 +106,7 @@ is_wanted(const struct table *table, uint32_t at, const struct wanted *wanted)
            symbol->st_info >> 4 != STB_LOCAL &&
            (table->versions == NULL ||
             (table->versions[at] & VERSION_HIDDEN) == 0) &&
-           strcmp(table->names + symbol->st_name, wanted->name) == 0;
+           is_same(table->names + symbol->st_name, wanted->name);
 }
 
 /* Before any other constructor of this library; constructors of others may have

@@ -26,7 +26,7 @@ WRITTEN_MAX = 4096
 PAGE = 4096
 NEAR = 65536 - 4096
 # Of each room that has something to do at the start.
-VARIABLES = ("inject_ring", "libraries", "last", "loaded_raw", "counted_pid",
+VARIABLES = ("inject_ring", "libraries", "last", "first_stack", "loaded_raw", "counted_pid",
              "ck_time_is_skewed", "is_ready")
 FUNCTIONS = ("symbol_load", "ck_ring_map", "inject_load", "ck_filter_join",
              "posix_call_load", "ck_skew_text", "posix_counts_last")

@@ -143,7 +143,8 @@ kind missing '' 'run ./no-such-program 2>/dev/null'
 kind not-executable '' 'echo x >file; run ./file 2>/dev/null'
 kind script '' 'printf "#!/bin/sh\necho \$1\n" >s; chmod +x s; run ./s hello'
 kind environment 'env' \
-    'run env | grep -v "^LD_PRELOAD=\|^OPENCL_LAYERS=\|^CUDA_INJ\|^CKAGENT_RING="'
+    'run env | grep -v "^LD_PRELOAD=\|^OPENCL_LAYERS=\|^CUDA_INJ\|^CKAGENT_RING=" |
+        grep -v "^NCCL_PROFILER_PLUGIN="'
 kind empty-environment 'env' 'run env -i /bin/sh -c "echo \${PATH:+path}"'
 kind directory 'pwd' 'run pwd | sed "s|.*/kinds||"'
 kind umask 'sh' 'umask 027; run sh -c "umask; : >f; stat -c %a f"'
@@ -158,6 +159,8 @@ kind terminal 'script' 'run script -qec "tty | tr -d 0-9; exit 3" /dev/null'
 kind nohup 'nohup' 'run nohup sh -c "echo in; exit 2"'
 kind timeout 'timeout' 'run timeout 0.2 sleep 5'
 kind timeout-shell 'timeout' 'run timeout 0.2 sh -c "trap \"exit 9\" TERM; sleep 5 & wait"'
+kind processor-limit 'sh' \
+    "ulimit -c 0; ulimit -t 1; run sh -c 'while :; do :; done'; echo \$?"
 kind nice 'nice' 'run nice -n 5 nice'
 kind affinity 'taskset' 'run taskset -c 0 nproc'
 kind limits 'prlimit' 'run prlimit --nofile=64 sh -c "ulimit -n"'
@@ -370,10 +373,12 @@ for name in thread-exec vfork clone forks hidden daemon closed limits chroot \
     kind "odd-$name" "$built/odd" "run \$B/odd $name; echo \$?"
 done
 kind asan-finds "$built/asan" 'run $B/asan x 2>&1 | grep -c "heap-buffer-over"'
-for name in abort adopted cleared closed contexts cpu-limit daemon descriptor \
-    faults file-limit first-ends locked many-variables memory-file \
-    mpi-comes-and-goes no-counter no-new-code no-variables personality spaces \
-    spawned stopped threads-left titled traced uring vforks; do
+for name in abort adopted all-numbers cleared clone-stack closed contexts \
+    cpu-limit daemon descriptor dispatch exits-in-handler faults file-limit \
+    first-ends forks-in-handler handler-stack locked many-variables \
+    memory-file mpi-comes-and-goes no-counter no-new-code no-variables \
+    personality second-libc spaces spawned stopped threads-left titled traced \
+    unnamed uring vforks; do
     kind "strange-$name" "$built/strange" "run \$B/strange $name; echo \$?"
 done
 for name in descriptor epoll interrupted mended profiled queued thread timers \

@@ -26,9 +26,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define VARIABLE "LD_PRELOAD="
-#define VARIABLES_MAX 512 /* with more of them all stays as it is */
+/* With more of them, or a longer text, all stays as it is. */
+#define VARIABLES_MAX 512
 #define TEXT_MAX 1024
 #define HEAD_BYTES 1024 /* of a program: its table of parts, and its loader */
+/* The first thread's stack, this far from its begin. Other stacks may be of one
+ * page (a handler's, that of a child of clone()). */
+#define FIRST_STACK_BYTES ((uintptr_t)256 << 10)
+/* A frame of its own, which those that have no room for it do not make. */
+#define ALONE __attribute__((noinline))
 
 /* Of the same length, before the name of a library of ours. Short, and used as
  * CK_RING_ENV_HERE is: each program reads them. */
@@ -72,10 +78,20 @@ text_replace(char *text, const char *from, const char *to)
     return count;
 }
 
+static uintptr_t first_stack; /* an address in it; 0 = not known */
+
+static bool is_on_first_stack(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    return here - (first_stack - FIRST_STACK_BYTES) < 2 * FIRST_STACK_BYTES;
+}
+
 INJECT_START void posix_exec_load(void)
 {
     char *text = getenv((char[]){"LD_PRELOAD"});
 
+    first_stack = (uintptr_t)__builtin_frame_address(0);
     if (text != NULL) {
         (void)text_replace(text, (char[]){DIRECT}, (char[]){BY_PLATFORM});
     }
@@ -105,7 +121,7 @@ static size_t head_read(const char *path, void *head)
 }
 
 /* Will glibc's loader for this processor load it? */
-static bool is_own_kind(const char *path)
+ALONE static bool is_own_kind(const char *path)
 {
     union {
         Elf64_Ehdr elf;
@@ -158,26 +174,38 @@ static size_t preload_find(char *const *env, size_t *count)
 }
 
 /* Nothing lies outside of this frame: a child of vfork() shares our memory. */
-static int exec_direct(execve_f next,
-                       const char *path,
-                       char *const *argv,
-                       char *const *env)
+ALONE static int exec_direct(execve_f next,
+                             const char *path,
+                             char *const *argv,
+                             char *const *env)
 {
     char *changed[VARIABLES_MAX + 1];
     char text[TEXT_MAX];
     size_t count;
     size_t at = preload_find(env, &count);
 
-    if (at == VARIABLES_MAX || strlen(env[at]) >= sizeof(text)) {
-        return next(path, argv, env);
-    }
     strcpy(text, env[at]);
-    if (text_replace(text, BY_PLATFORM, DIRECT) == 0 || !is_own_kind(path)) {
-        return next(path, argv, env);
-    }
+    (void)text_replace(text, BY_PLATFORM, DIRECT);
     memcpy(changed, env, (count + 1) * sizeof(*env));
     changed[at] = text;
     return next(path, argv, changed);
+}
+
+/* Do its variables name libraries of ours by $PLATFORM? */
+static bool is_by_platform(char *const *env)
+{
+    size_t count;
+    size_t at = preload_find(env, &count);
+
+    if (at == VARIABLES_MAX || strlen(env[at]) >= TEXT_MAX) {
+        return false;
+    }
+    for (const char *text = env[at]; *text != '\0'; text++) {
+        if (is_at(text, BY_PLATFORM)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 EXPORT int entry_execve(const char *path,
@@ -192,7 +220,10 @@ int entry_execve(const char *path, char *const *argv, char *const *env)
         errno = ENOSYS;
         return -1;
     }
-    if (path == NULL || env == NULL || atomic_load(&inject_ring.is_closed)) {
+    if (path == NULL || env == NULL || !is_on_first_stack() ||
+        atomic_load(&inject_ring.is_closed) || !is_by_platform(env) ||
+        !is_own_kind(path)) {
+        errno = saved;
         return next(path, argv, env);
     }
     errno = saved;

@@ -28,7 +28,9 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -509,6 +511,7 @@ static void counter_fault(int number)
 static int no_counter(void)
 {
     unsigned low, high;
+    int status;
 
     work();
     (void)signal(SIGSEGV, counter_fault);
@@ -517,9 +520,145 @@ static int no_counter(void)
     }
     work();
     (void)!write(1, "on\n", 3);
-    (void)fork();
+    (void)wait(fork() > 0 ? &status : NULL);
     work();
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return 1;
+}
+
+/* Its system calls go to a handler of its own, but those of one stretch of
+ * code: as emulators have it. */
+static volatile char selector;
+static volatile sig_atomic_t dispatched;
+
+static void dispatch(int number)
+{
+    (void)number;
+    selector = 0; /* the kernel takes the call again */
+    dispatched++;
+}
+
+static int dispatching(void)
+{
+    work();
+    (void)signal(SIGSYS, dispatch);
+    if (prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1UL, 0UL, 0UL,
+              &selector) != 0) {
+        return printf("%d\n", errno) > 0 ? 2 : 1;
+    }
+    selector = 1;
+    (void)syscall(SYS_getpid);
+    work();
+    return printf("%d\n", dispatched) > 0 ? 22 : 1;
+}
+
+/* Every number for a descriptor is in use. */
+static int all_numbers(void)
+{
+    const struct rlimit few = {200, 200};
+    pthread_t thread;
+    int count = 0;
+
+    (void)setrlimit(RLIMIT_NOFILE, &few);
+    work();
+    while (open("/dev/null", O_RDONLY) >= 0) {
+        count++;
+    }
+    (void)printf("%d\n", count);
+    (void)fflush(stdout);
+    (void)pthread_create(&thread, NULL, last_of_all, NULL);
+    (void)pthread_join(thread, NULL);
+    return 1;
+}
+
+/* It has a name that no terminal likes; its program and folder are gone. */
+static int unnamed(void)
+{
+    (void)!mkdir("gone", 0700);
+    (void)!chdir("gone");
+    (void)!rmdir("../gone");
+    (void)prctl(PR_SET_NAME, "\033[31m\"\n\377\\", 0, 0, 0);
+    work();
+    return getcwd(NULL, 0) == NULL && puts("in") > 0 ? 23 : 1;
+}
+
+static volatile sig_atomic_t forked;
+
+static void fork_again(int number)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    (void)number;
+    if (child == 0) {
+        (void)usleep(1000);
+        _exit(2);
+    }
+    (void)waitpid(child, &status, 0);
+    forked += WEXITSTATUS(status);
+}
+
+/* A handler forks in the middle of whatever call there is. */
+static int forks_in_handler(void)
+{
+    const struct itimerval each = {{0, 3000}, {0, 3000}};
+    const struct itimerval none = {{0, 0}, {0, 0}};
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = fork_again;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &each, NULL);
+    while (forked < 100) {
+        (void)usleep(500);
+        (void)!write(-1, "", 0);
+        free(malloc(1000));
+    }
+    (void)setitimer(ITIMER_REAL, &none, NULL);
+    return printf("%d\n", forked >= 100) > 0 ? 24 : 1;
+}
+
+/* Another libc beside the first one. */
+static int second_libc(void)
+{
+    void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);
+    ssize_t (*second_write)(int, const void *, size_t) = NULL;
+    int (*second_usleep)(useconds_t) = NULL;
+
+    work();
+    if (libc == NULL) {
+        return puts(dlerror()) > 0 ? 2 : 1;
+    }
+    *(void **)&second_write = dlsym(libc, "write");
+    *(void **)&second_usleep = dlsym(libc, "usleep");
+    (void)second_usleep(20000);
+    return second_write(1, "in\n", 3) == 3 && dlclose(libc) == 0 ? 25 : 1;
+}
+
+static void exit_now(int number)
+{
+    (void)number;
+    exit(26);
+}
+
+static void farewell(void)
+{
+    work();
+    (void)!write(1, "bye\n", 4);
+}
+
+/* exit() in a handler, with handlers of that end. */
+static int exits_in_handler(void)
+{
+    const struct itimerval once = {{0, 0}, {0, 200000}};
+
+    (void)atexit(farewell);
+    (void)signal(SIGALRM, exit_now);
+    (void)setitimer(ITIMER_REAL, &once, NULL);
+    for (;;) {
+        work();
+    }
     return 1;
 }
 
@@ -550,6 +689,62 @@ static int contexts(void)
         sum++;
     }
     return sum;
+}
+
+/* Stacks of a program's own, as small as it needs them, with nothing below. */
+static char *small_stack(size_t bytes)
+{
+    char *all =
+        mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)mprotect(all + PAGE, bytes, PROT_READ | PROT_WRITE);
+    return all + PAGE;
+}
+
+static void long_call(int number)
+{
+    (void)number;
+    (void)usleep(2000);
+    (void)!write(1, "handled\n", 8);
+}
+
+/* The first call that is long enough to be recorded is a handler's. */
+static int handler_stack(void)
+{
+    const stack_t stack = {.ss_sp = small_stack(2 * (size_t)PAGE),
+                           .ss_size = 2 * (size_t)PAGE};
+    struct sigaction action;
+    volatile unsigned sum = 0;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = long_call;
+    action.sa_flags = SA_ONSTACK;
+    (void)sigaltstack(&stack, NULL);
+    (void)sigaction(SIGUSR1, &action, NULL);
+    while (clock() < CLOCKS_PER_SEC / 5) {
+        sum++;
+    }
+    (void)raise(SIGUSR1);
+    return 20;
+}
+
+static int exec_small(void *environment)
+{
+    char *const words[] = {"sh", "-c", "echo in; exit 21", NULL};
+
+    (void)execve("/bin/sh", words, environment);
+    return 1;
+}
+
+static int clone_stack(void)
+{
+    char *stack = small_stack(PAGE);
+    pid_t child;
+
+    work();
+    child = clone(exec_small, stack + PAGE, CLONE_VM | CLONE_VFORK | SIGCHLD,
+                  environ);
+    return status_of(child);
 }
 
 /* Who is left without a parent comes to it; who dies with it. */
@@ -621,15 +816,21 @@ int main(int argc, char **argv)
     } kinds[] = {
         {"abort", aborted},
         {"adopted", adopted},
+        {"all-numbers", all_numbers},
         {"cleared", cleared},
+        {"clone-stack", clone_stack},
         {"closed", closed},
         {"contexts", contexts},
         {"cpu-limit", processor_limit},
         {"daemon", daemon_begins},
         {"descriptor", by_descriptor},
+        {"dispatch", dispatching},
+        {"exits-in-handler", exits_in_handler},
         {"faults", faults},
         {"file-limit", file_limit},
         {"first-ends", first_ends},
+        {"forks-in-handler", forks_in_handler},
+        {"handler-stack", handler_stack},
         {"locked", locked},
         {"many-variables", many_variables},
         {"memory-file", memory_file},
@@ -638,11 +839,13 @@ int main(int argc, char **argv)
         {"no-new-code", no_new_code},
         {"no-variables", no_variables},
         {"personality", persona},
+        {"second-libc", second_libc},
         {"spaces", spaces},
         {"spawned", spawned},
         {"stopped", stopped},
         {"threads-left", threads_left},
         {"traced", traced},
+        {"unnamed", unnamed},
         {"uring", uring},
         {"vforks", vforks},
     };
