@@ -119,12 +119,13 @@ trial() {
     *) said=$(grep -c "/ck-0 \(belongs to another user\|is \(a symbolic link\|not a directory\|open to others\)\).*: recording memory lies in /dev/shm/ck-0-" "$work/err" || :)
         same "$kind: lines that say why" 1 "$said" ;;
     esac
-    # However many there are, the program's user gets one line about them.
+    # However many there are, the program's user gets one line about them. They
+    # are looked at for a second at most.
     said=$(grep -c 'could not be recovered\|lines left out' "$work/err" || :)
     [ "$said" -le 1 ] || fail "$kind: $(cat "$work/err")"
     [ $kind != own-many ] ||
-        grep -q ' and 59 more files, left by killed agents,' "$work/err" ||
-        fail "$kind: not 60 files: $(cat "$work/err")"
+        grep -q ' and [0-9]* more files, left by killed agents,' "$work/err" ||
+        fail "$kind: not several files: $(cat "$work/err")"
     ! grep -q 'has no room' "$work/err" || fail "$kind: $(cat "$work/err")"
     ! ls -d /dev/shm/ck-0-* 2>/dev/null || fail "$kind: that directory stays"
     # ckmerge and --clean look for rings as well.
