@@ -72,6 +72,7 @@ static int agent_identity(struct defs *defs,
     if (agent->is_profile) {
         agent->exit_time = text_number(text, "stop_raw", 0);
         agent->is_cut = text_number(text, "cut", 0) != 0;
+        agent->is_unclosed = text_number(text, "unclosed", 0) != 0;
     }
     agent->is_alone = !agent->is_profile && is_text(text, "launcher", "none");
     defs->is_size_said = defs->is_size_said || agent->size > 0;

@@ -444,6 +444,9 @@ static const struct json_token *end_next(struct json *json)
         return fail(json, json->end, early);
     }
     if (json->expect != EXPECT_END) {
+        json->is_unclosed =
+            json->depth == 1 && !json->is_object[0] &&
+            (json->expect == EXPECT_MORE || json->expect == EXPECT_VALUE);
         return fail(json, json->end, early);
     }
     json->token.type = JSON_END;
@@ -528,6 +531,11 @@ const char *json_error(const struct json *json)
 uint64_t json_error_offset(const struct json *json)
 {
     return json->error_offset;
+}
+
+bool json_is_unclosed(const struct json *json)
+{
+    return json->is_unclosed;
 }
 
 unsigned json_depth(const struct json *json)

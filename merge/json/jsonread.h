@@ -87,6 +87,9 @@ int64_t json_string_read(void *json, void *to, size_t room);
 /* Of an error: "byte N: what"; "" = none. Borrowed. */
 const char *json_error(const struct json *json);
 uint64_t json_error_offset(const struct json *json);
+/* After an error: the text ends between two values of an outermost array, or
+ * behind its last one. Of a Chrome trace that is allowed. */
+bool json_is_unclosed(const struct json *json);
 /* Containers that are open. */
 unsigned json_depth(const struct json *json);
 

@@ -125,6 +125,7 @@ struct defs_agent {
     int64_t start_realtime;
     bool is_profile;  /* no agent, but a foreign profile that was read */
     bool is_cut;      /* ... to a place before its end */
+    bool is_unclosed; /* ... to its end, which does not say that it is one */
     bool is_alone;    /* nothing started it as a rank of a job */
     bool has_symbols; /* it named call sites */
     bool has_exit;

@@ -291,7 +291,9 @@ static int trace_read(struct trace *trace, struct ck_err *err)
     if (token->type != JSON_ERROR) {
         token = json_next(trace->json);
     }
-    if (token->type != JSON_END) {
+    if (token->type == JSON_ERROR && json_is_unclosed(trace->json)) {
+        import_unclosed(sink->import);
+    } else if (token->type != JSON_END) {
         import_cut(sink->import,
                    token->type == JSON_ERROR ? json_error_offset(trace->json)
                                              : token->offset,

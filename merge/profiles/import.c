@@ -373,6 +373,11 @@ void import_cut(struct import *import, uint64_t offset, const char *what)
     import_complain(import, offset, what);
 }
 
+void import_unclosed(struct import *import)
+{
+    import->state.is_unclosed = true;
+}
+
 bool import_complaint(const struct import *import,
                       size_t index,
                       char *line,
@@ -441,6 +446,8 @@ static int identity_write(struct import *import,
                               facts->stop);
     if (import->state.is_cut) {
         rc |= ck_lines_put_number(lines, sizeof(lines), &used, "cut", 1);
+    } else if (import->state.is_unclosed) {
+        rc |= ck_lines_put_number(lines, sizeof(lines), &used, "unclosed", 1);
     }
     if (realtime != NULL) {
         rc |= ck_lines_put_number(lines, sizeof(lines), &used, "start_realtime",

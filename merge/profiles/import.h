@@ -40,6 +40,7 @@ struct import_state {
     struct import_complaint complaints[IMPORT_COMPLAINTS_MAX];
     size_t complaints_count;
     bool is_cut; /* the text ended, or went wrong, before its end */
+    bool is_unclosed; /* it ends where it may, and where a cut may be as well */
 };
 
 /* What a reader found out, for import_finish(). */
@@ -109,6 +110,8 @@ void import_complain(struct import *import, uint64_t offset, const char *what);
 int import_failed(const struct import *import, struct ck_err *err);
 /* As import_complain(), of what stands behind that byte nothing is known. */
 void import_cut(struct import *import, uint64_t offset, const char *what);
+/* The text ends where it may, but does not say that it is whole. */
+void import_unclosed(struct import *import);
 /* The index-th complaint as a sentence in `line`, false beyond the last. */
 bool import_complaint(const struct import *import,
                       size_t index,

@@ -34,6 +34,7 @@ enum report_dark {
     REPORT_DARK_END,   /* its end was not recorded */
     REPORT_DARK_CUT,   /* its last records are missing */
     REPORT_DARK_LIMIT, /* --limit was reached */
+    REPORT_DARK_OPEN,  /* its last records may be missing */
 };
 
 /* What a thread outside MPI was. */

@@ -30,8 +30,11 @@ static enum report_dark reason_of(const struct defs_agent *agent)
 {
     bool is_gone = agent->is_told && agent->told > agent->stored;
 
+    if (agent->is_profile && agent->is_cut) {
+        return REPORT_DARK_CUT;
+    }
     if (agent->is_profile) {
-        return agent->is_cut ? REPORT_DARK_CUT : REPORT_DARK_NOT;
+        return agent->is_unclosed ? REPORT_DARK_OPEN : REPORT_DARK_NOT;
     }
     if (agent->limit_at != 0) {
         return REPORT_DARK_LIMIT;
@@ -62,5 +65,7 @@ struct unknowntail unknowntail_find(const struct defs *defs,
 
 enum cause unknowntail_cause(enum report_dark reason)
 {
-    return reason == REPORT_DARK_END ? CAUSE_UNATTRIBUTED : CAUSE_LOST_DATA;
+    return reason == REPORT_DARK_END || reason == REPORT_DARK_OPEN
+               ? CAUSE_UNATTRIBUTED
+               : CAUSE_LOST_DATA;
 }

@@ -1034,6 +1034,38 @@ class Bad(Case):
         self.assertIn("byte", note)
         self.assertGreater(self.device(report)["kernels"], 10)
 
+    def test_an_array_may_end_without_its_bracket(self):
+        """What is missing of it then, nobody knows: it is not called cut."""
+        path = self.kineto("a.json", "--events", "200")
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+        whole = json.dumps(events)
+        _, _, wanted = merge(self.write("rank0.json", whole), self.out)
+        for text in (whole[:-1], whole[:-1] + ",", whole[:-1] + " ,\n"):
+            path = self.write("rank0.json", text)
+            status, _, report = merge(path, self.out)
+            self.assertEqual(status, 0, text[-20:])
+            said = subprocess.run(
+                [CKMERGE, "--kernel-only", path, self.path("b.json")],
+                text=True, capture_output=True, timeout=120).stdout
+            said = " ".join(said.split())
+            self.assertIn("rank 0: its trace has no closing ], which is "
+                          "allowed, but its last records may be missing: what "
+                          "it did after", said)
+            self.assertIn("0 of 1 rank recorded to the end, and perhaps 1 "
+                          "more", said)
+            self.assertEqual(report["ck"]["ranks"][0]["dark"], "open")
+            self.assertEqual(self.device(report)["ledger"],
+                             self.device(wanted)["ledger"])
+        for text in (whole[:-2], whole[:-1] + ", {", whole[:-1] + "]]",
+                     '{"traceEvents": ' + whole[:-1]):
+            path = self.write("rank0.json", text)
+            status, _, report = merge(path, self.out)
+            self.assertEqual(status, 3, text[-20:])
+            self.assertIn("cut off",
+                          report["ck"]["trust"]["notes"][0]["text"])
+            self.assertNotEqual(report["ck"]["ranks"][0]["dark"], "open")
+
     def test_wherever_a_profile_is_cut_it_is_told(self):
         """At every CK_CUTS-th byte (default 41), from a random one on."""
         step = int(os.environ.get("CK_CUTS", "41"))

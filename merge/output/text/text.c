@@ -626,18 +626,23 @@ static void put_trust(const struct page *page)
     const struct report *report = page->report;
     size_t of =
         report->is_filtered ? report->ranks_count : (size_t)report->size;
-    size_t well = 0;
+    size_t well = 0, maybe = 0;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
         well += is_recorded(&report->ranks[i]);
+        maybe += report->ranks[i].dark == REPORT_DARK_OPEN;
     }
     fprintf(page->file, "\n%s TRUST%s       ", page_bold(page),
             page_normal(page));
     put_lost(page);
     fprintf(page->file, " lost %s ", page_dot(page));
     if (report->has_ranks) {
-        fprintf(page->file, "%zu of %zu%s rank%s recorded to the end\n", well,
-                of, report->is_filtered ? " selected" : "", word_s(of));
+        fprintf(page->file, "%zu of %zu%s rank%s recorded to the end", well, of,
+                report->is_filtered ? " selected" : "", word_s(of));
+        if (maybe > 0) {
+            fprintf(page->file, ", and perhaps %zu more", maybe);
+        }
+        fputc('\n', page->file);
     } else {
         fprintf(page->file, "the program was %srecorded to the end\n",
                 well < of ? "not " : "");

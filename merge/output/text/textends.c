@@ -81,19 +81,26 @@ static void put_how(const struct page *page,
 /* What is not known of it. */
 static void put_dark(const struct page *page, const struct report_rank *rank)
 {
-    static const char *const whys[] = {
-        [REPORT_DARK_END] = "what it did after its last record, at",
-        [REPORT_DARK_CUT] = "its last records are missing: what it did from",
-        [REPORT_DARK_LIMIT] = "it reached --limit: what it did from",
+    static const struct {
+        const char *before, *after; /* the time */
+    } whys[] = {
+        [REPORT_DARK_END] = {"what it did after its last record, at", ","},
+        [REPORT_DARK_CUT] = {"its last records are missing: what it did from",
+                             " on"},
+        [REPORT_DARK_LIMIT] = {"it reached --limit: what it did from", " on"},
+        [REPORT_DARK_OPEN] = {"its trace has no closing ], which is allowed, "
+                              "but its last records may\n   be missing: what "
+                              "it did after",
+                              ""},
     };
 
     if (rank->dark_since == INT64_MIN) {
         fputs("nothing of what it did was recorded", page->file);
         return;
     }
-    fprintf(page->file, "%s %s%s is not known", whys[rank->dark],
+    fprintf(page->file, "%s %s%s is not known", whys[rank->dark].before,
             word_time(rank->dark_since - page->report->whole.start).text,
-            rank->dark == REPORT_DARK_END ? "," : " on");
+            whys[rank->dark].after);
 }
 
 /* When the rank left its last call. */
