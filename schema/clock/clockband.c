@@ -12,9 +12,9 @@
  *
  * Steps are looked for first, about one straight line: a trend in pieces is
  * bent by a step, and then much seems to contradict much. Then trends are
- * fitted, at a wander that is doubled, with shorter windows, until nothing is
- * left to cut. What was not refuted at half a wander is solved with the whole:
- * probes show most of a wander, not all of it.
+ * fitted, at a wander that grows by a half or a third, with shorter windows,
+ * until nothing is left to cut. What was not refuted at half a wander is solved
+ * with the whole: probes show most of a wander, not all of it.
  *
  * Between two stretches theta lies in the hull of what both say, so a cut
  * needs no belief about its cause.
@@ -429,7 +429,8 @@ static void knots_centre(struct ck_clock_knot *wide,
     }
 }
 
-/* Nothing contradicts half the wander: its knots, with all of it. */
+/* Nothing contradicts half the wander: its knots, with all of it, about the
+ * middles of half of it, in which delays count for less. */
 static void stretch_keep(struct ck_clockband *band, const struct stretch *work)
 {
     struct ck_clock_knot *knots = &band->knots[band->knot_count];
@@ -437,12 +438,12 @@ static void stretch_keep(struct ck_clockband *band, const struct stretch *work)
     struct ck_clocktrend *trend = &band->trend;
     size_t count;
 
-    if (trend->rate_ppb < band->options.rate_blind_ppb) {
-        trend->rate_ppb += band->wander_ppb - band->wander_ppb / 2;
-    }
     count = ck_clockpiece_build(narrow, band->constraints, work->lo, work->hi,
                                 trend);
     ck_clockpiece_spread(narrow, count);
+    if (trend->rate_ppb < band->options.rate_blind_ppb) {
+        trend->rate_ppb += band->wander_ppb - band->wander_ppb / 2;
+    }
     trend->rate_ppb += trend->hidden_ppb;
     if (trend->hidden_ppb > band->hidden_ppb) {
         band->hidden_ppb = trend->hidden_ppb;
@@ -580,7 +581,8 @@ static int band_pass(struct ck_clockband *band)
             wander >= WANDER_MAX) {
             return 0;
         }
-        wander *= 2;
+        /* 1, 1.5, 2, 3, 4, 6, 8 ppm. */
+        wander += wander % 3 == 0 ? wander / 3 : wander / 2;
     }
     return -1;
 }

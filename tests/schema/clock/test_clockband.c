@@ -223,6 +223,9 @@ static void answers_that_come_late_hide_no_step_and_make_none(void **state)
     ck_clockband_destroy(band);
 }
 
+/* The largest error of an hour is a matter of chance: so many hours. */
+#define HOURS 20
+
 static void an_hour_with_drift_and_wander_stays_inside(void **state)
 {
     static const struct {
@@ -256,19 +259,21 @@ static void an_hour_with_drift_and_wander_stays_inside(void **state)
     ck_time_t span = 3600 * CK_TIME_S;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct ck_clockband *band = world_probe(&cases[i].w, span, CK_TIME_S);
+    for (size_t i = 0; i < HOURS * sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *name = cases[i / HOURS].name;
+        const struct world *w = &cases[i / HOURS].w;
+        struct ck_clockband *band = world_probe(w, span, CK_TIME_S);
         struct ck_clockband_summary s;
         ck_time_t worst;
 
         assert_int_equal(ck_clockband_solve(band), 0);
-        worst = world_check(&cases[i].w, band, span, 400000);
+        worst = world_check(w, band, span, 100000);
         ck_clockband_summarise(band, &s);
         print_message("%s: worst error %lld ns, bound median %lld max %lld\n",
-                      cases[i].name, (long long)worst,
-                      (long long)s.bound_median, (long long)s.bound_max);
+                      name, (long long)worst, (long long)s.bound_median,
+                      (long long)s.bound_max);
         assert_int_equal(s.faults, 0);
-        assert_true(worst <= cases[i].limit);
+        assert_true(worst <= cases[i / HOURS].limit);
         ck_clockband_destroy(band);
     }
 }
