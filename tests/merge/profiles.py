@@ -1034,6 +1034,46 @@ class Bad(Case):
         self.assertIn("byte", note)
         self.assertGreater(self.device(report)["kernels"], 10)
 
+    @staticmethod
+    def event(category, start, dur, **args):
+        return {"ph": "X", "cat": category, "name": "cudaLaunchKernel"
+                if category == "cuda_runtime" else "gemm", "pid": 0, "tid": 7,
+                "ts": start, "dur": dur, "args": args}
+
+    def test_work_whose_launch_is_not_known_is_not_missing(self):
+        calls = [self.event("cuda_runtime", 90 + 20 * i, 5, correlation=i + 1)
+                 for i in range(3)]
+        kernels = [self.event("kernel", 100 + 20 * i, 10, device=0, stream=7)
+                   for i in range(3)]
+        for count, lost in ((3, 0), (1, 2)):
+            path = self.write("a.json", {"traceEvents":
+                                         calls + kernels[:count]})
+            said = subprocess.run(
+                [CKMERGE, "--kernel-only", "--force", path, self.out],
+                text=True, capture_output=True, timeout=120).stdout
+            self.assertEqual("(%d of 3) no record of the work" % lost in said,
+                             lost > 0, said)
+            with open(self.out) as file:
+                launches = json.load(file)["ck"]["trust"]["cuda_launches"]
+            self.assertEqual(launches["unrecorded"], lost)
+
+    def test_dates_that_cannot_be_are_not_used(self):
+        events = [self.event("kernel", 100, 10, device=0, stream=7)]
+        for date in (-5, 2**62, 2**63 - 1, 2**63, 2**70, "soon", 1.5, []):
+            paths = [self.write("rank%d.json" % rank, {
+                "baseTimeNanoseconds": date, "traceEvents": events})
+                     for rank in range(2)]
+            status, _, report = merge(*paths, self.out)
+            self.assertEqual(status, 3, date)
+            self.assertIn("baseTimeNanoseconds is no date, not used",
+                          report["ck"]["trust"]["notes"][0]["text"])
+            self.assertFalse(report["ck"]["dates"])
+            self.assertEqual(self.device(report)["busy_ns"], 10000)
+        for date in (None, 0):
+            path = self.write("a.json", {"baseTimeNanoseconds": date,
+                                         "traceEvents": events})
+            self.assertEqual(merge(path, self.out)[0], 0)
+
     def test_an_array_may_end_without_its_bracket(self):
         """What is missing of it then, nobody knows: it is not called cut."""
         path = self.kineto("a.json", "--events", "200")

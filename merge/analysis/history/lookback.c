@@ -773,8 +773,7 @@ static int work_take(struct lookback *lookback,
 
     work_came(lookback, event);
     if (ck_kind_class(event->record->kind) == CK_CLASS_KERNEL) {
-        unrecorded_kernel(lookback->unrecorded, event->process,
-                          (event->record->flags & CK_FLAG_BAD_TIME) == 0);
+        unrecorded_kernel(lookback->unrecorded, event);
     }
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;

@@ -201,12 +201,18 @@ void unrecorded_work(struct unrecorded *unrecorded,
 }
 
 void unrecorded_kernel(struct unrecorded *unrecorded,
-                       uint32_t process,
-                       bool is_timed)
+                       const struct timeline_event *event)
 {
-    unrecorded->processes[process].has_work = true;
+    const struct ck_kernel *kernel = (const struct ck_kernel *)event->record;
+    struct process *process = &unrecorded->processes[event->process];
+    bool is_timed = (kernel->e.flags & CK_FLAG_BAD_TIME) == 0;
+
+    process->has_work = true;
     unrecorded->all.kernels++;
     unrecorded->all.untimed += !is_timed;
+    if (kernel->call == 0 && is_timed && event->start > process->done) {
+        process->done = event->start; /* any launch before it may be its own */
+    }
 }
 
 /* Launches into a graph that is captured never have work of their own: what

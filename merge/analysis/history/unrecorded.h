@@ -29,10 +29,10 @@ int unrecorded_launch(struct unrecorded *unrecorded,
 void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t thread,
                      uint32_t call);
-/* The record of a kernel came, whoever launched it. */
+/* The record of a kernel came, whoever launched it. Where that is not known, it
+ * may be the work of each launch before it. */
 void unrecorded_kernel(struct unrecorded *unrecorded,
-                       uint32_t process,
-                       bool is_timed);
+                       const struct timeline_event *event);
 /* Once all was taken, and before the next two. */
 void unrecorded_close(struct unrecorded *unrecorded);
 /* How many a process has, and from the first of them to its last call. */
