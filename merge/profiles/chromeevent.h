@@ -15,6 +15,8 @@
 /* Longest name that is kept of an event that is not over yet. */
 #define CHROMEEVENT_NAME_MAX 8192
 
+/* Later stamps and dates are none, so that the sum of two fits: 2116. */
+#define CHROMEEVENT_TIME_MAX (INT64_MAX / 2)
 /* Devices that get a name of their own. */
 #define CHROMEEVENT_DEVICES 64
 

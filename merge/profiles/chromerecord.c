@@ -371,7 +371,7 @@ static const char *span_wrong(const struct chrome_event *event)
     int64_t end;
 
     if (event->is_bad) {
-        return "an event with a member of a wrong type, left out";
+        return "an event with a member of a wrong type, or too large, left out";
     }
     if (!event->has_start) {
         return "an event without ts, left out";
@@ -385,7 +385,8 @@ static const char *span_wrong(const struct chrome_event *event)
     if (event->dur < 0) {
         return "an event that ends before it starts, left out";
     }
-    return __builtin_add_overflow(event->start, event->dur, &end)
+    return __builtin_add_overflow(event->start, event->dur, &end) ||
+                   end > CHROMEEVENT_TIME_MAX
                ? "an event with a time out of range, left out"
                : NULL;
 }

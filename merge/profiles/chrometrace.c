@@ -123,7 +123,8 @@ static void span_note(struct trace *trace, const struct chrome_event *event)
     if (!event->has_start || event->start < 0 || dur < 0 ||
         event->category == CHROME_UNUSED ||
         (event->phase != 'X' && event->phase != 'B' && event->phase != 'E') ||
-        __builtin_add_overflow(event->start, dur, &end)) {
+        __builtin_add_overflow(event->start, dur, &end) ||
+        end > CHROMEEVENT_TIME_MAX) {
         return;
     }
     if (!trace->has_first || event->start < trace->first) {
@@ -219,11 +220,26 @@ static int events_read(struct trace *trace)
     return 0;
 }
 
+/* The date of the zero of all stamps; sums with these must fit. */
+static void epoch_read(struct trace *trace)
+{
+    struct import_facts *facts = trace->sink.facts;
+    const struct json_token *token = json_next(trace->json);
+
+    facts->has_epoch = json_int(token, &facts->epoch) && facts->epoch > 0 &&
+                       facts->epoch <= CHROMEEVENT_TIME_MAX;
+    if (!facts->has_epoch && token->type != JSON_NULL && !json_is(token, "0")) {
+        facts->epoch = 0;
+        import_complain(trace->sink.import, token->offset,
+                        "baseTimeNanoseconds is no date, not used");
+    }
+    (void)json_skip(trace->json);
+}
+
 /* The members of the whole. 0, or -1 with errno. */
 static int members_read(struct trace *trace)
 {
     struct json *json = trace->json;
-    struct import_facts *facts = trace->sink.facts;
     const struct json_token *token;
     int rc = 0;
 
@@ -241,9 +257,7 @@ static int members_read(struct trace *trace)
         } else if (json_is(token, "deviceProperties")) {
             devices_read(trace);
         } else if (json_is(token, "baseTimeNanoseconds")) {
-            facts->has_epoch =
-                json_int(json_next(json), &facts->epoch) && facts->epoch != 0;
-            (void)json_skip(json);
+            epoch_read(trace);
         } else {
             (void)json_skip(json);
         }
