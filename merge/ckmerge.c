@@ -434,6 +434,9 @@ static int job_consumers(struct job *job, struct ck_err *err)
         job->ranges == NULL || job->blame == NULL || job->causality == NULL) {
         return ck_err_set(err, "out of memory");
     }
+    if (job->clocks != NULL) {
+        devicewaits_order(job->devicewaits, clockfacts_kernels(job->clocks));
+    }
     if (hang_is_wanted(job->defs)) {
         job->hang = hang_create(job->defs);
         if (job->hang == NULL || analysis_impasse(job->blame, job->hang) != 0) {

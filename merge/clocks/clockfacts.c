@@ -84,6 +84,11 @@ int clockfacts_read(struct clockfacts *facts,
                : 0;
 }
 
+const struct clockkernels *clockfacts_kernels(const struct clockfacts *facts)
+{
+    return facts->kernels;
+}
+
 const struct clockedges *clockfacts_edges(const struct clockfacts *facts)
 {
     return facts->edges;

@@ -25,6 +25,8 @@ int clockfacts_read(struct clockfacts *facts,
                     enum clockkernels_assume assume,
                     struct rundir *store,
                     struct ck_err *err);
+/* Borrowed. */
+const struct clockkernels *clockfacts_kernels(const struct clockfacts *facts);
 /* Borrowed, for align_settle(). */
 const struct clockedges *clockfacts_edges(const struct clockfacts *facts);
 /* Before that: clockkernels_dates(). */

@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/clocks/kernelshift.h"
 #include "merge/model/kernelgroup.h"
-
-/* Of a clock, that two estimates of an offset may differ by in between: one
- * part in so many. */
-#define DRIFT 10000
 
 struct run {
     struct region part; /* on the clock of its rank's domain */
@@ -23,11 +20,14 @@ struct run {
 
 /* Kernels of one name and process group: the first ones of each rank. */
 struct row {
-    const char *name;    /* kept */
-    const char *group;   /* kept; NULL = of all ranks, if it is known */
-    bool is_known;       /* who meets */
-    bool is_used;        /* they met, as far as anything tells */
-    bool *is_member;     /* by rank of the definitions */
+    const char *name;  /* kept */
+    const char *group; /* kept; NULL = of all ranks, if it is known */
+    bool is_known;     /* who meets */
+    bool is_used;      /* they met, as far as anything tells */
+    bool is_ordered;   /* numbered here, by when they end */
+    bool is_doubtful;  /* nothing shows that the n-th are the same */
+    uint32_t *first;   /* by rank: of what is ordered, the first one's number */
+    bool *is_member;   /* by rank of the definitions */
     size_t members, any; /* how many are, and one of them */
     uint64_t *counts;    /* by rank of the definitions */
     struct run *runs;    /* EACH a rank */
@@ -36,6 +36,7 @@ struct row {
 struct clockkernels {
     const struct defs *defs; /* borrowed */
     const struct axis *axis; /* borrowed */
+    bool is_partial;         /* recordings that may lack some: profiles */
     struct row rows[CLOCKKERNELS_NAMES];
     size_t count;
 };
@@ -65,9 +66,13 @@ struct clockkernels *clockkernels_create(const struct defs *defs,
 {
     struct clockkernels *kernels = calloc(1, sizeof(*kernels));
 
-    if (kernels != NULL) {
-        kernels->defs = defs;
-        kernels->axis = axis;
+    if (kernels == NULL) {
+        return NULL;
+    }
+    kernels->defs = defs;
+    kernels->axis = axis;
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        kernels->is_partial |= defs->agents[i].is_profile;
     }
     return kernels;
 }
@@ -81,6 +86,7 @@ void clockkernels_destroy(struct clockkernels *kernels)
         free(kernels->rows[i].is_member);
         free(kernels->rows[i].counts);
         free(kernels->rows[i].runs);
+        free(kernels->rows[i].first);
     }
     free(kernels);
 }
@@ -124,7 +130,9 @@ static int row_find(struct clockkernels *kernels,
     row->is_member = calloc(ranks, sizeof(*row->is_member));
     row->counts = calloc(ranks, sizeof(*row->counts));
     row->runs = calloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
-    if (row->is_member == NULL || row->counts == NULL || row->runs == NULL) {
+    row->first = calloc(ranks, sizeof(*row->first));
+    if (row->is_member == NULL || row->counts == NULL || row->runs == NULL ||
+        row->first == NULL) {
         return -1;
     }
     row_fill(kernels->defs, row);
@@ -256,16 +264,6 @@ static int row_pair(const struct clockkernels *kernels, struct row *row)
     return 0;
 }
 
-static int rows_pair(struct clockkernels *kernels)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
-        rc = row_pair(kernels, &kernels->rows[i]);
-    }
-    return rc;
-}
-
 /* All of the group have equally many, and nobody else has any. */
 static bool is_even(const struct clockkernels *kernels, const struct row *row)
 {
@@ -281,6 +279,137 @@ static bool is_even(const struct clockkernels *kernels, const struct row *row)
 static uint64_t row_calls(const struct row *row)
 {
     return kept_of(row, row->any);
+}
+
+/* What the k-th kernel's end is later than that of the rank `any`, each on its
+ * own clock. */
+static ck_time_t end_after(const struct row *row, size_t rank, uint64_t k)
+{
+    return row->runs[rank * CLOCKKERNELS_EACH + k].part.end -
+           row->runs[row->any * CLOCKKERNELS_EACH + k].part.end;
+}
+
+/* Do they end together again and again, by clocks that are off by what they
+ * are? Kernels of several groups do not, unless these go in step. */
+static bool is_alike(const struct clockkernels *kernels, const struct row *row)
+{
+    const struct run *any = &row->runs[row->any * CLOCKKERNELS_EACH];
+    uint64_t calls = row_calls(row), loose = 0;
+
+    for (uint64_t k = 1; k < calls; k++) {
+        ck_time_t over = any[k].part.end - any[k - 1].part.end;
+        bool is_loose = false;
+
+        for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
+            is_loose =
+                is_loose ||
+                (row->is_member[i] &&
+                 !kernelshift_is_close(
+                     end_after(row, i, k) - end_after(row, i, k - 1), over));
+        }
+        loose += is_loose;
+    }
+    return loose <= calls / KERNELSHIFT_LOOSE;
+}
+
+/* When a rank's kernels end, of one device; false: of several, or one has no
+ * length. */
+static bool ends_of(const struct row *row, size_t rank, ck_time_t *ends)
+{
+    const struct run *runs = &row->runs[rank * CLOCKKERNELS_EACH];
+
+    for (uint64_t k = 0; k < kept_of(row, rank); k++) {
+        if (runs[k].number != 0 || runs[k].device != runs[0].device ||
+            runs[k].agent != runs[0].agent ||
+            runs[k].part.start >= runs[k].part.end ||
+            (k > 0 && runs[k].part.end < ends[k - 1])) {
+            return false;
+        }
+        ends[k] = runs[k].part.end;
+    }
+    return true;
+}
+
+/* By how many each rank's kernels are behind those of `any`, from when they
+ * end; false: that does not show. */
+static bool row_shifts(const struct clockkernels *kernels,
+                       const struct row *row,
+                       ck_time_t *ends,
+                       int *shifts)
+{
+    ck_time_t *others = ends + CLOCKKERNELS_EACH;
+
+    if (!ends_of(row, row->any, ends)) {
+        return false;
+    }
+    for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
+        struct kernelshift_ends a = {ends, kept_of(row, row->any)};
+        struct kernelshift_ends b = {others, kept_of(row, i)};
+
+        shifts[i] = 0;
+        if (row->is_member[i] && i != row->any &&
+            (!ends_of(row, i, others) || !kernelshift_find(a, b, &shifts[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Number the kernels so that those that met have equal numbers. */
+static void
+row_number(const struct clockkernels *kernels, struct row *row, int *shifts)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
+        most = shifts[i] > most ? shifts[i] : most;
+    }
+    for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
+        struct run *runs = &row->runs[i * CLOCKKERNELS_EACH];
+
+        row->first[i] = (uint32_t)(most - shifts[i] + 1);
+        for (uint64_t k = 0; row->is_member[i] && k < kept_of(row, i); k++) {
+            runs[k].number = row->first[i] + (uint32_t)k;
+        }
+    }
+    row->is_ordered = true;
+}
+
+/* Of a group whose profiles may begin or end at different kernels, and do not
+ * number them. 0, or -1 with ENOMEM. */
+static int row_order(const struct clockkernels *kernels, struct row *row)
+{
+    ck_time_t *ends;
+    int *shifts;
+
+    if (!kernels->is_partial || !row->is_known || row->members < 2 ||
+        is_numbered(kernels, row) ||
+        (is_even(kernels, row) && is_alike(kernels, row))) {
+        return 0;
+    }
+    row->is_doubtful = true;
+    ends = calloc((size_t)2 * CLOCKKERNELS_EACH, sizeof(*ends));
+    shifts = calloc(kernels->defs->ranks_count, sizeof(*shifts));
+    if (ends != NULL && shifts != NULL &&
+        row_shifts(kernels, row, ends, shifts)) {
+        row_number(kernels, row, shifts);
+        row->is_doubtful = false;
+    }
+    free(ends);
+    free(shifts);
+    return ends == NULL || shifts == NULL ? -1 : 0;
+}
+
+static int rows_pair(struct clockkernels *kernels)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+        rc = row_order(kernels, &kernels->rows[i]) != 0
+                 ? -1
+                 : row_pair(kernels, &kernels->rows[i]);
+    }
+    return rc;
 }
 
 static int row_meet(const struct clockkernels *kernels,
@@ -310,43 +439,13 @@ static int row_meet(const struct clockkernels *kernels,
     return 0;
 }
 
-/* What the k-th kernel's end is later than that of the rank `any`, each on its
- * own clock. */
-static ck_time_t end_after(const struct row *row, size_t rank, uint64_t k)
-{
-    return row->runs[rank * CLOCKKERNELS_EACH + k].part.end -
-           row->runs[row->any * CLOCKKERNELS_EACH + k].part.end;
-}
-
-/* Do they end together again and again, by clocks that are off by what they
- * are? Kernels of several groups do not, unless these go in step. */
-static bool is_alike(const struct clockkernels *kernels, const struct row *row)
-{
-    const struct run *any = &row->runs[row->any * CLOCKKERNELS_EACH];
-    uint64_t calls = row_calls(row), loose = 0;
-
-    for (uint64_t k = 1; k < calls; k++) {
-        ck_time_t room = CLOCKKERNELS_TOGETHER +
-                         (any[k].part.end - any[k - 1].part.end) / DRIFT;
-        bool is_loose = false;
-
-        for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
-            is_loose =
-                is_loose ||
-                (row->is_member[i] &&
-                 llabs(end_after(row, i, k) - end_after(row, i, k - 1)) > room);
-        }
-        loose += is_loose;
-    }
-    return loose <= calls / CLOCKKERNELS_LOOSE;
-}
-
 static bool is_fact(const struct clockkernels *kernels,
                     const struct row *row,
                     enum clockkernels_assume assume)
 {
     return is_even(kernels, row) &&
-           (row->is_known || assume == CLOCKKERNELS_ALL ||
+           ((row->is_known && !row->is_doubtful) ||
+            assume == CLOCKKERNELS_ALL ||
             (assume == CLOCKKERNELS_ALIKE && is_alike(kernels, row)));
 }
 
@@ -400,6 +499,46 @@ static bool is_backwards(const struct clockkernels *kernels,
     return first < last;
 }
 
+static const struct row *row_known(const struct clockkernels *kernels,
+                                   const char *name,
+                                   const char *group)
+{
+    for (size_t i = 0; kernels != NULL && i < kernels->count; i++) {
+        const struct row *row = &kernels->rows[i];
+
+        if (row->name == name && row->group == group) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+uint32_t clockkernels_first(const struct clockkernels *kernels,
+                            const char *name,
+                            const char *group,
+                            size_t rank)
+{
+    const struct row *row = row_known(kernels, name, group);
+
+    return row != NULL && row->is_ordered && row->is_member[rank]
+               ? row->first[rank]
+               : 0;
+}
+
+bool clockkernels_is_partial(const struct clockkernels *kernels)
+{
+    return kernels != NULL && kernels->is_partial;
+}
+
+bool clockkernels_is_doubtful(const struct clockkernels *kernels,
+                              const char *name,
+                              const char *group)
+{
+    const struct row *row = row_known(kernels, name, group);
+
+    return row != NULL && row->is_doubtful && !row->is_used;
+}
+
 void clockkernels_report(const struct clockkernels *kernels,
                          struct report *report)
 {
@@ -408,6 +547,8 @@ void clockkernels_report(const struct clockkernels *kernels,
     for (size_t i = 0; i < kernels->count; i++) {
         const struct row *row = &kernels->rows[i];
 
+        report->clock_dates.ordered +=
+            row->is_used && row->is_ordered ? row_calls(row) : 0;
         for (uint64_t k = 0; row->is_used && k < row_calls(row); k++) {
             causality->kernels++;
             causality->kernels_before += is_backwards(kernels, row, k, false);
@@ -536,6 +677,10 @@ static void row_dates(const struct clockkernels *kernels,
     if (!row->is_known && !is_alike(kernels, row)) {
         return; /* of several groups: that agrees with dates by chance */
     }
+    if (row->is_doubtful && worst > CLOCKKERNELS_STAMPS) {
+        return; /* profiles that begin at different ones, or clocks are off */
+    }
+    row->is_doubtful = false;
     row->is_used = true;
     dates->worst = worst > dates->worst ? worst : dates->worst;
     dates->kernels += count;

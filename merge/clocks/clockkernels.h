@@ -7,7 +7,8 @@
  * name and process group (kernelgroup.h) on one rank is the n-th on all others
  * of the group, where all have equally many: a profile that lacks some makes
  * the name useless, and none of it is used. Where kernels say their numbers in
- * the group, those of equal number are the same, and others are left out.
+ * the group, those of equal number are the same, and others are left out; where
+ * they do not, when they end may show it (kernelshift.h).
  *
  * That two kernels met is a fact only where their group is known. Those without
  * are compared with dates, and where these disagree it is either: clocks that
@@ -31,10 +32,6 @@
 /* Stamps of devices, which a tracer made times of the host, may be off by so
  * much: what contradicts dates by more refutes them. */
 #define CLOCKKERNELS_STAMPS (20 * CK_TIME_US)
-/* Ends of kernels that met lie no farther apart, but for the clocks' error. */
-#define CLOCKKERNELS_TOGETHER (2 * CLOCKKERNELS_STAMPS)
-/* Of kernels without a group one in so many may be farther apart. */
-#define CLOCKKERNELS_LOOSE 10
 
 struct clockkernels;
 /* Borrowed. NULL with ENOMEM. */
@@ -55,6 +52,20 @@ int clockkernels_finish(struct clockkernels *kernels,
                         enum clockkernels_assume assume,
                         const struct clockdevices *devices,
                         struct clockedges *edges);
+/* Once all is settled, of kernels of a name and group (kept texts) that do not
+ * say their numbers: that of the rank's first one (by rank of the definitions),
+ * so that those of equal number met; 0 = as the n-th are the same, or it is not
+ * known. `kernels` may be NULL. */
+uint32_t clockkernels_first(const struct clockkernels *kernels,
+                            const char *name,
+                            const char *group,
+                            size_t rank);
+/* Some recordings are profiles, which may lack some; false of NULL. */
+bool clockkernels_is_partial(const struct clockkernels *kernels);
+/* It is not known: nothing shows that the n-th are the same. */
+bool clockkernels_is_doubtful(const struct clockkernels *kernels,
+                              const char *name,
+                              const char *group);
 /* Once all is settled: those that a rank leaves before the last enters, into
  * report->causality. */
 void clockkernels_report(const struct clockkernels *kernels,

@@ -33,8 +33,8 @@ struct json {
     uint64_t base; /* offset of bytes[0] in the text */
     bool is_eof;
     bool is_in_string; /* a long one is not yet read to its end */
-    bool is_unclosed;  /* the text ended between values of the outermost array */
-    bool has_marks;    /* they are worth it on this processor */
+    bool is_unclosed; /* the text ended between values of the outermost array */
+    bool has_marks;   /* they are worth it on this processor */
     enum expect expect;
     unsigned depth;
     struct json_token token;

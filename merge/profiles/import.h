@@ -39,7 +39,7 @@ struct import_state {
     uint8_t id[16];
     struct import_complaint complaints[IMPORT_COMPLAINTS_MAX];
     size_t complaints_count;
-    bool is_cut; /* the text ended, or went wrong, before its end */
+    bool is_cut;      /* the text ended, or went wrong, before its end */
     bool is_unclosed; /* it ends where it may, and where a cut may be as well */
 };
 

@@ -69,6 +69,7 @@ struct report_dates {
      * dates that are off, or several groups. */
     uint64_t apart;
     ck_time_t apart_worst;
+    uint64_t ordered; /* collective kernels: who met shows by when they end */
 };
 
 /* What launches and synchronisations say of a device's clock. */

@@ -353,10 +353,20 @@ class Clocks(Case):
                                  clock["bound_max_ns"])
 
     def test_without_them_clocks_are_said_to_be_unaligned(self):
-        status, _, report = merge(*self.ranks([0, 3 * MS], 1), self.out)
+        """As where a profile lacks half of them, and they are not numbered."""
+        status, _, report = merge(*self.ranks([0, 3 * MS], 100), self.out)
         self.assertEqual(status, 0)
         self.assertEqual([c["method"] == "none" for c in report["ck"]["clocks"]],
                          [False, True])
+
+    def test_a_profile_may_lack_some_kernels(self):
+        status, _, report = merge(*self.ranks([0, 3 * MS, MS], 5), self.out)
+        self.assertEqual(status, 0)
+        self.assertEqual(report["ck"]["clock_dates"]["ordered_by_ends"], 195)
+        self.assertGreater(
+            report["ck"]["clock_dates"]["uneven_not_claimed"], 4)
+        for clock, shift in zip(report["ck"]["clocks"], [0, 3 * MS, MS]):
+            self.assertLessEqual(abs(clock["offset_ns"] + shift), 35000)
 
     def test_recordings_of_different_times_start_together(self):
         paths = self.ranks([0, 10**6 * MS], 1)

@@ -5,12 +5,12 @@ SPDX-License-Identifier: Apache-2.0
 
 Usage: profileworlds.py CKMERGE. Each world is a job of some ranks whose kernels
 meet in collective kernels, written as PyTorch traces: clocks that are one,
-shifted by much or little, or drifting; nobody late, or one rank by the same or
-by a changing time, or a rank in turn; all ranks, or one lost; all meet together,
-or the tensor groups of two pipeline stages, 5 ms apart, each for itself in
-kernels of one name, with now and then one of all; the kernels name their process
-group, or do not; if they do and number its collectives, profiles may begin and end at
-different ones. Of each:
+shifted by much or little, or drifting, one of them slewed or set meanwhile;
+nobody late, or one rank by the same or by a changing time, or a rank in turn;
+all ranks, or one lost; all meet together, or the tensor groups of two pipeline
+stages, 5 ms apart, each for itself in kernels of one name, with now and then one
+of all; the kernels name their process group, or do not; if they do, profiles may
+begin and end at different collectives of it, numbered or not. Of each:
 
 - every device's figures are those of its own profile, to the nanosecond;
 - what a device is said to have waited is no more than the truth, and no less but
@@ -83,15 +83,36 @@ class World:
                          self.calls - third.randint(0, 2))
                         if self.has_numbers and third.random() < 0.7
                         else (0, self.calls) for _ in range(self.ranks)]
+        # Without numbers; as many calls in each profile, or not.
+        fourth = random.Random(~seed * 41)
+        self.is_cut = self.has_groups and not self.has_numbers and \
+            fourth.random() < 0.6
+        if self.is_cut:
+            few = fourth.choice((None, self.calls - 2))
+            for rank in range(self.ranks):
+                begin = fourth.randint(0, 2)
+                self.windows[rank] = (
+                    begin, self.calls - fourth.randint(0, 2)
+                    if few is None else begin + few)
         # kind, name, start, end, and of a meeting its group and number
         self.work = [[] for _ in range(self.ranks)]
         self.meets = []                         # call, starts by rank
         time = 5 * S
         for call in range(self.calls):
             time = self.step(call, time)
+        # Of one rank's clock: it is slewed as a time service may, or jumps.
+        fifth = random.Random(~seed * 43)
+        self.bend = fifth.choice(("slew", "step")) \
+            if fifth.random() < 0.15 else None
+        self.bent = fifth.randrange(self.ranks)
+        self.bent_at = fifth.randint(5 * S, time)
+        self.bent_by = fifth.choice((-1, 1)) * (
+            500 if self.bend == "slew" else int(10 ** fifth.uniform(5, 8)))
         self.offsets = [self.offset() for _ in range(self.ranks)]
         self.ppms = [rand.uniform(-20, 20) if self.clocks == "drift" else 0
                      for _ in range(self.ranks)]
+        if any(start > end for _, _, start, end in self.own(self.bent)):
+            self.bent_by = -self.bent_by  # such an event would be left out
 
     def offset(self):
         return {"one": 0, "far": self.rand.randint(-3600 * S, 3600 * S),
@@ -159,12 +180,23 @@ class World:
 
     def at(self, rank, time):
         """Own clock."""
-        return time + self.offsets[rank] + \
+        own = time + self.offsets[rank] + \
             round((time - 5 * S) * self.ppms[rank] / 10**6)
+        if rank == self.bent and time > self.bent_at:
+            if self.bend == "slew":
+                own += (time - self.bent_at) * self.bent_by // 10**6
+            elif self.bend == "step":
+                own += self.bent_by
+        return own
 
     def own(self, rank):
         return [(kind, name, self.at(rank, start), self.at(rank, end))
                 for kind, name, start, end, *_ in self.work[rank]]
+
+    def is_torn(self):
+        """A kernel that met has a start and an end of two clocks."""
+        return any(name == MEETING and start <= self.bent_at < end
+                   for _, name, start, end, *_ in self.work[self.bent])
 
     def args(self, rank, work):
         """Of an event; of a meeting in stages with its process group."""
@@ -296,6 +328,9 @@ def check(world, report, text, said):
         said["uneven"] = said.get("uneven", 0) + 1
     check_withheld(report, text, waited)
     dates = report["clock_dates"]
+    if dates["ordered_by_ends"] > 0:
+        assert world.is_cut and len(set(world.windows)) > 1, dates
+        said["ordered"] = said.get("ordered", 0) + 1
     if not is_known and report["dates"]:
         check_unmoved(report)
     withheld = not is_known and not dates["believed"] or \
@@ -308,14 +343,20 @@ def check(world, report, text, said):
     room = 20 * world.calls  # a map is exact to some ns
     if world.clocks == "drift":  # the axis is rank 0's clock
         room += sum(waited.values()) * 40 // 10**6
+    if world.bend == "slew":
+        room += sum(waited.values()) * 1000 // 10**6
+    if world.bend == "step" and world.is_torn():
+        room += max(world.bent_by, 0)  # what it lasts more looks like a wait
     if dates["believed"] and world.clocks != "one":
         room += world.ends * world.calls  # what is seen of a date's error
     for rank, device in devices.items():
         known = device["comm_waited_ns"]
         assert known <= waited[rank] + room, (rank, known, waited[rank])
-        assert withheld or \
-            waited[rank] <= known + room + device["comm_hidden_ns"], \
-            (rank, known, device["comm_hidden_ns"], waited[rank])
+        hidden = device["comm_hidden_ns"] + \
+            (dates["uneven_not_claimed_ns"]
+             if world.is_cut or world.bend is not None else 0)
+        assert withheld or waited[rank] <= known + room + hidden, \
+            (rank, known, hidden, waited[rank])
         assert device["comm_caused_ns"] <= caused[rank] + \
             room * len(devices), \
             (rank, device["comm_caused_ns"], caused[rank])
@@ -323,7 +364,10 @@ def check(world, report, text, said):
     said[world.clocks, dates["believed"]] = \
         said.get((world.clocks, dates["believed"]), 0) + 1
     late = caused.get(world.late, 0)
-    if withheld:
+    if world.bend is not None:
+        said[world.bend] = said.get(world.bend, 0) + 1
+        return
+    if withheld or (world.is_cut and dates["uneven_not_claimed_ns"] > 0):
         return
     if world.clocks == "one":
         assert dates["believed"] and not dates["refuted"]

@@ -14,6 +14,7 @@
 
 #include "merge/analysis/devices/devices.h"
 #include "merge/clocks/clockkernels.h"
+#include "merge/clocks/kernelshift.h"
 #include "merge/model/interval.h"
 #include "merge/model/kernelgroup.h"
 
@@ -57,6 +58,8 @@ struct row {
     struct call calls[DEVICEWAITS_PENDING];
     uint64_t *counts;    /* by physical device: kernels; where numbered, the
                             call behind that of its last one */
+    uint32_t *numbers;   /* by physical device: of its next kernel, where
+                            kernels do not say it; 0 = not known */
     ck_time_t *frontier; /* up to where a wait was counted */
     ck_time_t *computed; /* up to there */
     struct sums *sums;
@@ -68,8 +71,9 @@ struct row {
 #define NAMES_KNOWN 64
 
 struct devicewaits {
-    const struct defs *defs;         /* borrowed */
-    const struct lookback *lookback; /* borrowed */
+    const struct defs *defs;            /* borrowed */
+    const struct lookback *lookback;    /* borrowed */
+    const struct clockkernels *kernels; /* borrowed; NULL = none */
     struct region region;
     struct interval_union *unions; /* by physical device, of what computes */
     struct row rows[DEVICEWAITS_NAMES];
@@ -106,6 +110,12 @@ struct devicewaits *devicewaits_create(const struct defs *defs,
     return waits;
 }
 
+void devicewaits_order(struct devicewaits *waits,
+                       const struct clockkernels *kernels)
+{
+    waits->kernels = kernels;
+}
+
 void devicewaits_destroy(struct devicewaits *waits)
 {
     if (waits == NULL) {
@@ -117,6 +127,7 @@ void devicewaits_destroy(struct devicewaits *waits)
         }
         free(waits->rows[i].is_member);
         free(waits->rows[i].counts);
+        free(waits->rows[i].numbers);
         free(waits->rows[i].frontier);
         free(waits->rows[i].computed);
         free(waits->rows[i].sums);
@@ -150,6 +161,20 @@ static void row_fill(const struct defs *defs, struct row *row)
     }
 }
 
+/* The numbers of the first kernels of devices. */
+static void row_number(const struct devicewaits *waits, struct row *row)
+{
+    for (size_t i = 0; i < waits->defs->physicals_count; i++) {
+        const struct defs_physical *device = &waits->defs->physicals[i];
+
+        if (row->is_member[i] && device->ranks_count == 1) {
+            row->numbers[i] = clockkernels_first(
+                waits->kernels, row->name, row->group,
+                defs_rank_index(waits->defs, device->ranks[0]));
+        }
+    }
+}
+
 /* NULL with ENOMEM, or when there are too many. */
 static struct row *
 row_find(struct devicewaits *waits, const char *name, const char *group)
@@ -171,14 +196,20 @@ row_find(struct devicewaits *waits, const char *name, const char *group)
     row->is_known = kernelgroup_is_known(waits->defs, group);
     row->is_member = calloc(devices, sizeof(*row->is_member));
     row->counts = calloc(devices, sizeof(*row->counts));
+    row->numbers = calloc(devices, sizeof(*row->numbers));
     row->frontier = malloc(devices * sizeof(*row->frontier));
     row->computed = calloc(devices, sizeof(*row->computed));
     row->sums = calloc(devices, sizeof(*row->sums));
     row->is_unfit = row->is_member == NULL || row->counts == NULL ||
-                    row->frontier == NULL || row->computed == NULL ||
-                    row->sums == NULL || defs_has_discarded(waits->defs);
+                    row->numbers == NULL || row->frontier == NULL ||
+                    row->computed == NULL || row->sums == NULL ||
+                    defs_has_discarded(waits->defs) ||
+                    clockkernels_is_doubtful(waits->kernels, name, group);
     if (row->is_member != NULL) {
         row_fill(waits->defs, row);
+    }
+    if (!row->is_unfit) {
+        row_number(waits, row);
     }
     for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
         row->frontier[i] = INT64_MIN;
@@ -243,6 +274,22 @@ static bool parts_error(const struct devicewaits *waits,
     return true;
 }
 
+/* Kernels that met end together. Where a clock is known by such kernels alone,
+ * or by a date, ends that lie far apart show an error that they do not refute:
+ * a clock that was set or slewed meanwhile, by less than they last. */
+static ck_time_t error_by_ends(const struct devicewaits *waits,
+                               const struct part *part,
+                               const struct part *last,
+                               ck_time_t error)
+{
+    ck_time_t apart = llabs(part->end - last->end);
+
+    return clockkernels_is_partial(waits->kernels) &&
+                   apart > KERNELSHIFT_TOGETHER + error
+               ? apart + KERNELSHIFT_TOGETHER
+               : error;
+}
+
 /* What the clocks' error leaves of who began last, and when; and whether they
  * ended together, as those that met do. */
 static void
@@ -266,7 +313,8 @@ call_doubt(const struct devicewaits *waits, struct row *row, struct call *call)
             continue;
         }
         is_loose = is_loose ||
-                   llabs(part->end - last->end) > CLOCKKERNELS_TOGETHER + error;
+                   llabs(part->end - last->end) > KERNELSHIFT_TOGETHER + error;
+        error = error_by_ends(waits, part, last, error);
         call->is_certain = call->is_certain && now - part->start >= error;
         if (part->start + error > call->latest) {
             call->latest = part->start + error;
@@ -290,6 +338,7 @@ static void part_close(struct devicewaits *waits,
         return;
     }
     row->is_unfit = row->is_unfit || part->end + error < now;
+    error = error_by_ends(waits, part, last, error);
     if (now - error > part->start) {
         wait_add(waits, row, device, part, now - error);
     }
@@ -377,12 +426,23 @@ static uint64_t call_numbered(const struct devicewaits *waits,
     return at;
 }
 
+/* In its group; 0 = not known. */
+static uint32_t
+number_of(struct row *row, uint32_t device, const struct timeline_event *event)
+{
+    uint32_t said = kernelgroup_number((const struct ck_kernel *)event->record);
+
+    return said == 0 && !row->is_unfit && row->numbers[device] != 0
+               ? row->numbers[device]++
+               : said;
+}
+
 static int call_enter(struct devicewaits *waits,
                       struct row *row,
                       uint32_t device,
                       const struct timeline_event *event)
 {
-    uint32_t said = kernelgroup_number((const struct ck_kernel *)event->record);
+    uint32_t said = number_of(row, device, event);
     struct call *call;
     uint64_t number;
 
@@ -472,7 +532,7 @@ static bool is_fit(const struct devicewaits *waits, const struct row *row)
 {
     uint64_t count = 0;
 
-    if (!row->is_known && row->loose > row->first / CLOCKKERNELS_LOOSE) {
+    if (!row->is_known && row->loose > row->first / KERNELSHIFT_LOOSE) {
         return false;
     }
     if (row->is_numbered) {

@@ -13,6 +13,7 @@
 #define CK_MERGE_ANALYSIS_DEVICES_DEVICEWAITS_H
 
 #include "merge/analysis/history/lookback.h"
+#include "merge/clocks/clockkernels.h"
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 
@@ -27,6 +28,10 @@ struct devicewaits *devicewaits_create(const struct defs *defs,
                                        const struct lookback *lookback,
                                        struct region region);
 void devicewaits_destroy(struct devicewaits *waits);
+/* Who knows which kernels met that do not say their numbers (borrowed); before
+ * the first event. */
+void devicewaits_order(struct devicewaits *waits,
+                       const struct clockkernels *kernels);
 /* A timeline_take_f. */
 int devicewaits_take(void *waits, const struct timeline_event *event);
 /* Into the report's devices, after devices_report(). */

@@ -8,8 +8,7 @@
 static const char *const end_names[] = {
     "unknown", "exited", "signal", "profile", "missing", "killed", "shared"};
 
-static const char *const dark_names[] = {"no", "end", "cut", "limit",
-                                         "open"};
+static const char *const dark_names[] = {"no", "end", "cut", "limit", "open"};
 
 static void put_end(struct ck_json *j, bool is_orphan, ck_time_t end_time)
 {

@@ -720,6 +720,7 @@ static void put_dates(struct ck_json *j, const struct report *report)
     ck_json_int(j, "ungrouped_worst_ns", dates->apart_worst);
     ck_json_uint(j, "ungrouped_not_claimed", report->comm_ungrouped);
     ck_json_int(j, "ungrouped_not_claimed_ns", report->comm_ungrouped_time);
+    ck_json_uint(j, "ordered_by_ends", dates->ordered);
     ck_json_uint(j, "uneven_not_claimed", report->comm_uneven);
     ck_json_int(j, "uneven_not_claimed_ns", report->comm_uneven_time);
     ck_json_int(j, "hidden_max_ns", report->comm_hidden_most);

@@ -128,6 +128,20 @@ static void put_ungrouped(const struct page *page)
     }
 }
 
+/* Profiles that do not begin and end at the same kernels. */
+static void put_ordered(const struct page *page)
+{
+    uint64_t count = page->report->clock_dates.ordered;
+
+    if (count > 0) {
+        fprintf(page->file,
+                MARGIN "%s collective kernel%s found by when they end: not all "
+                       "profiles begin and\n" MARGIN
+                       "  end at the same ones, and they are not numbered\n",
+                word_count(count).text, count == 1 ? " was" : "s were");
+    }
+}
+
 /* Kernels that a rank lacks, so that who met in which is not known. */
 static void put_uneven(const struct page *page)
 {
@@ -614,6 +628,7 @@ void page_clocks(const struct page *page)
         put_refuted(page);
     }
     put_ungrouped(page);
+    put_ordered(page);
     put_uneven(page);
     put_hidden(page);
     put_clocks(page);
