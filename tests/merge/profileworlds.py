@@ -105,6 +105,7 @@ class World:
         self.bend = fifth.choice(("slew", "step")) \
             if fifth.random() < 0.15 else None
         self.bent = fifth.randrange(self.ranks)
+        self.until = time
         self.bent_at = fifth.randint(5 * S, time)
         self.bent_by = fifth.choice((-1, 1)) * (
             500 if self.bend == "slew" else int(10 ** fifth.uniform(5, 8)))
@@ -345,6 +346,8 @@ def check(world, report, text, said):
         room += sum(waited.values()) * 40 // 10**6
     if world.bend == "slew":
         room += sum(waited.values()) * 1000 // 10**6
+        if dates["believed"]:  # its date goes wrong by that
+            room += world.calls * max(0, world.until - world.bent_at) // 2000
     if world.bend == "step" and world.is_torn():
         room += max(world.bent_by, 0)  # what it lasts more looks like a wait
     if dates["believed"] and world.clocks != "one":
