@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each merge is a ckmerge of what is stored so far, at the nicest priority. Its
+ * Each merge is a ckmerge of what is stored so far, at a lower priority. Its
  * CPU time is known from the one before it, and from how much the run has grown
  * since: it begins when that is LIVEMERGE_SHARE of the time since the last one
  * began, and only where somebody looked lately. One that takes far more than

@@ -27,8 +27,9 @@ struct merging {
     ck_time_t cpu;
 };
 
-/* The nicest priority: ranks that have work go first. */
-#define LIVE_NICE 19
+/* Ranks that have work go first; one that has a whole CPU leaves it a tenth, so
+ * that results come where all CPUs have work. */
+#define LIVE_NICE 10
 
 /* A merge beside the job takes little of what the job could use. */
 static void child_restrain(pid_t pid, int64_t cpu_s)

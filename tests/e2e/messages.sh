@@ -106,7 +106,9 @@ for mpi in openmpi mpich; do
     cat "$work/$mpi.out".* >"$work/$mpi.out"
     wait_done "$work/$mpi"
     "$bin/ckmerge" --quiet --output json="$work/$mpi.json" \
-        "$work/$mpi"
+        --output chrome="$work/$mpi.trace" "$work/$mpi"
+    /usr/bin/python3 "$here/arrows.py" "$work/$mpi.trace" "$work/$mpi.json" ||
+        fail "arrows of $mpi"
     compare "$work/$mpi.json" "$work/$mpi.out" $mpi || fail "figures of $mpi"
     "$bin/ckmerge" --plain "$work/$mpi" >"$work/$mpi.txt"
     grep -q '^ MPI_Isend, 9[0-9] places ' "$work/$mpi.txt" ||

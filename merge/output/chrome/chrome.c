@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/messages/match.h"
 #include "merge/output/chrome/chromeclocks.h"
 #include "merge/output/chrome/chromewriter.h"
 #include "merge/output/chrome/tracks.h"
@@ -40,9 +41,14 @@ struct chrome {
     struct tracks *tracks;
     struct table *pids; /* that were named */
     struct launch *launches;
+    struct matcher *matcher; /* of messages; marks are rows */
+    int64_t row;             /* that was placed last */
     uint64_t flows;
     uint64_t flows_lost;
 };
+
+static int
+message_draw(void *state, enum match_news news, const struct match *match);
 
 struct chrome *chrome_create(const char *path,
                              const struct defs *defs,
@@ -63,8 +69,9 @@ struct chrome *chrome_create(const char *path,
     chrome->tracks = tracks_create();
     chrome->pids = table_create();
     chrome->launches = calloc(LAUNCHES, sizeof(*chrome->launches));
+    chrome->matcher = matcher_create(defs, message_draw, chrome);
     if (chrome->tracks == NULL || chrome->pids == NULL ||
-        chrome->launches == NULL) {
+        chrome->launches == NULL || chrome->matcher == NULL) {
         (void)ck_err_set(err, "out of memory");
         chrome_destroy(chrome);
         return NULL;
@@ -87,6 +94,7 @@ void chrome_destroy(struct chrome *chrome)
     sink_destroy(chrome->out.sink);
     tracks_destroy(chrome->tracks);
     table_destroy(chrome->pids);
+    matcher_destroy(chrome->matcher);
     free(chrome->launches);
     free(chrome);
 }
@@ -180,6 +188,7 @@ static int place_thread(struct chrome *chrome,
     thread_title(chrome, event->thread, name);
     track_name(chrome, pid, row, name,
                is_main(chrome, event->thread) ? 0 : 100);
+    chrome->row = row->tid;
     return 0;
 }
 
@@ -298,14 +307,17 @@ static void launch_keep(struct chrome *chrome,
 
 /* One end of an arrow. */
 static void put_flow(struct chrome *chrome,
+                     const char *kind,
                      const char *phase,
                      int64_t pid,
                      int64_t tid,
                      ck_time_t time)
 {
     chromewriter_begin(&chrome->out, phase, pid, tid);
-    chromewriter_name(&chrome->out, "launch");
-    sink_text(chrome->out.sink, ",\"cat\":\"launch\",\"id\":");
+    chromewriter_name(&chrome->out, kind);
+    sink_text(chrome->out.sink, ",\"cat\":");
+    sink_string(chrome->out.sink, kind);
+    sink_text(chrome->out.sink, ",\"id\":");
     sink_int(chrome->out.sink, (int64_t)chrome->flows);
     chromewriter_time(&chrome->out, time);
     if (phase[0] == 'f') {
@@ -332,8 +344,46 @@ static void flow_draw(struct chrome *chrome,
         return;
     }
     chrome->flows++;
-    put_flow(chrome, "s", pid, launch->track, launch->start);
-    put_flow(chrome, "f", pid, tid, event->start);
+    put_flow(chrome, "launch", "s", pid, launch->track, launch->start);
+    put_flow(chrome, "launch", "f", pid, tid, event->start);
+}
+
+/* One end of a message's arrow, on the row of a call. */
+static void put_message(struct chrome *chrome,
+                        const char *phase,
+                        const struct match_end *end,
+                        int64_t row,
+                        ck_time_t time)
+{
+    const struct timeline_event event = {
+        .process = end->process,
+        .rank = chrome->defs->processes[end->process].rank};
+
+    put_flow(chrome, "message", phase, pid_of(chrome, &event), row, time);
+}
+
+/* From the call that posted the send to the end of the one in which the receive
+ * was complete: of a receive that was waited for later, that is on the thread's
+ * first row. */
+static int
+message_draw(void *state, enum match_news news, const struct match *match)
+{
+    struct chrome *chrome = state;
+    const struct match_end *recv = &match->recv;
+    bool is_later = recv->completed.thread != recv->posted.thread ||
+                    recv->completed.number != recv->posted.number;
+    int64_t row = is_later ? chrome->defs->threads[recv->completed.thread].tid
+                           : recv->mark;
+
+    if (news != MATCH_RECEIVED || match->send.post < chrome->part.start ||
+        recv->done > chrome->part.end) {
+        return 0;
+    }
+    chrome->flows++;
+    put_message(chrome, "s", &match->send, match->send.mark, match->send.post);
+    /* Within its call: one that ends at that time would not have it. */
+    put_message(chrome, "f", recv, row, recv->done - 1);
+    return 0;
 }
 
 /* tid, call, device and queue lie alike in kernels and copies. */
@@ -504,14 +554,11 @@ static int take_mark(struct chrome *chrome, const struct timeline_event *event)
     return 0;
 }
 
-int chrome_take(void *consumer, const struct timeline_event *event)
+/* 0, or -1 with ENOMEM. */
+static int slice_take(struct chrome *chrome, const struct timeline_event *event)
 {
-    struct chrome *chrome = consumer;
     int rc = 0;
 
-    if (event->end < chrome->part.start || event->start > chrome->part.end) {
-        return 0;
-    }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
         rc = take_mark(chrome, event);
@@ -537,7 +584,20 @@ int chrome_take(void *consumer, const struct timeline_event *event)
     default:
         break;
     }
-    return rc != 0 ? -1 : sink_error(chrome->out.sink);
+    return rc;
+}
+
+int chrome_take(void *consumer, const struct timeline_event *event)
+{
+    struct chrome *chrome = consumer;
+
+    if (event->end >= chrome->part.start && event->start <= chrome->part.end &&
+        slice_take(chrome, event) != 0) {
+        return -1;
+    }
+    return matcher_take(chrome->matcher, event, chrome->row) != 0
+               ? -1
+               : sink_error(chrome->out.sink);
 }
 
 /* "wait for rank 3" */
