@@ -7,13 +7,18 @@ Opens each page without scripts and with them, clicks and types what a person
 would, and says what is wrong. SHOTS: a folder for pictures, "" = none.
 The last page is also compared with the first one.
 """
+import base64
 import json
 import os
+import re
 import sys
 import time
+import zlib
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Failed  # noqa: E402
+from lanes import block  # noqa: E402
 
 # Names that are script, markup or formulas to somebody; page.sh makes a run
 # with them.
@@ -84,6 +89,20 @@ ACCESS = r"""
   return wrong.slice(0, 12);
 })()
 """
+
+
+def with_block(text, name, data):
+    """The page with other bytes in the block of that name."""
+    packed = zlib.compressobj(wbits=-15)
+    coded = base64.b64encode(packed.compress(data) + packed.flush()).decode()
+    return re.sub(r'(id="block-%s">)[^<]*' % name, lambda found: found.group(1) + coded, text)
+
+
+def changed(text, name, change):
+    """The page with another block of JSON of that name."""
+    index = json.loads(block(text, name))
+    change(index)
+    return with_block(text, name, json.dumps(index).encode())
 
 
 class Page:
@@ -317,6 +336,102 @@ class Page:
             return sum === flameGraph.whole.ns && sum <= kind.total; })()"""))
         self.browser.key("Escape", "Escape")
 
+    def more_keys(self):
+        """g m p [ ] , . of the timeline; pictures of views."""
+        if not self.browser.run("theTimeline !== null"):
+            return
+        self.browser.run("select({range: null, ranks: []})")
+        self.browser.key("g", "KeyG")
+        self.browser.run("document.getElementById('go-to').value = '1ms - 2ms'")
+        self.browser.key("Enter", "Enter")
+        self.same("g goes to a range", [1e6, 2e6], self.browser.run("selection.range"))
+        self.browser.key("m", "KeyM")
+        self.browser.run("select({range: [3000000, 4000000]})")
+        self.browser.key("M", "KeyM", 8)
+        self.same("m marks, Shift+m keeps", [[3e6, 4e6], [1e6, 2e6]], self.browser.run("theTimeline.marks"))
+        rank = self.browser.run("theTimeline.rows[theTimeline.rows.length - 1].lane.info.rank")
+        self.browser.run(f"theTimeline.cursor = null; select({{ranks: [{rank}]}})")
+        self.browser.key("p", "KeyP")
+        self.same("p puts the rank at the top", rank, self.browser.run("theTimeline.rows[0].lane.info.rank"))
+        self.browser.key("p", "KeyP")
+        self.browser.run("select({range: theTimeline.whole, ranks: []})")
+        if self.browser.run("theTimeline.index.waits.whom.some(whom => whom >= 0)"):
+            self.browser.key("[", "BracketLeft")
+            self.same("[ selects the longest wait", True, self.browser.run("""(() => {
+                const w = theTimeline.index.waits, i = theTimeline.chain[0];
+                return w.length.every((ns, k) => w.whom[k] < 0 || ns <= w.length[i]) && selection.ranks.includes(w.whom[i]); })()"""))
+            self.browser.key("[", "BracketLeft")
+            self.browser.key("]", "BracketRight")
+            self.browser.key("]", "BracketRight")
+        self.browser.run("""(() => { const row = theTimeline.rows.find(r => r.lane.info.items > 2), l = row.lane.finest();
+            theTimeline.show(0, theTimeline.whole[1]); theTimeline.picked = {row, at: l.start[1]}; window.second = l.start[1]; })()""")
+        self.browser.key(".", "Period")
+        self.same(". is the next item", True, self.browser.run("theTimeline.picked.at > window.second"))
+        self.browser.run("theTimeline.marks = []")
+        self.browser.key("Escape", "Escape")
+        for name in ("theTimeline", "flameGraph"):
+            picture = self.browser.run("""(of => {
+                if (!of) { return '<svg xmlns="http://www.w3.org/2000/svg"><rect/></svg>'; }
+                const context = new SvgContext(of.canvas.getContext('2d'));
+                of.paint(context);
+                return context.text(of.width, of.tall); })(%s)""" % name)
+            if not re.search("<[^>]*rect", ElementTree.tostring(
+                    ElementTree.fromstring(picture), encoding="unicode")):
+                self.wrong(f"{name} is no picture")
+
+    def detail(self, part):
+        """A page of a part of a large run, dropped on that of all, fills it in."""
+        with open(part, encoding="utf8") as file:
+            text = file.read()
+        self.same("the page is folded", True, self.browser.run("theTimeline.index.level_ns > 0"))
+        if "ckmerge --quiet --output html=part.html --from " not in self.browser.run("theTimeline.note.textContent"):
+            self.wrong("no command for the part in view")
+        self.drop(("part.html", text))
+        self.browser.wait("theTimeline.details.length === 1", "the part is taken")
+        self.same("items of the part are exact", [True, True], self.browser.run("""(() => {
+            const d = theTimeline.details[0], row = theTimeline.rows.find(r => r.lane.info.kind === 'queue');
+            const middle = (d.from + d.to) / 2, level = theTimeline.levelAt(row.lane, middle);
+            const out = theTimeline.levelAt(row.lane, d.to + 10);
+            return [level !== out && level.many.slice(0, level.count).every(n => n === 1),
+              selection.range[0] === d.from && selection.range[1] === d.to]; })()"""))
+        self.browser.run("theTimeline.draw()")
+        self.hostile_parts(text)
+
+    def hostile_parts(self, text):
+        """What is wrong with a dropped page is found before it is drawn."""
+        cases = [("lanes", lambda j: j["lanes"][0].update(items=10 ** 12)),
+                 ("lanes", lambda j: j["lanes"][0].update(offset=-5)),
+                 ("lanes", lambda j: j["lanes"][0].update(bytes=10 ** 15)),
+                 ("lanes", lambda j: j["lanes"][0].update(kind="<img>")),
+                 ("lanes", lambda j: j["lanes"][0].update(tick_ns=0)),
+                 ("lanes", lambda j: j.update(lanes=[None])),
+                 ("lanes", lambda j: j.update(names={"length": 10 ** 9}))]
+        whole = [("flames", lambda j: j.update(nodes=10 ** 12)),
+                 ("flames", lambda j: j.update(cells=-1)),
+                 ("flames", lambda j: j["kinds"][2].update(paths=10 ** 9)),
+                 ("flames", lambda j: j["kinds"][2].update(name="constructor")),
+                 ("flames", lambda j: j.update(frames=[])),
+                 ("flames", lambda j: j.update(width_ns=0)),
+                 ("report", lambda j: j.update(causes=[None])),
+                 ("report", lambda j: j.update(kernels=7))]
+        with open(self.path, encoding="utf8") as file:
+            own = file.read()
+        dropped = [changed(text, name, change) for name, change in cases]
+        dropped += [changed(own, name, change) for name, change in whole]
+        for name, page in (("items", text), ("stacks", own)):
+            start = page.index(f'id="block-{name}">') + len(name) + 12
+            dropped.append(page[:start] + "/" * 40 + page[start + 40:])
+            dropped.append(with_block(page, name, block(page, name)[:-7]))
+        for i, page in enumerate(dropped):
+            before = self.browser.run("theTimeline.details.length")
+            self.browser.run("document.querySelector('#view-compare [role=status]').textContent = ''")
+            self.drop((f"bad{i}.html", page))
+            said = self.browser.run("document.querySelector('#view-compare [role=status]').innerText")
+            if not said.startswith(f"bad{i}.html: ") or "\n" in said:
+                self.wrong(f"a hostile page ({i}) is not refused in a line: {said!r}")
+            self.same("no part of it is taken", before, self.browser.run("theTimeline.details.length"))
+        self.browser.run("theTimeline.draw(); flameGraph.change({})")
+
     def tables(self):
         rows = """[...document.querySelectorAll('#view-tables table')].map(t =>
             [...t.querySelectorAll('tbody tr')].map(r => r.textContent))"""
@@ -334,6 +449,21 @@ class Page:
             self.wrong("a sorted column does not say so")
         bad = self.browser.run("""csvOf([textColumn('a', r => r)], ['=1+1', 'x,"y"', '-', 'plain'])""")
         self.same("CSV", "a\r\n'=1+1\r\n\"x,\"\"y\"\"\"\r\n'-\r\nplain\r\n", bad)
+
+    def axe(self):
+        """What axe-core finds, where its script is named (CK_AXE)."""
+        if not os.environ.get("CK_AXE"):
+            return
+        with open(os.environ["CK_AXE"], encoding="utf8") as file:
+            self.browser.run(file.read() + "; 0")
+        self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        rules, found = self.browser.run("""axe.run(document).then(r => [r.passes.length,
+            r.violations.map(v => v.id + ': ' + v.nodes[0].html.slice(0, 120))])""")
+        if rules < 10:
+            self.wrong(f"axe looked at {rules} rules only")
+        for fault in found:
+            self.wrong("axe: " + fault)
+        self.browser.run("document.querySelectorAll('details').forEach(d => d.open = false)")
 
     def looks(self, shots):
         for width, height in ((1280, 720), (1920, 1080)):
@@ -421,12 +551,17 @@ def check(browser, page, shots, others):
     page.keys()
     page.timeline()
     page.flames()
+    page.more_keys()
     page.tables()
     page.looks(shots)
+    page.axe()
     page.clean("open")
     page.address()
     for other in others:
         page.compare(other)
+    if page.name == "big":
+        page.open()
+        page.detail(os.path.join(os.path.dirname(page.path), "part.html"))
     if page.name == "hostile":
         page.hostile()
     if page.name == "dead":

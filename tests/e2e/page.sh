@@ -4,7 +4,8 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# CK_SCREENSHOTS=FOLDER keeps pictures of each page.
+# CK_SCREENSHOTS=FOLDER keeps pictures of each page; CK_AXE=axe.min.js looks at
+# each with axe-core (npm pack axe-core), which is no part of ck.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 need python3 python3
@@ -71,6 +72,18 @@ PY
     [ $? -eq 3 ]
 [ -s "$work/hostile.json.html" ] || fail "a merge of profiles has no page"
 
+# A run whose page is folded, and a page of a part of it, in no place of its own.
+mkdir "$work/big"
+"$tests/bench_merge" --write "$work/big" 250000 4 matched >"$work/out"
+"$bin/ckmerge" --quiet "$work/big" || [ $? -eq 3 ]
+"$bin/ckmerge" --quiet --output html="$work/big/part.html" --from 400ms --to 402ms \
+    "$work/big" || [ $? -eq 3 ]
+# As large as it may be, and no larger.
+"$bin/ckmerge" --quiet --page-bytes 500000 --output html="$work/small.html" \
+    "$work/big" || [ $? -eq 3 ]
+[ "$(stat -c %s "$work/small.html")" -le 500000 ] || fail "--page-bytes is not kept"
+[ "$(stat -c %s "$work/big/report.html")" -le 5000000 ] || fail "a page is too large"
+
 for run in late dead host; do
     [ -s "$work/$run/report.html" ] || fail "the job $run has no page"
     tail -n 1 "$work/$run/report.txt" | grep -qF "$work/$run/report.html" ||
@@ -90,5 +103,6 @@ fi
     dead="$work/dead/report.html,$work/dead/report.json" \
     host="$work/host/report.html,$work/host/report.json" \
     damaged="$work/damaged/report.html,$work/damaged/report.json" \
+    big="$work/big/report.html,$work/big/report.json" \
     hostile="$work/hostile.json.html,$work/hostile.report" ||
     fail "a page is not as it should be"

@@ -271,6 +271,8 @@ static int put_all(const struct writer *writer)
 
     ck_json_object(writer->json, NULL);
     ck_json_int(writer->json, "version", VERSION);
+    ck_json_int(writer->json, "start_ns",
+                lanes_part(lanes).start - writer->zero);
     ck_json_int(writer->json, "length_ns", writer->end);
     ck_json_int(writer->json, "level_ns", lanes_level(lanes));
     ck_json_uint(writer->json, "items_taken", lanes_taken(lanes));

@@ -20,11 +20,11 @@
 #define KNOWN 1024
 /* Threads and queues whose rows are. */
 #define KNOWN_ROWS 256
-/* The first level is that part of the run, each further one 4 times it. */
+/* The first level is that part of the run, each further one twice it. */
 #define LEVEL_FIRST 65536
-#define LEVEL_NEXT 4
+#define LEVEL_NEXT 2
 /* Full lanes of a rank, where that is guessed. */
-#define RANK_LANES 4
+#define RANK_LANES 2
 
 struct known {
     const char *name;
@@ -222,7 +222,7 @@ static int put(struct lanes *lanes,
         }
         lanes->items += row->lane.count - before;
         if (lanes->items > lanes->items_most) {
-            lanes_shrink(lanes, lanes->items_most / 2);
+            lanes_shrink(lanes, lanes->items_most / 4 * 3);
         }
         return 0;
     }

@@ -136,7 +136,13 @@ async function compareWith(report, files, into, note) {
     try {
       const text = await file.text();
       const other = await reportOf(text);
+      const detail = theTimeline && isPartOf(report, other) ? await detailOf(text) : null;
 
+      if (detail) {
+        theTimeline.addDetail(detail);
+        document.getElementById('view-timeline').scrollIntoView({block: 'start'});
+        continue;
+      }
       into.replaceChildren(...comparison(report, other, file.name), await compareFlames(text));
       note.textContent = '';
       document.getElementById('view-compare').scrollIntoView({block: 'start'});

@@ -79,7 +79,8 @@ class FlameGraph {
     this.scaleButton.hidden = true;
     this.resetButton = button('Reset', () => this.change({zoomed: null, sandwich: null, hidden: []}), {title: 'show the whole graph'});
     return el('div', {class: 'tools', role: 'toolbar', 'aria-label': 'flame graph'}, this.kindButtons, search, this.ranksButton,
-      this.shapeButton, this.sandwichButton, this.hideButton, this.scaleButton, this.resetButton);
+      this.shapeButton, this.sandwichButton, this.hideButton, this.scaleButton, this.resetButton,
+      ...pictureButtons('flame-graph', () => this));
   }
 
   list() {
@@ -198,11 +199,16 @@ class FlameGraph {
     this.canvas.height = this.tall * ratio;
     this.canvas.style.width = this.width + 'px';
     this.canvas.style.height = this.tall + 'px';
+    this.place(parts);
     const context = this.canvas.getContext('2d');
 
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.font = '12px system-ui, sans-serif';
-    context.textBaseline = 'middle';
+    this.paint(context);
+    this.say(flameMatcher(this.find));
+  }
+
+  /* Where each frame is. */
+  place(parts) {
     this.boxes = [];
     let first = 0;
 
@@ -217,10 +223,14 @@ class FlameGraph {
       });
       first += part.length;
     });
+  }
+
+  paint(context) {
     const matches = flameMatcher(this.find);
 
+    context.font = '12px system-ui, sans-serif';
+    context.textBaseline = 'middle';
     this.boxes.forEach(box => this.drawBox(context, box, matches));
-    this.say(matches);
   }
 
   drawBox(context, box, matches) {

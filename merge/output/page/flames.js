@@ -4,6 +4,7 @@
  *
  * merge/output/flames/flameblock.h has the format.
  */
+const FLAME_DEPTH_MOST = 1000;
 const FLAME_NODES_MOST = 4 << 20;
 const FLAME_CELLS_MOST = 1 << 22;
 const FLAME_SUMS_MOST = 1 << 22;
@@ -35,12 +36,17 @@ function nodePaths(numbers, index) {
   const steps = numbers.column(count, Float64Array);
   const frames = checkedColumn(numbers, count, index.frames.length, 'frame');
   const above = new Int32Array(count);
+  const depth = new Uint16Array(count);
 
   for (let i = 0; i < count; i++) {
     if (!(steps[i] >= 1 && steps[i] <= i + 1)) {
       throw new Error('a node of a stack is out of its range');
     }
     above[i] = i - steps[i];
+    depth[i] = above[i] < 0 ? 0 : depth[above[i]] + 1;
+    if (depth[i] > FLAME_DEPTH_MOST) {
+      throw new Error('a stack is too deep');
+    }
   }
   return {above, frames};
 }
@@ -48,6 +54,9 @@ function nodePaths(numbers, index) {
 /* One kind: {name, total, largest, nodes: of each path, shades: of each cell,
  * cell, path, ns: of each sum}. */
 function readKind(info, index, numbers, nodes) {
+  if (!Object.hasOwn(FLAME_KINDS, info.name)) {
+    throw new Error('its stacks are of an unknown kind');
+  }
   const paths = checkedCount(info.paths, FLAME_NODES_MOST, 'stacks');
   const sums = checkedCount(info.sums, FLAME_SUMS_MOST, 'sums');
   const kind = {name: String(info.name), total: Number(info.total_ns), largest: Number(info.largest_ns), left: Number(info.paths_left)};
@@ -69,10 +78,12 @@ function flamesOf(index, bytes) {
     throw new Error('its stacks are of another version');
   }
   checkedCount(index.cells, FLAME_CELLS_MOST, 'cells');
+  if (!(index.width_ns >= 1 && index.column_ns >= 1 && index.wide >= 1 && Number.isFinite(index.start_ns))) {
+    throw new Error('the cells of its stacks are not as it says');
+  }
   const numbers = new Numbers(bytes, 0, bytes.length);
   const nodes = nodePaths(numbers, index);
-  const kinds = index.kinds.filter(info => info.name in FLAME_KINDS)
-    .map(info => readKind(info, index, numbers, nodes.above.length));
+  const kinds = index.kinds.map(info => readKind(info, index, numbers, nodes.above.length));
 
   return {index, nodes, kinds, frames: index.frames.map(String)};
 }

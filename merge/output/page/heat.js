@@ -41,7 +41,8 @@ class HeatGrid {
       width: this.left + this.across * this.width, height: this.top + grid.rows * this.height});
     this.listen();
     this.draw();
-    this.node = el('div', {class: 'grid'}, el('div', {class: 'scroll'}, this.canvas), this.tip);
+    this.node = el('div', {class: 'grid'}, el('div', {class: 'scroll'}, this.canvas), this.tip,
+      el('div', {class: 'tools'}, pictureButtons(grid.name.replace(/[^a-z0-9]+/gi, '-').slice(0, 40), () => this)));
   }
 
   /* Columns of the grid that the k-th cell of a row shows. */
@@ -91,8 +92,10 @@ class HeatGrid {
   }
 
   draw() {
-    const context = this.canvas.getContext('2d');
+    this.paint(this.canvas.getContext('2d'));
+  }
 
+  paint(context) {
     this.names(context);
     for (let row = 0; row < this.grid.rows; row++) {
       for (let k = 0; k < this.across; k++) {

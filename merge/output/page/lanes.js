@@ -45,7 +45,7 @@ class Numbers {
  * many: how many items it is. */
 function levelOf(count) {
   return {count: 0, start: new Float64Array(count), end: new Float64Array(count), busy: new Float64Array(count),
-    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Uint32Array(count), many: new Uint32Array(count)};
+    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Uint32Array(count), many: new Uint32Array(count), names: []};
 }
 
 /* The exact items, or what the page has instead of them. */
@@ -87,6 +87,8 @@ const isKept = (level, i, w) => level.many[i] === 1 && level.end[i] - level.star
 function foldLevel(from, w) {
   const to = levelOf(from.count);
   let last = -1;
+
+  to.names = from.names;
 
   for (let i = 0; i < from.count; i++) {
     if (last >= 0 && !isKept(to, last, w) && !isKept(from, i, w) &&
@@ -130,9 +132,10 @@ function firstBehind(level, time) {
 
 /* A lane, decoded when it is first drawn. */
 class Lane {
-  constructor(info, data, level) {
+  constructor(info, data, level, names) {
     this.info = info;
     this.data = data;
+    this.names = names;
     this.w = level; /* of what is stored; 0 = exact */
     this.levels = [];
   }
@@ -140,6 +143,7 @@ class Lane {
   finest() {
     if (this.levels.length === 0) {
       this.levels.push({w: this.w, level: readLevel(this.info, this.data, this.w > 0)});
+      this.levels[0].level.names = this.names;
     }
     return this.levels[0].level;
   }
@@ -165,13 +169,37 @@ class Lane {
   }
 }
 
+const LANE_KINDS = ['idle', 'queue', 'steps', 'ranges', 'calls'];
+const NAMES_MOST = 1 << 20;
+const TICK_LONGEST = 1e15;
+
+/* What is said of a lane, checked: it may be a stranger's. */
+function checkedLane(info, bytes) {
+  const isCount = value => Number.isInteger(value) && value >= 0;
+
+  if (!info || !LANE_KINDS.includes(info.kind) || !Number.isInteger(info.rank) || !isCount(info.items) || !isCount(info.depth) ||
+      !isCount(info.offset) || !isCount(info.bytes) || info.offset + info.bytes > bytes || info.items > info.bytes ||
+      !(info.tick_ns >= 1 && info.tick_ns <= TICK_LONGEST)) {
+    throw new Error('a lane of its timeline is not as it says');
+  }
+  return {...info, title: String(info.title)};
+}
+
+/* The lanes of the two blocks; throws where they do not fit together. */
+function lanesOf(index, data) {
+  if (!index || index.version !== 1 || !Array.isArray(index.lanes) || !Array.isArray(index.names) ||
+      !Array.isArray(index.classes) || index.names.length > NAMES_MOST || !(index.level_ns >= 0) || !(index.length_ns >= 0)) {
+    throw new Error('its timeline is of another version');
+  }
+  const names = index.names.map(String);
+
+  return {index, lanes: index.lanes.map(info => new Lane(checkedLane(info, data.length), data, index.level_ns, names))};
+}
+
 /* What the page has of a timeline; null = nothing. */
 async function readLanes() {
   const index = await blockJson('lanes');
   const data = await block('items');
 
-  if (!index || !data || index.version !== 1) {
-    return null;
-  }
-  return {index, lanes: index.lanes.map(info => new Lane(info, data, index.level_ns))};
+  return index && data ? lanesOf(index, data) : null;
 }

@@ -96,6 +96,7 @@ async function start() {
     }
   }
   dressFindings(report);
+  dressTrust(report);
   if (reasons.length > 0) {
     document.getElementById('absent').append(el('h3', null, 'Not shown'),
       el('ul', null, reasons.map(reason => el('li', null, reason))));

@@ -11,6 +11,7 @@ const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
 const VIEW_TALLEST = 560;
 const ARROWS_MOST = 200;
 const ITEMS_LISTED = 200;
+const LEGEND_LANES = 12; /* that the legend is made from */
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
 
@@ -51,13 +52,18 @@ class Timeline {
     this.areAllThreads = false;
     this.drag = null;
     this.isOwn = false; /* the selection is changed from here */
+    this.marks = []; /* [from, to] of each; the first one is replaced by the next */
+    this.pinned = [];
+    this.chain = []; /* numbers of waits, from the one that was looked at on */
+    this.picked = null; /* {row, at}: the item that was chosen */
+    this.details = []; /* of other pages of this run */
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label':
       'timeline of all ranks; keys w and s zoom, a and d move, 0 shows all; below it is a table of what is in view'});
     this.spacer = el('div', {class: 'spacer'});
     this.box = el('div', {class: 'lanes'}, this.canvas, this.spacer);
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'});
     this.note = el('p', {class: 'quiet'});
-    this.node = el('div', {class: 'timeline'}, this.tools(), this.box, this.tip, this.note, this.list());
+    this.node = el('div', {class: 'timeline'}, this.tools(), this.legend(), this.box, this.tip, this.note, this.list());
     this.colours = palette();
     this.layOut();
     this.listen();
@@ -83,7 +89,24 @@ class Timeline {
     return el('div', {class: 'tools'}, button('+', () => this.zoom(0.5), {'aria-label': 'zoom in'}),
       button('\u2212', () => this.zoom(2), {'aria-label': 'zoom out'}), button('all', () => this.show(...this.whole)),
       button('region', () => this.show(...this.firstSpan())), button('selected', () => this.fit()),
+      button('Go to', () => keys.find(key => key.code === 'KeyG').act(), {title: 'go to a time or a step (key g)'}),
+      ...pictureButtons('timeline', () => this),
       el('label', {for: 'all-threads', class: 'quiet'}, threads, ' all threads'));
+  }
+
+  /* Groups of colours that the lanes have. */
+  legend() {
+    const groups = new Set();
+
+    for (const lane of this.lanes.filter(one => ['idle', 'queue', 'calls'].includes(one.info.kind)).slice(0, LEGEND_LANES)) {
+      const level = lane.finest();
+
+      for (let i = 0; i < level.count; i++) {
+        groups.add(groupOfClass.get(this.index.classes[level.kind[i]]) || 'other');
+      }
+    }
+    return el('ul', {class: 'legend'}, GROUPS.filter(([group]) => groups.has(group)).map(([group, title]) =>
+      el('li', null, el('span', {class: 'swatch g-' + group}), title)));
   }
 
   list() {
@@ -101,15 +124,16 @@ class Timeline {
 
   /* Which lanes are shown, and where. */
   layOut() {
-    const ranks = [...new Set(this.lanes.map(lane => lane.info.rank))].sort((a, b) => a - b);
+    const place = rank => (this.pinned.includes(rank) ? this.pinned.indexOf(rank) - this.pinned.length : 0);
+    const ranks = [...new Set(this.lanes.map(lane => lane.info.rank))].sort((a, b) => place(a) - place(b) || a - b);
     const isSmall = ranks.length <= RANKS_OPEN;
 
     this.rows = [];
     this.rankAt = new Map();
-    let y = RULER;
+    let y = RULER + 4;
 
     for (const rank of ranks) {
-      const isOpen = isSmall || selection.ranks.includes(rank);
+      const isOpen = isSmall || selection.ranks.includes(rank) || this.pinned.includes(rank);
       const own = this.lanes.filter(lane => lane.info.rank === rank && this.isShown(lane, isOpen))
         .sort((a, b) => KIND_ORDER.indexOf(a.info.kind) - KIND_ORDER.indexOf(b.info.kind) ||
           Number(b.info.main) - Number(a.info.main) || compare(a.info.title, b.info.title) || a.info.depth - b.info.depth);
@@ -118,7 +142,7 @@ class Timeline {
       own.forEach((lane, i) => {
         const height = isOpen ? HEIGHTS[lane.info.kind] : 8;
 
-        this.rows.push({lane, y, height, label: i === 0 ? (rank < 0 ? 'no rank' : rankName(rank)) : '', isOpen});
+        this.rows.push({lane, y, height, label: i === 0 ? (rank < 0 ? 'no rank' : (this.pinned.includes(rank) ? '\u2191 ' : '') + rankName(rank)) : '', isOpen});
         y += height + 2;
       });
       this.rankAt.set(rank, (first + y) / 2);
@@ -205,8 +229,11 @@ class Timeline {
     if (this.width <= GUTTER) {
       return;
     }
-    const context = this.canvas.getContext('2d');
+    this.paint(this.canvas.getContext('2d'));
+    this.drawnote();
+  }
 
+  paint(context) {
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.tall);
     context.font = '11px system-ui, sans-serif';
@@ -221,7 +248,24 @@ class Timeline {
     }
     this.drawArrows(context);
     this.drawRuler(context);
-    this.drawnote();
+    this.drawMarks(context);
+  }
+
+  /* Marked times with their lengths, over the ruler. */
+  drawMarks(context) {
+    context.fillStyle = context.strokeStyle = this.colours.colour('link');
+    for (const [from, to] of this.marks) {
+      if (to > this.span[0] && from < this.span[1]) {
+        const [left, right] = [from, to].map(ns => Math.min(Math.max(this.x(ns), GUTTER), this.width));
+
+        context.globalAlpha = 0.5;
+        context.fillRect(left, RULER - 3, Math.max(1, right - left), 3);
+        context.fillRect(left, RULER, 1, this.tall);
+        context.fillRect(right, RULER, 1, this.tall);
+        context.globalAlpha = 1;
+        context.fillText(time(to - from), left + 3, RULER + 7);
+      }
+    }
   }
 
   drawRuler(context) {
@@ -248,14 +292,49 @@ class Timeline {
 
   /* The class with most time in each pixel, so that no item is left out. */
   drawRow(context, row, y) {
+    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+
+    context.globalAlpha = isRankSelected(row.lane.info.rank) ? 1 : 0.3;
+    this.drawLabel(context, row, y);
+    this.drawItems(context, row, y, row.lane.at(pixel));
+    for (const detail of this.details) {
+      const level = this.detailLevel(detail, row.lane, pixel);
+
+      if (level && detail.to > this.span[0] && detail.from < this.span[1]) {
+        const [from, to] = [this.x(Math.max(detail.from, this.span[0])), this.x(Math.min(detail.to, this.span[1]))];
+
+        context.save();
+        context.beginPath();
+        context.rect(from, y, to - from, row.height);
+        context.clip();
+        context.fillStyle = this.colours.colour('ground');
+        context.fillRect(from, y, to - from, row.height);
+        this.drawItems(context, row, y, level);
+        context.restore();
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /* What a page of a part of this run has of the lane; null = nothing better. */
+  detailLevel(detail, lane, pixel) {
+    const other = detail.lanes.get(laneKey(lane.info));
+
+    return other && other.w < lane.w && pixel < lane.w ? other.at(pixel) : null;
+  }
+
+  /* The items of a lane as they are drawn at that time. */
+  levelAt(lane, ns) {
+    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+    const detail = this.details.find(one => ns >= one.from && ns <= one.to && this.detailLevel(one, lane, pixel));
+
+    return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
+  }
+
+  drawItems(context, row, y, level) {
     const width = this.width - GUTTER;
     const pixel = (this.span[1] - this.span[0]) / width;
-    const level = row.lane.at(pixel);
-    const isDim = !isRankSelected(row.lane.info.rank);
     const names = [];
-
-    context.globalAlpha = isDim ? 0.3 : 1;
-    this.drawLabel(context, row, y);
     let at = -1, kind = -1, best = 0;
     const put = (from, to, kindOf) => {
       context.fillStyle = this.colourOf(kindOf);
@@ -284,7 +363,6 @@ class Timeline {
       }
     }
     this.drawNames(context, row, y, level, names);
-    context.globalAlpha = 1;
   }
 
   colourOf(kind) {
@@ -328,7 +406,7 @@ class Timeline {
   }
 
   nameOf(level, i) {
-    return level.name[i] > 0 ? this.index.names[level.name[i] - 1] : this.index.classes[level.kind[i]];
+    return (level.name[i] > 0 && level.names[level.name[i] - 1]) || this.index.classes[level.kind[i]] || '-';
   }
 
   /* The longest waits in view: from the rank that was waited for, at the end of
@@ -388,13 +466,31 @@ class Timeline {
     }
     if (index.level_ns > 0) {
       parts.push('Items shorter than ' + time(index.level_ns / 2) + ' are drawn together where they are close (' +
-        count(index.items_taken) + ' items in all). All of this view: ckmerge --output html=part.html --from ' +
-        Math.floor(this.span[0]) + 'ns --to ' + Math.ceil(this.span[1]) + 'ns ' + safe(this.report.run));
+        count(index.items_taken) + ' items in all). For all items of this view run the command, then drop part.html on this page: ' +
+        this.command() + ' ');
     }
     if (index.items_hidden > 0) {
       parts.push(count(index.items_hidden) + ' items that overlap others more than fourfold are not drawn.');
     }
     this.note.textContent = parts.join(' ');
+    if (index.level_ns > 0) {
+      this.note.append(button('Copy command', event => copyText(this.command(), event.currentTarget)));
+    }
+  }
+
+  /* What makes a page of the part in view. */
+  command() {
+    const ranks = selection.ranks.length > 0 ? ' --ranks ' + ranksText(selection.ranks) : '';
+
+    return 'ckmerge --quiet --output html=part.html --from ' + Math.floor(this.span[0]) + 'ns --to ' + Math.ceil(this.span[1]) + 'ns' +
+      ranks + ' ' + safe(this.report.run);
+  }
+
+  /* A page of a part of this run was dropped. */
+  addDetail(detail) {
+    this.details.push(detail);
+    select({range: [detail.from, detail.to]});
+    this.show(detail.from, detail.to);
   }
 
   /* The row and item at a place of the canvas; null = none. */
@@ -405,7 +501,7 @@ class Timeline {
       return null;
     }
     const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
-    const level = row.lane.at(pixel);
+    const level = this.levelAt(row.lane, this.ns(x));
     const i = firstBehind(level, this.ns(x) - pixel);
 
     return i < level.count && level.start[i] <= this.ns(x) + pixel ? {row, level, i} : {row, level, i: -1};
@@ -455,6 +551,29 @@ class Timeline {
     this.soon();
   }
 
+  /* The selected time stays marked; `isKept`: and the marks before it do. */
+  mark(isKept) {
+    if (selection.range) {
+      this.marks = isKept ? [[...selection.range], ...this.marks] : [[...selection.range], ...this.marks.slice(1)];
+    } else {
+      this.marks = isKept ? this.marks : this.marks.slice(1);
+    }
+    this.soon();
+  }
+
+  /* The rank under the cursor, else those that are selected, to the top. */
+  pin() {
+    const row = this.cursor ? this.rows.find(one => this.cursor[1] + this.top >= one.y && this.cursor[1] + this.top <= one.y + one.height) : null;
+    const ranks = row ? [row.lane.info.rank] : selection.ranks;
+
+    for (const rank of ranks) {
+      this.pinned = this.pinned.includes(rank) ? this.pinned.filter(one => one !== rank) : [...this.pinned, rank];
+    }
+    this.tip.textContent = ranks.length === 0 ? 'Point at a rank, or select one, to pin it.' : this.tip.textContent;
+    this.layOut();
+    this.soon();
+  }
+
   follow() {
     if (!this.isOwn && selection.range) {
       const [from, to] = selection.range;
@@ -498,6 +617,8 @@ class Timeline {
 
       this.drag = null;
       if (hit && hit.i >= 0) {
+        this.picked = {row: hit.row, at: hit.level.start[hit.i]};
+        this.chain = [];
         this.choose(hit.level.start[hit.i], hit.level.end[hit.i]);
       }
     });
@@ -549,8 +670,12 @@ class Timeline {
     onKey('KeyD', 'd', 'timeline: later', () => this.move(0.2));
     onKey('KeyF', 'f', 'timeline: fit what is selected', () => this.fit());
     onKey('Digit0', '0', 'timeline: the whole run', () => this.show(...this.whole));
+    listenToTimelineKeys(this);
   }
 }
+
+/* The timeline of this page, for who has more of it. */
+let theTimeline = null;
 
 view('timeline', 'Timeline', async (report, body) => {
   const data = await readLanes();
@@ -563,6 +688,7 @@ view('timeline', 'Timeline', async (report, body) => {
   }
   const timeline = new Timeline(report, data);
 
+  theTimeline = timeline;
   body.append(timeline.node);
   timeline.soon();
   return undefined;
