@@ -83,7 +83,7 @@ function summary(report, other) {
     of('ranks waited', r => sumOf(r.ranks || [], rank => rank.waited_ns), time)]
     .filter(row => row[1] !== 0 || row[2] !== 0);
 
-  return el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['', 'here', 'there', 'change'].map(text =>
+  return el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['figure', 'here', 'there', 'change'].map(text =>
     el('th', {scope: 'col', class: 'number'}, text)))), el('tbody', null, rows.map(([name, a, b, shown]) =>
     el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, shown(a)), el('td', {class: 'number'}, shown(b)),
       el('td', {class: 'number'}, signed(a - b, shown) + (b > 0 ? ' (' + signed(100 * (a / b - 1), figures) + ' %)' : ''))))));

@@ -126,9 +126,9 @@ static int put_alarms(FILE *file, const struct report *report)
         return -1;
     }
     if (words.length > 0) {
-        fputs("<ul class=\"alarm\" role=\"alert\">\n", file);
+        fputs("<div class=\"alarm\" role=\"alert\"><ul>\n", file);
         put_items(file, &words);
-        fputs("</ul>\n", file);
+        fputs("</ul></div>\n", file);
     }
     free(words.text);
     return 0;
