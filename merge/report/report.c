@@ -67,6 +67,7 @@ void report_fini(struct report *report)
     free(report->calls);
     free(report->functions);
     free(report->traffic.pairs);
+    free(report->traffic.waits);
     free(report->traffic.sizes);
     free(report->libc);
     free(report->peers);

@@ -235,6 +235,8 @@ struct report_windows {
     size_t count;                                   /* 0 = none stands out */
     bool has_event; /* else, most of it was at once: */
     struct report_window event;
+    struct region median; /* the step, or the part of the run, by whose end half
+                             of its time had passed; empty = not known */
     double outside; /* part of its time that is in no step, where there are
                        steps */
 };

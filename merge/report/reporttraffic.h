@@ -107,12 +107,23 @@ struct report_sizes {
     struct report_collectives collective_bins[REPORT_BINS];
 };
 
+/* What a rank waited for another one. */
+struct report_rank_waits {
+    int32_t rank;
+    int32_t awaited;
+    ck_time_t ns;
+    uint64_t count;
+};
+
 struct report_traffic {
     bool is_by_host;             /* too many ranks for pairs of ranks */
     struct report_messages sent; /* sums over pairs */
     struct report_messages received;
     struct report_pair *pairs; /* most bytes first */
     size_t pairs_count;
+    struct report_rank_waits *waits; /* by host: of ranks, longest first */
+    size_t waits_count;
+    ck_time_t waits_left_out; /* ... in none of these: too many of them */
     struct report_messages left_out; /* sent, in no pair: too many of them */
     struct report_sizes *sizes;      /* most bytes first */
     size_t sizes_count;

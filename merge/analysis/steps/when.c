@@ -356,6 +356,38 @@ static double outside_of(const struct when *when,
     return inside >= burst->all ? 0 : 1 - (double)inside / (double)burst->all;
 }
 
+/* The value by whose end half of all has passed. 0, or -1 with ENOMEM. */
+static int median_find(const struct when *when,
+                       const uint32_t *things,
+                       size_t count,
+                       struct report_windows *windows)
+{
+    struct axis axis = axis_of(when);
+    ck_time_t *values = calloc(axis.count + 1, sizeof(*values));
+    ck_time_t all = 0, passed = 0;
+
+    if (values == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        values_add(when, things[i], axis, values);
+    }
+    for (size_t i = 0; i < axis.count; i++) {
+        all += values[i];
+    }
+    for (size_t i = 0; i < axis.count; i++) {
+        if (passed < all - all / 2 && passed + values[i] >= all - all / 2) {
+            const struct window at = {.first = i, .last = i};
+            struct report_window row = window_report(when, axis, &at);
+
+            windows->median = (struct region){row.start, row.end};
+        }
+        passed += values[i];
+    }
+    free(values);
+    return 0;
+}
+
 static int windows_find(const struct when *when,
                         const uint32_t *things,
                         size_t count,
@@ -386,7 +418,8 @@ int when_windows(const struct when *when,
 
     *windows = (struct report_windows){.count = 0};
     windows->outside = outside_of(when, &burst, things, count);
-    if (windows_find(when, things, count, windows) != 0) {
+    if (windows_find(when, things, count, windows) != 0 ||
+        median_find(when, things, count, windows) != 0) {
         return -1;
     }
     event_find(when, &burst, windows);

@@ -53,6 +53,10 @@ struct traffic {
     struct pair *pairs;
     size_t pairs_count, pairs_room;
     struct report_messages left_out;
+    struct table *wait_keys; /* by host: waiting rank, awaited one */
+    struct report_rank_waits *waits;
+    size_t waits_count, waits_room;
+    ck_time_t waits_left_out;
     struct table *flow_keys;
     struct flow *flows;
     size_t flows_count, flows_room;
@@ -111,12 +115,14 @@ struct traffic *traffic_create(const struct defs *defs)
     traffic->groups = calloc(defs->ranks_count + 1, sizeof(*traffic->groups));
     traffic->hosts = calloc(defs->ranks_count + 1, sizeof(*traffic->hosts));
     traffic->pair_keys = table_create();
+    traffic->wait_keys = table_create();
     traffic->flow_keys = table_create();
     traffic->size_keys = table_create();
     traffic->comm_keys = table_create();
     if (traffic->groups == NULL || traffic->hosts == NULL ||
-        traffic->pair_keys == NULL || traffic->flow_keys == NULL ||
-        traffic->size_keys == NULL || traffic->comm_keys == NULL) {
+        traffic->pair_keys == NULL || traffic->wait_keys == NULL ||
+        traffic->flow_keys == NULL || traffic->size_keys == NULL ||
+        traffic->comm_keys == NULL) {
         traffic_destroy(traffic);
         return NULL;
     }
@@ -133,12 +139,14 @@ void traffic_destroy(struct traffic *traffic)
         return;
     }
     table_destroy(traffic->pair_keys);
+    table_destroy(traffic->wait_keys);
     table_destroy(traffic->flow_keys);
     table_destroy(traffic->size_keys);
     table_destroy(traffic->comm_keys);
     free(traffic->groups);
     free(traffic->hosts);
     free(traffic->pairs);
+    free(traffic->waits);
     free(traffic->flows);
     free(traffic->sizes);
     free(traffic);
@@ -391,6 +399,38 @@ static ck_time_t *wait_of(struct report_pair_waits *waits, enum wait_kind kind)
     }
 }
 
+/* The same by rank, where pairs are of hosts. 0, or -1 with ENOMEM. */
+static int rank_wait(struct traffic *traffic,
+                     int32_t waiting,
+                     int32_t awaited,
+                     ck_time_t ns,
+                     uint64_t count)
+{
+    struct table_key key = {(uint32_t)waiting, (uint32_t)awaited, 0};
+    int64_t number;
+
+    if (traffic->waits_count == TRAFFIC_PAIRS_MAX &&
+        !table_has(traffic->wait_keys, key)) {
+        traffic->waits_left_out += ns;
+        return 0;
+    }
+    number = table_number(traffic->wait_keys, key);
+    if (number < 0) {
+        return -1;
+    }
+    if ((size_t)number == traffic->waits_count) {
+        if (array_grow(&traffic->waits, &traffic->waits_room,
+                       traffic->waits_count, sizeof(*traffic->waits)) != 0) {
+            return -1;
+        }
+        traffic->waits[traffic->waits_count++] =
+            (struct report_rank_waits){.rank = waiting, .awaited = awaited};
+    }
+    traffic->waits[number].ns += ns;
+    traffic->waits[number].count += count;
+    return 0;
+}
+
 int traffic_wait(struct traffic *traffic,
                  enum wait_kind kind,
                  int32_t waiting,
@@ -402,6 +442,10 @@ int traffic_wait(struct traffic *traffic,
     uint64_t to = group_of(traffic, waiting);
     uint32_t all, pair;
 
+    if (traffic->is_by_host &&
+        rank_wait(traffic, waiting, awaited, ns, count) != 0) {
+        return -1;
+    }
     if (!pair_find(traffic, from, to, &all)) {
         return -1;
     }
@@ -524,6 +568,39 @@ static void sizes_report(const struct traffic *traffic,
     qsort(report->sizes, report->sizes_count, sizeof(*report->sizes), by_size);
 }
 
+static int by_wait(const void *a, const void *b)
+{
+    const struct report_rank_waits *left = a;
+    const struct report_rank_waits *right = b;
+
+    if (left->ns != right->ns) {
+        return left->ns < right->ns ? 1 : -1;
+    }
+    if (left->rank != right->rank) {
+        return left->rank < right->rank ? -1 : 1;
+    }
+    return (left->awaited > right->awaited) - (left->awaited < right->awaited);
+}
+
+/* The longest ones. */
+static void waits_report(const struct traffic *traffic,
+                         struct report_traffic *report)
+{
+    report->waits_left_out = traffic->waits_left_out;
+    if (traffic->waits_count > 0) {
+        memcpy(report->waits, traffic->waits,
+               traffic->waits_count * sizeof(*report->waits));
+        qsort(report->waits, traffic->waits_count, sizeof(*report->waits),
+              by_wait);
+    }
+    report->waits_count = traffic->waits_count < TRAFFIC_WAITS_MAX
+                              ? traffic->waits_count
+                              : TRAFFIC_WAITS_MAX;
+    for (size_t i = report->waits_count; i < traffic->waits_count; i++) {
+        report->waits_left_out += report->waits[i].ns;
+    }
+}
+
 int traffic_report(const struct traffic *traffic, struct report *report)
 {
     struct report_traffic *row = &report->traffic;
@@ -531,10 +608,12 @@ int traffic_report(const struct traffic *traffic, struct report *report)
     row->is_by_host = traffic->is_by_host;
     row->pairs = calloc(traffic->pairs_count + 1, sizeof(*row->pairs));
     row->sizes = calloc(traffic->sizes_count + 1, sizeof(*row->sizes));
-    if (row->pairs == NULL || row->sizes == NULL) {
+    row->waits = calloc(traffic->waits_count + 1, sizeof(*row->waits));
+    if (row->pairs == NULL || row->sizes == NULL || row->waits == NULL) {
         return -1;
     }
     pairs_report(traffic, row);
+    waits_report(traffic, row);
     sizes_report(traffic, row);
     return 0;
 }

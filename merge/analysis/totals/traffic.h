@@ -18,6 +18,8 @@
 #define TRAFFIC_RANKS_MAX 64
 /* Pairs that are kept; messages of more are counted together. */
 #define TRAFFIC_PAIRS_MAX ((size_t)1 << 16)
+/* Pairs of ranks that are listed where pairs are of hosts. */
+#define TRAFFIC_WAITS_MAX ((size_t)1024)
 /* Labels of communicators that are kept, the last one for all others. */
 #define TRAFFIC_SIZES_MAX ((size_t)64)
 

@@ -4,14 +4,21 @@
  */
 #include "merge/output/json/jsonparts.h"
 
-/* Steps listed, and ranks whose lengths are listed with each. */
+/* Steps listed; of more ranks than these their lengths are listed with each
+ * where that are no more than so many. */
 #define STEPS_LISTED 4096
 #define RANKS_LISTED 64
+#define LENGTHS_LISTED ((size_t)1 << 17)
 
-static void
-put_lengths(struct ck_json *j, const struct report_step *step, size_t ranks)
+static void put_lengths(struct ck_json *j,
+                        const struct report_step *step,
+                        const struct report_steps *table)
 {
-    if (step->lengths == NULL || ranks > RANKS_LISTED) {
+    size_t ranks = table->ranks;
+    size_t steps = table->count < STEPS_LISTED ? table->count : STEPS_LISTED;
+
+    if (step->lengths == NULL ||
+        (ranks > RANKS_LISTED && ranks * steps > LENGTHS_LISTED)) {
         ck_json_null(j, "rank_ns");
         return;
     }
@@ -65,7 +72,7 @@ static void put_step(struct ck_json *j,
         ck_json_null(j, "worst_rank");
     }
     ck_json_bool(j, "outlier", step->is_outlier);
-    put_lengths(j, step, report->table.ranks);
+    put_lengths(j, step, &report->table);
     json_idle(j, step->causes);
     ck_json_end(j);
 }
@@ -137,6 +144,16 @@ void json_windows(struct ck_json *j,
         ck_json_null(j, "event");
     }
     ck_json_double(j, "outside_steps_share", windows->outside);
+    if (region_length(windows->median) > 0) {
+        ck_json_object(j, "median");
+        json_time(j, "start", windows->median.start, report);
+        json_time(j, "end", windows->median.end, report);
+        ck_json_int(j, "start_ns", windows->median.start);
+        ck_json_int(j, "end_ns", windows->median.end);
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "median");
+    }
 }
 
 static void put_stragglers(struct ck_json *j, const struct report *report)

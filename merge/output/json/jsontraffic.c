@@ -123,6 +123,22 @@ static void put_sizes(struct ck_json *j, const struct report_sizes *sizes)
     ck_json_end(j);
 }
 
+static void put_rank_waits(struct ck_json *j,
+                           const struct report_traffic *traffic)
+{
+    ck_json_array(j, "rank_waits");
+    for (size_t i = 0; i < traffic->waits_count; i++) {
+        ck_json_object(j, NULL);
+        json_rank(j, "rank", traffic->waits[i].rank);
+        json_rank(j, "awaited_rank", traffic->waits[i].awaited);
+        ck_json_int(j, "waited_ns", traffic->waits[i].ns);
+        ck_json_uint(j, "waits", traffic->waits[i].count);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_int(j, "rank_waits_left_out_ns", traffic->waits_left_out);
+}
+
 void json_traffic(struct ck_json *j, const struct report *report)
 {
     const struct report_traffic *traffic = &report->traffic;
@@ -137,6 +153,9 @@ void json_traffic(struct ck_json *j, const struct report *report)
         put_pair(j, &traffic->pairs[i], traffic->is_by_host);
     }
     ck_json_end(j);
+    if (traffic->is_by_host) {
+        put_rank_waits(j, traffic);
+    }
     ck_json_array(j, "sizes");
     for (size_t i = 0; i < traffic->sizes_count; i++) {
         put_sizes(j, &traffic->sizes[i]);

@@ -34,7 +34,7 @@ class HeatGrid {
     this.left = this.isNamed ? NAME_WIDE : 0;
     this.top = grid.columnName !== undefined && grid.columns <= NAMED_MOST ? NAME_HIGH : 0;
     this.width = Math.max(2, Math.min(this.top > 0 ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
-    this.height = Math.max(4, Math.min(22, Math.floor((grid.tallest || 700) / grid.rows)));
+    this.height = Math.max(2, Math.min(22, Math.floor((grid.tallest || 700) / grid.rows)));
     this.at = [0, 0];
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, grid.hint || '');
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label': grid.name,

@@ -70,6 +70,19 @@ view('waits', 'Who waited for whom', (report, body) => {
         headColumn('who waited', pair => endName(pair.waiter)), textColumn('for', pair => endName(pair.awaited)),
         timeColumn('time', pair => pair.ns, true), countColumn('times', pair => pair.waits)], pairs)));
   }
+  const ranks = (report.traffic || {}).rank_waits || [];
+
+  if (ranks.length > 0) {
+    const rest = report.traffic.rank_waits_left_out_ns;
+
+    body.append(el('h3', null, 'Pairs of ranks'), table('waits by pair of ranks', [
+      headColumn('who waited', pair => rankName(pair.rank)), textColumn('for', pair => rankName(pair.awaited_rank)),
+      timeColumn('time', pair => pair.waited_ns, true), countColumn('times', pair => pair.waits)], ranks,
+    {choose: pair => select({ranks: [pair.rank, pair.awaited_rank].filter(Number.isInteger).sort((a, b) => a - b)})}));
+    if (rest > 0) {
+      body.append(el('p', {class: 'quiet'}, 'All other pairs waited ' + time(rest) + '.'));
+    }
+  }
   if (waits.length > 0) {
     body.append(el('h3', null, 'Waits by place'), table('waits', waitColumns(report), waits,
       {choose: row => select({ranks: [row.rank, row.blamed_rank].filter(Number.isInteger).sort((a, b) => a - b)})}));

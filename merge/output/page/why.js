@@ -14,7 +14,7 @@ function causeOf(report, item) {
 /* The time that shows it best, or null: its longest stretch, else the part of
  * the run in which most of it is. */
 function exampleOf(cause) {
-  const part = cause.example || (cause.windows || [])[0] || cause.event;
+  const part = cause.example || (cause.windows || [])[0] || cause.event || cause.median;
 
   return part && part.end_rel_ns > part.start_rel_ns ? [part.start_rel_ns, part.end_rel_ns] : null;
 }

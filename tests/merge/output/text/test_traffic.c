@@ -519,9 +519,43 @@ static void waits_for_a_peer_are_apart_by_who_was_late(void **state)
     defs_destroy(defs);
 }
 
+/* Of two hosts with more ranks than pairs are listed of. */
+static void of_many_ranks_the_longest_waits_by_pair_are_listed(void **state)
+{
+    enum { MANY = TRAFFIC_RANKS_MAX + 1 };
+    struct defs *defs = cast_of(MANY, 2);
+    struct traffic *traffic = traffic_create(defs);
+    struct report report = {.traffic = {.pairs = NULL}};
+    ck_time_t all = 0, listed = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        for (int k = 0; k < MANY; k++) {
+            assert_int_equal(
+                traffic_wait(traffic, WAIT_NXN, i, k, 1 + i * MANY + k, 2), 0);
+            all += 1 + i * MANY + k;
+        }
+    }
+    assert_int_equal(traffic_report(traffic, &report), 0);
+    assert_true(report.traffic.is_by_host);
+    assert_int_equal(report.traffic.waits_count, TRAFFIC_WAITS_MAX);
+    assert_int_equal(report.traffic.waits[0].rank, MANY - 1);
+    assert_int_equal(report.traffic.waits[0].awaited, MANY - 1);
+    for (size_t i = 0; i < TRAFFIC_WAITS_MAX; i++) {
+        assert_int_equal(report.traffic.waits[i].ns, MANY * MANY - (int)i);
+        assert_int_equal(report.traffic.waits[i].count, 2);
+        listed += report.traffic.waits[i].ns;
+    }
+    assert_int_equal(listed + report.traffic.waits_left_out, all);
+    traffic_destroy(traffic);
+    report_fini(&report);
+    defs_destroy(defs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_many_ranks_the_longest_waits_by_pair_are_listed),
         cmocka_unit_test(pairs_sizes_and_places_have_one_sum),
         cmocka_unit_test_setup_teardown(what_goes_to_nobody_is_no_message,
                                         one_begin, one_end),

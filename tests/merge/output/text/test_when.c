@@ -146,6 +146,27 @@ static void a_part_of_many_steps_is_shared_out(void **state)
     assert_true(windows.items[0].share > 0.999);
 }
 
+static void half_of_its_time_has_passed_by_the_end_of_its_median(void **state)
+{
+    static const struct {
+        int64_t step;
+        ck_time_t ns;
+    } pieces[] = {{10, 20}, {500, 15}, {700, 30}, {900, 10}};
+
+    (void)state;
+    steps_make(STEPS);
+    when = when_create(steps, region, 0);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        ck_time_t start = step_start(pieces[i].step) + 1;
+        struct region part = {start, start + pieces[i].ns};
+
+        assert_int_equal(when_add(when, 3, 0, part), 0);
+    }
+    assert_int_equal(when_windows(when, thing, 1, &windows), 0);
+    assert_int_equal(windows.median.start, step_start(700));
+    assert_int_equal(windows.median.end, step_start(701));
+}
+
 /* 250 cells for two things of 1000 steps: 8 steps a cell. */
 static void in_little_memory_borders_are_coarse_and_sums_are_not(void **state)
 {
@@ -364,6 +385,7 @@ int main(void)
         CASE(things_are_looked_at_together),
         CASE(what_comes_out_of_order_counts_too),
         CASE(a_part_of_many_steps_is_shared_out),
+        CASE(half_of_its_time_has_passed_by_the_end_of_its_median),
         CASE(in_little_memory_borders_are_coarse_and_sums_are_not),
         CASE(cells_hold_any_time_before_and_after_they_are_folded),
         CASE(numbers_that_begin_anew_are_not_said),
