@@ -20,8 +20,8 @@
 /* Blocks of data in a page, at most. */
 #define BLOCKS 8
 #define TRIES 12
-/* Bytes of an item in base64, about. */
-#define ITEM_BYTES 10
+/* Bytes of two items in base64, about. */
+#define ITEM_BYTES 17
 #define PATHS 8192
 #define PATHS_LEAST 64
 #define ITEMS_LEAST 4096
@@ -45,7 +45,7 @@ struct parts {
 
 size_t htmlpage_items(size_t bytes)
 {
-    size_t items = (bytes > 0 ? bytes : HTMLPAGE_BYTES) / ITEM_BYTES;
+    size_t items = (bytes > 0 ? bytes : HTMLPAGE_BYTES) / ITEM_BYTES * 2;
 
     return items < ITEMS_LEAST ? ITEMS_LEAST : items;
 }

@@ -22,7 +22,7 @@ function checkedCount(value, most, what) {
 
 /* Numbers below `most`, or the file is not what it says. */
 function checkedColumn(numbers, count, most, what) {
-  const column = numbers.column(count, Float64Array);
+  const column = numbers.column(count);
 
   if (column.some(value => value >= most)) {
     throw new Error('a ' + what + ' is out of its range');
@@ -33,7 +33,7 @@ function checkedColumn(numbers, count, most, what) {
 /* The frames of each node's path, the outermost one first. */
 function nodePaths(numbers, index) {
   const count = checkedCount(index.nodes, FLAME_NODES_MOST, 'nodes');
-  const steps = numbers.column(count, Float64Array);
+  const steps = numbers.column(count);
   const frames = checkedColumn(numbers, count, index.frames.length, 'frame');
   const above = new Int32Array(count);
   const depth = new Uint16Array(count);
@@ -63,12 +63,12 @@ function readKind(info, index, numbers, nodes) {
 
   kind.nodes = checkedColumn(numbers, paths, nodes, 'stack');
   kind.shades = info.largest_ns > 0 ? checkedColumn(numbers, index.cells, 256, 'cell') : null;
-  kind.cell = numbers.column(sums, Float64Array);
+  kind.cell = numbers.column(sums);
   for (let i = 1; i < sums; i++) {
     kind.cell[i] += kind.cell[i - 1];
   }
   kind.path = checkedColumn(numbers, sums, paths, 'stack');
-  kind.ns = numbers.column(sums, Float64Array);
+  kind.ns = numbers.column(sums);
   return kind;
 }
 

@@ -5,6 +5,7 @@
  * merge/output/lanes/laneblock.h has the format and lane.h the rule of folding.
  */
 const LEVEL_STEP = 4;
+const LEVEL_COLUMNS = ['start', 'end', 'busy', 'longest', 'kind', 'name', 'many'];
 
 /* Unsigned LEB128 numbers; throws where the bytes end early. */
 class Numbers {
@@ -14,29 +15,41 @@ class Numbers {
     this.end = Math.min(end, data.length);
   }
 
-  next() {
-    let value = 0, scale = 1;
+  /* Most numbers are one byte. One kind of array for all, which engines make
+   * fast. */
+  column(count) {
+    const values = new Float64Array(count);
+    const {data, end} = this;
+    let {at} = this;
 
-    for (;;) {
-      if (this.at >= this.end) {
-        throw new Error('the data of a lane are cut off');
-      }
-      const byte = this.data[this.at++];
+    for (let i = 0; i < values.length; i++) {
+      let byte = data[at++];
+      let value = byte & 0x7f;
 
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) {
-        return value;
+      for (let scale = 128; byte >= 0x80 && at < end; scale *= 128) {
+        byte = data[at++];
+        value += (byte & 0x7f) * scale;
       }
-      scale *= 128;
+      values[i] = value;
+      if (byte >= 0x80) {
+        at = end + 1;
+      }
     }
+    if (at > end) {
+      throw new Error('the data of a lane are cut off');
+    }
+    this.at = at;
+    return values;
   }
 
-  column(count, Type) {
-    const values = new Type(count);
+  /* Numbers below 128: the bytes themselves. */
+  small(count) {
+    const values = this.data.slice(this.at, this.at + count);
 
-    for (let i = 0; i < count; i++) {
-      values[i] = this.next();
+    if (this.at + count > this.end || values.some(value => value >= 0x80)) {
+      throw new Error('the data of a lane are cut off');
     }
+    this.at += count;
     return values;
   }
 }
@@ -45,7 +58,7 @@ class Numbers {
  * many: how many items it is. */
 function levelOf(count) {
   return {count: 0, start: new Float64Array(count), end: new Float64Array(count), busy: new Float64Array(count),
-    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Uint32Array(count), many: new Uint32Array(count), names: []};
+    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Float64Array(count), many: new Float64Array(count), names: []};
 }
 
 /* The exact items, or what the page has instead of them. */
@@ -54,63 +67,73 @@ function readLevel(info, data, isFolded) {
     throw new Error('the number of items of a lane is wrong');
   }
   const numbers = new Numbers(data, info.offset, info.offset + info.bytes);
-  const level = levelOf(info.items);
-  const tick = info.tick_ns;
-
-  level.count = info.items;
-  const gaps = numbers.column(info.items, Float64Array);
+  const {items, tick_ns: tick} = info;
+  const start = numbers.column(items), end = numbers.column(items);
+  const kind = numbers.small(items), name = numbers.column(items);
   let at = 0;
 
-  for (let i = 0; i < info.items; i++) {
-    level.start[i] = (at + gaps[i]) * tick;
-    at += gaps[i] + (level.end[i] = numbers.next());
-    level.end[i] = at * tick;
+  for (let i = 0; i < items; i++) {
+    at += start[i];
+    start[i] = at * tick;
+    at += end[i];
+    end[i] = at * tick;
   }
-  level.kind = numbers.column(info.items, Uint8Array);
-  level.name = numbers.column(info.items, Uint32Array);
+  const level = {count: items, start, end, kind, name, names: []};
+
   if (isFolded) {
-    level.many = numbers.column(info.items, Uint32Array);
-    level.busy = numbers.column(info.items, Float64Array).map(value => value * tick);
-    level.longest = numbers.column(info.items, Float64Array).map(value => value * tick);
+    const inNs = value => value * tick;
+
+    level.many = numbers.column(items);
+    level.busy = numbers.column(items).map(inNs);
+    level.longest = numbers.column(items).map(inNs);
   } else {
-    for (let i = 0; i < info.items; i++) {
-      level.many[i] = 1;
-      level.busy[i] = level.longest[i] = level.end[i] - level.start[i];
+    level.many = new Float64Array(items).fill(1);
+    level.busy = level.longest = new Float64Array(items);
+    for (let i = 0; i < items; i++) {
+      level.busy[i] = end[i] - start[i];
     }
   }
   return level;
 }
 
-const isKept = (level, i, w) => level.many[i] === 1 && level.end[i] - level.start[i] >= w / 2;
-
 /* FOLD(w) of a finer level. */
 function foldLevel(from, w) {
-  const to = levelOf(from.count);
-  let last = -1;
+  const {start, end, busy, longest, kind, name, many, count: all} = from;
+  const to = levelOf(all);
+  const half = w / 2;
+  let last = -1, isRun = false;
 
-  to.names = from.names;
+  for (let i = 0; i < all; i++) {
+    const isOwn = many[i] === 1 && end[i] - start[i] >= half;
 
-  for (let i = 0; i < from.count; i++) {
-    if (last >= 0 && !isKept(to, last, w) && !isKept(from, i, w) &&
-        from.start[i] - to.end[last] < w && to.end[last] - to.start[last] < w) {
-      to.end[last] = Math.max(to.end[last], from.end[i]);
-      if (from.kind[i] !== to.kind[last] && from.busy[i] > to.busy[last]) {
-        to.kind[last] = from.kind[i];
+    if (isRun && !isOwn && start[i] - to.end[last] < w && to.end[last] - to.start[last] < w) {
+      to.end[last] = Math.max(to.end[last], end[i]);
+      if (kind[i] !== to.kind[last] && busy[i] > to.busy[last]) {
+        to.kind[last] = kind[i];
       }
-      to.busy[last] += from.busy[i];
-      to.many[last] += from.many[i];
-      if (from.longest[i] > to.longest[last]) {
-        to.longest[last] = from.longest[i];
-        to.name[last] = from.name[i];
+      to.busy[last] += busy[i];
+      to.many[last] += many[i];
+      if (longest[i] > to.longest[last]) {
+        to.longest[last] = longest[i];
+        to.name[last] = name[i];
       }
       continue;
     }
     last++;
-    for (const column of ['start', 'end', 'busy', 'longest', 'kind', 'name', 'many']) {
-      to[column][last] = from[column][i];
-    }
+    isRun = !isOwn;
+    to.start[last] = start[i];
+    to.end[last] = end[i];
+    to.busy[last] = busy[i];
+    to.longest[last] = longest[i];
+    to.kind[last] = kind[i];
+    to.name[last] = name[i];
+    to.many[last] = many[i];
+  }
+  for (const column of LEVEL_COLUMNS) {
+    to[column] = to[column].slice(0, last + 1);
   }
   to.count = last + 1;
+  to.names = from.names;
   return to;
 }
 
@@ -148,12 +171,21 @@ class Lane {
     return this.levels[0].level;
   }
 
+  /* The first level that leaves something out: of items that are 1 us apart that
+   * is no level of 64 ns. */
+  firstWidth() {
+    const {count: items, start, end} = this.levels[0].level;
+    const apart = items > 0 ? (end[items - 1] - start[0]) / items : 0;
+
+    return 64 * LEVEL_STEP ** Math.max(0, Math.ceil(Math.log(apart / 64) / Math.log(LEVEL_STEP)));
+  }
+
   /* The coarsest level with w <= pixel, in ns; folds what is missing. */
   at(pixel) {
     this.finest();
     for (;;) {
       const last = this.levels[this.levels.length - 1];
-      const w = last.w === 0 ? 64 : last.w * LEVEL_STEP;
+      const w = last.w === 0 ? this.firstWidth() : last.w * LEVEL_STEP;
 
       if (w > pixel || last.level.count < 1000) {
         break;

@@ -331,36 +331,52 @@ class Timeline {
     return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
   }
 
+  /* Items of 3 pixels or more are rectangles; of narrower ones each pixel that
+   * they touch has the class of the longest. By colour, since setting one costs
+   * as much as a rectangle. */
   drawItems(context, row, y, level) {
-    const width = this.width - GUTTER;
-    const pixel = (this.span[1] - this.span[0]) / width;
+    const width = Math.ceil(this.width - GUTTER);
+    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+    const cells = new Uint16Array(width + 1), best = new Float32Array(width + 1);
+    const boxes = [], slim = []; /* by class: x, width of each */
     const names = [];
-    let at = -1, kind = -1, best = 0;
-    const put = (from, to, kindOf) => {
-      context.fillStyle = this.colourOf(kindOf);
-      context.fillRect(GUTTER + from, y, Math.max(1, to - from), row.height);
-    };
+    const put = (lists, from, to, kind) => (lists[kind] || (lists[kind] = [])).push(from, Math.max(1, to - from));
 
     for (let i = firstBehind(level, this.span[0]); i < level.count && level.start[i] < this.span[1]; i++) {
       const from = Math.max(0, (level.start[i] - this.span[0]) / pixel);
       const to = Math.min(width, (level.end[i] - this.span[0]) / pixel);
 
       if (to - from >= 3) {
-        put(Math.floor(from), Math.max(Math.floor(to) - (to - from > 6 ? 1 : 0), Math.floor(from) + 1), level.kind[i]);
+        put(boxes, Math.floor(from), Math.max(Math.floor(to) - (to - from > 6 ? 1 : 0), Math.floor(from) + 1), level.kind[i]);
         if (to - from > 40) {
           names.push([from, to, i]);
         }
         continue;
       }
-      const cell = Math.floor(from);
+      const end = Math.max(Math.floor(from) + 1, Math.ceil(to));
 
-      if (cell !== at || to - from > best) {
-        best = cell === at ? to - from : 0;
-        best = Math.max(best, to - from);
-        at = cell;
-        kind = level.kind[i];
-        put(cell, Math.max(cell + 1, Math.ceil(to)), kind);
+      for (let x = Math.floor(from); x < end; x++) {
+        if (cells[x] === 0 || to - from > best[x]) {
+          cells[x] = level.kind[i] + 1;
+          best[x] = to - from;
+        }
       }
+    }
+    for (let x = 0, first = 0; x <= width; x++) {
+      if (cells[x] !== cells[first] || x === width) {
+        if (cells[first] !== 0) {
+          put(slim, first, x, cells[first] - 1);
+        }
+        first = x;
+      }
+    }
+    for (const lists of [boxes, slim]) {
+      lists.forEach((list, kind) => {
+        context.fillStyle = this.colourOf(kind);
+        for (let i = 0; i < list.length; i += 2) {
+          context.fillRect(GUTTER + list[i], y, list[i + 1], row.height);
+        }
+      });
     }
     this.drawNames(context, row, y, level, names);
   }

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * planted.js PAGE_FOLDER [ITEMS]: the timeline's own code (lanes.js, drawRow of
- * timeline.js) draws items of 0.2 to 2 us, among them 100 of 1 us to 1 ms, on a
+ * planted.js PAGE_FOLDER [ITEMS]: the timeline's own code (lanes.js, drawRow and
+ * drawItems of timeline.js) draws items of 0.2 to 2 us, among them 100 of 1 us to 1 ms, on a
  * canvas that notes which pixels are filled: 20 levels of zoom at three widths.
  */
 'use strict';
@@ -19,12 +19,14 @@ const WIDTHS = [700, 1280, 1920], ZOOMS = 20;
 function drawing() {
   const lanes = fs.readFileSync(path.join(folder, 'lanes.js'), 'utf8');
   const timeline = fs.readFileSync(path.join(folder, 'timeline.js'), 'utf8');
-  const drawRow = /\n {2}drawRow\(context, row, y\) \{[\s\S]*?\n {2}\}\n/.exec(timeline);
+  const methods = ['drawRow(context, row, y)', 'drawItems(context, row, y, level)']
+    .map(head => timeline.slice(timeline.indexOf(`\n  ${head} {`)))
+    .map(text => text.slice(0, text.indexOf('\n  }\n') + 5));
 
   return vm.runInNewContext(lanes + `
     const GUTTER = 0;
     const isRankSelected = () => true;
-    class Drawing { ${drawRow[0]} drawLabel() {} drawNames() {} colourOf(kind) { return kind; } }
+    class Drawing { ${methods.join('')} details = []; drawLabel() {} drawNames() {} colourOf(kind) { return kind; } }
     ({levelOf, Lane, Drawing})`);
 }
 

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# page.py BUILD [TIMES] - how fast an HTML page is written, opened and drawn
+#
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up runs of 4 ranks (bench_merge --write) of 10,000 and of 1 M events, in
+Chromium, in turn, medians of TIMES (5):
+
+- CPU time of a merge with its page / without;
+- from the start of the navigation until all views are drawn, of 1 M items
+  (--page-bytes 9M) / of 10,000, and / what base64 and inflating of the same
+  blocks takes alone;
+- 95th percentile of a frame while the timeline is panned and zoomed, of 1 M /
+  of 10,000 items, and / drawing 5,000 rectangles; each ends with a pixel that is
+  read, so that it has been drawn.
+"""
+import os
+import statistics
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+from browser import Browser, program  # noqa: E402
+from job import Bench, figure, remark, skip, watched  # noqa: E402
+
+RANKS = 4
+READY = """
+new MutationObserver(() => { window.readyAt = window.readyAt || performance.now(); })
+  .observe(document, {subtree: true, attributes: true, attributeFilter: ['data-ready']});
+"""
+BLOCKS = """(async () => { const begin = performance.now();
+  for (const node of document.querySelectorAll('script[id^=block-]')) { await inflate(bytesOf(node.textContent)); }
+  return performance.now() - begin; })()"""
+# Ten frames of each: to the right by a tenth, nearer, further away.
+FRAMES = """(() => { const t = theTimeline, context = t.canvas.getContext('2d'), times = [];
+  const frame = () => { const begin = performance.now(); t.draw(); context.getImageData(0, 0, 1, 1);
+    times.push(performance.now() - begin); };
+  t.show(...t.whole); t.draw();
+  for (let zoom = 0; zoom < 12; zoom++) {
+    for (let i = 0; i < 10; i++) { t.move(0.1); frame(); }
+    t.zoom(0.5, (t.span[0] + t.span[1]) / 2); frame();
+  }
+  for (let zoom = 0; zoom < 12; zoom++) { t.zoom(2, (t.span[0] + t.span[1]) / 2); frame(); }
+  return times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)]; })()"""
+RECTANGLES = """(() => { const t = theTimeline, context = t.canvas.getContext('2d'), times = [];
+  for (let k = 0; k < 20; k++) {
+    const begin = performance.now();
+    context.clearRect(0, 0, t.width, t.tall);
+    for (let i = 0; i < 5000; i++) {
+      context.fillStyle = i % 2 ? '#047b6e' : '#b54e10';
+      context.fillRect(i * 37 % t.width, i * 13 % t.tall, 3, 12);
+    }
+    context.getImageData(0, 0, 1, 1);
+    times.push(performance.now() - begin);
+  }
+  return times.sort((a, b) => a - b)[10]; })()"""
+
+
+def at_most(name, measured, target):
+    figure(name, measured, "<= %g" % target, measured <= target)
+
+
+def written(bench, events):
+    run = os.path.join(bench.work, "run-%d" % events)
+    os.mkdir(run)
+    bench.plain([bench.test("bench_merge"), "--write", run, str(events // RANKS), str(RANKS), "matched"])
+    return run
+
+
+def opened(browser, page):
+    """Milliseconds until it is drawn, its inflating, a frame, 5,000 rectangles."""
+    browser.open(page)
+    browser.wait("document.documentElement.dataset.ready === 'yes'", "it is drawn")
+    return [browser.run("window.readyAt"), browser.run(BLOCKS), browser.run(FRAMES),
+            browser.run(RECTANGLES)]
+
+
+def merges(bench, run, times):
+    """With the page / without, CPU time, medians of pairs."""
+    command = [bench.program("ckmerge"), "--quiet"]
+    ratios = []
+    for _ in range(times):
+        alone = watched([*command, "--no-page", run])[0]
+        ratios.append(watched([*command, run])[0] / alone)
+    at_most("page and report / report, CPU time, 1 M events", statistics.median(ratios), 1.3)
+
+
+def main():
+    times = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    with Bench(sys.argv[1]) as bench:
+        runs = [written(bench, events) for events in (10000, 1000000)]
+        merges(bench, runs[1], times)
+        if program() is None:
+            skip("open and frame of a page", "chromium")
+            return
+        pages = []
+        for run in runs:
+            pages.append(run + ".html")
+            bench.plain([bench.program("ckmerge"), "--quiet", "--page-bytes", "9000000",
+                         "--output", "html=" + pages[-1], run])
+        found = [[], []]
+        with Browser() as browser:
+            browser.size(1280, 900)
+            browser.call("Page.addScriptToEvaluateOnNewDocument", source=READY)
+            for _ in range(times):
+                for i, page in enumerate(pages):
+                    found[i].append(opened(browser, page))
+            items = browser.run("theTimeline.lanes.reduce((sum, lane) => sum + lane.info.items, 0)")
+    small, large = ([statistics.median(column) for column in zip(*rows)] for rows in found)
+    remark("the larger page has %d items; open %.0f and %.0f ms, frame %.1f and %.1f ms" %
+          (items, small[0], large[0], small[2], large[2]))
+    at_most("open of a page, 1 M items / 10 k", large[0] / small[0], 8)
+    at_most("open of 1 M items / inflating the same", large[0] / large[1], 5)
+    at_most("p95 of frames, 1 M items / 10 k", large[2] / small[2], 1.5)
+    at_most("p95 of frames / 5,000 rectangles", large[2] / large[3], 2)
+
+
+main()
