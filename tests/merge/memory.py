@@ -18,8 +18,8 @@ MIB = 1 << 20
 # (81 MiB are needed); of few 10 MiB are, however many turns there are.
 RUNS = ((1024, 40, 64 * MIB + 1024 * 32 * 1024),
         (16, 16000, 24 * MIB))
-# The page holds as many items whatever the run's length (40 MiB are enough).
-PAGE = 46 * MIB
+# The page holds as many items whatever the run's length (50 MiB are enough).
+PAGE = 56 * MIB
 
 
 def merges(ckmerge, run, limit, has_page):

@@ -11,7 +11,7 @@ const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
 const VIEW_TALLEST = 560;
 const ARROWS_MOST = 200;
 const ITEMS_LISTED = 200;
-const LEGEND_LANES = 12; /* that the legend is made from */
+const LEGEND_LANES = 6; /* of a kind that the legend is made from */
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
 
@@ -98,7 +98,9 @@ class Timeline {
   legend() {
     const groups = new Set();
 
-    for (const lane of this.lanes.filter(one => ['idle', 'queue', 'calls'].includes(one.info.kind)).slice(0, LEGEND_LANES)) {
+    const shown = ['idle', 'queue', 'calls'].flatMap(kind => this.lanes.filter(one => one.info.kind === kind).slice(0, LEGEND_LANES));
+
+    for (const lane of shown) {
       const level = lane.finest();
 
       for (let i = 0; i < level.count; i++) {

@@ -42,7 +42,11 @@ function dressFindings(report) {
   document.querySelectorAll('#view-why .without-script').forEach(node => node.remove());
   for (const item of document.querySelectorAll('#findings > li')) {
     const text = item.querySelector('.words').textContent;
+    const cause = causeOf(report, item);
 
+    if (cause && cause.at_start && !document.querySelector('#findings .once')) {
+      item.prepend(el('p', {class: 'quiet once'}, 'Only at the start of the run, however long it is:'));
+    }
     item.querySelector('.tools').append(
       button('Show', () => showFinding(report, item),
         {title: 'select the ranks and the time of this finding'}),
