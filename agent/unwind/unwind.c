@@ -125,25 +125,31 @@ cfa_find(struct walk *walk, const struct ehframe_rule *rule, uint64_t *cfa)
     }
 }
 
-/* The caller's register `number`. */
+/* The caller's register. One whose place lies below the stack is unchanged: the
+ * function's end has fetched it already, which rules do not say. */
 static bool register_find(struct walk *walk,
                           const struct ehframe_rule *rule,
                           enum ehframe_kept kept,
                           uint64_t cfa,
                           uint64_t *word)
 {
-    uint64_t offset = (uint64_t)(int64_t)rule->offset[kept];
+    uint64_t at = (uint64_t)(int64_t)rule->offset[kept];
 
     switch ((enum ehframe_how)rule->how[kept]) {
     case EHFRAME_AT_CFA:
-        return word_read(walk, cfa + offset, word);
+        at += cfa;
+        break;
     case EHFRAME_AT_BP:
-        return word_read(walk, walk->registers[EHFRAME_BP] + offset, word);
+        at += walk->registers[EHFRAME_BP];
+        break;
     case EHFRAME_AT_SP:
-        return word_read(walk, walk->registers[EHFRAME_SP] + offset, word);
+        at += walk->registers[EHFRAME_SP];
+        break;
     default: /* unchanged, or lost and not asked for again */
         return true;
     }
+    return (kept != EHFRAME_KEPT_PC && at < walk->registers[EHFRAME_SP]) ||
+           word_read(walk, at, word);
 }
 
 /* To the caller's registers. False: walk->end. */

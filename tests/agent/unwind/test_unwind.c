@@ -16,6 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -26,6 +30,7 @@
 
 #define FRAMES 64
 #define STACK_BYTES 65536
+#define STEPS_MAX 100000
 
 extern void *__libc_stack_end;
 
@@ -249,6 +254,99 @@ static void a_stack_of_nonsense_ends_without_harm(void **state)
     }
 }
 
+/* What the traced child runs: below calls through the linker's table that is
+ * filled at the first call, the C library's own code, and qsort(). */
+__attribute__((noinline)) static int stepped(int count)
+{
+    char text[100];
+    int items[8];
+
+    for (int i = 0; i < 8; i++) {
+        items[i] = (i * 5 + count) % 8;
+    }
+    expected_count = 1; /* no copy of its own */
+    qsort(items, 8, sizeof(*items), compare);
+    return snprintf(text, sizeof(text), "%d %s %f", items[1], "text", 1.5) +
+           (int)strtol(text, NULL, 10);
+}
+
+static void child_run(void)
+{
+    (void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    (void)raise(SIGSTOP);
+    (void)!stepped(3);
+    (void)raise(SIGUSR2);
+    _exit(0);
+}
+
+/* The child as it stands; all of its stack that is there, up to the copy. */
+static void child_take(pid_t pid)
+{
+    struct user_regs_struct at;
+    struct iovec here = {stack, STACK_BYTES}, there;
+    ssize_t got = -1;
+
+    assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &at), 0);
+    thread.registers[3] = at.rbx;
+    thread.registers[EHFRAME_BP] = at.rbp;
+    thread.registers[EHFRAME_SP] = at.rsp;
+    thread.registers[10] = at.r10;
+    thread.registers[12] = at.r12;
+    thread.registers[13] = at.r13;
+    thread.registers[14] = at.r14;
+    thread.registers[15] = at.r15;
+    thread.registers[EHFRAME_PC] = at.rip;
+    there.iov_base = (void *)(uintptr_t)at.rsp;
+    for (size_t bytes = 16384; got < 0 && bytes >= 1024; bytes /= 2) {
+        here.iov_len = there.iov_len = bytes;
+        got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    }
+    assert_true(got > 0);
+    thread.length = (size_t)got;
+    thread.pid = pid;
+    thread.stack = stack;
+}
+
+/* Is the frame, counted from the outermost one, the same in each step? */
+static void every_instruction_has_the_same_outer_callers(void **state)
+{
+    uint64_t outer[3] = {0};
+    int steps = 0, status, fewer = 0;
+    pid_t pid;
+
+    (void)state;
+    needs_rules();
+    pid = fork();
+    if (pid == 0) {
+        child_run();
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFSTOPPED(status)) {
+        print_message("skipped: ptrace is not permitted\n");
+        skip();
+    }
+    while (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) == 0 &&
+           waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) &&
+           WSTOPSIG(status) == SIGTRAP && steps < STEPS_MAX) {
+        child_take(pid);
+        steps++;
+        assert_int_equal(walk(thread.length), UNWIND_WHOLE);
+        assert_true(frames.count > 3);
+        for (size_t i = 0; i < 3; i++) {
+            uint64_t frame = found[frames.count - 1 - i];
+
+            assert_true(outer[i] == 0 || outer[i] == frame);
+            outer[i] = frame;
+        }
+        fewer += frames.has_pointers;
+    }
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, &status, 0);
+    print_message("%d steps\n", steps);
+    assert_true(steps > 1000);
+    assert_int_equal(fewer, 0);
+}
+
 /* Code that no file describes, as of a compiler at run time: with a frame
  * pointer, which shows its caller. */
 static void code_without_a_file_is_left_by_frame_pointers(void **state)
@@ -308,6 +406,7 @@ int main(void)
         CASE(callers_are_those_of_the_c_library),
         CASE(a_signals_handler_was_called_by_what_it_interrupted),
         CASE(a_copy_cut_anywhere_gives_the_inner_frames),
+        CASE(every_instruction_has_the_same_outer_callers),
         CASE(a_stack_of_nonsense_ends_without_harm),
         CASE(code_without_a_file_is_left_by_frame_pointers),
         CASE(an_address_in_no_code_is_no_frame),
