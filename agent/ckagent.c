@@ -510,6 +510,7 @@ static struct target_injection injection_of(const struct ringfile *ring,
         .opencl = of->opencl[0] != '\0' ? of->opencl : NULL,
         .cuda = of->cuda[0] != '\0' ? of->cuda : NULL,
         .nccl = of->nccl[0] != '\0' ? of->nccl : NULL,
+        .nvtx = of->nvtx[0] != '\0' ? of->nvtx : NULL,
     };
 }
 

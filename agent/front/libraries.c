@@ -183,5 +183,6 @@ int libraries_find(struct libraries *libraries,
     rc |= library_find("libckopencl.so", libraries->opencl, err);
     rc |= library_find("libckcupti.so", libraries->cuda, err);
     rc |= library_find("libcknccl.so", libraries->nccl, err);
+    rc |= library_find("libcknvtx.so", libraries->nvtx, err);
     return rc;
 }

@@ -20,6 +20,7 @@ struct libraries {
     char opencl[PATH_MAX];
     char cuda[PATH_MAX];
     char nccl[PATH_MAX];
+    char nvtx[PATH_MAX];
 };
 
 /* Find what was built. A directory with a blank or a colon in its name, which

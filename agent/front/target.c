@@ -93,6 +93,7 @@ char **target_environment(char *const *env,
         {"OPENCL_LAYERS", injection->opencl, JOIN_BEFORE},
         {"CUDA_INJECTION64_PATH", injection->cuda, JOIN_UNSET},
         {"NCCL_PROFILER_PLUGIN", injection->nccl, JOIN_UNSET},
+        {"NVTX_INJECTION64_PATH", injection->nvtx, JOIN_UNSET},
     };
     size_t count = 0;
     char **made;

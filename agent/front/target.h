@@ -17,6 +17,7 @@ struct target_injection {
     const char *opencl;  /* layer; NULL = none */
     const char *cuda;    /* injection library; NULL = none */
     const char *nccl;    /* profiler plug-in; NULL = none */
+    const char *nvtx;    /* injection library; NULL = none */
 };
 
 /* A copy of `env` with the injection added: what the user has there stays in

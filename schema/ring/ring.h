@@ -135,6 +135,7 @@ enum ck_library {
     CK_LIBRARY_PYTHON = 32,
     CK_LIBRARY_POSIX = 64,
     CK_LIBRARY_CUDA = 128,
+    CK_LIBRARY_NVTX = 256,
 };
 
 struct ck_ring_header {

@@ -24,9 +24,10 @@ static const struct target_injection injection = {.ring = "/r",
                                                   .preload = "/a.so:/b.so",
                                                   .opencl = "/o.so",
                                                   .cuda = "/c.so",
-                                                  .nccl = "/n.so"};
+                                                  .nccl = "/n.so",
+                                                  .nvtx = "/x.so"};
 
-static void a_bare_environment_gets_all_five_variables(void **state)
+static void a_bare_environment_gets_all_six_variables(void **state)
 {
     char *const env[] = {(char[]){"A=1"}, NULL};
     char **made = target_environment(env, &injection);
@@ -40,6 +41,8 @@ static void a_bare_environment_gets_all_five_variables(void **state)
                         "/c.so");
     assert_string_equal(identity_variable(made, "NCCL_PROFILER_PLUGIN"),
                         "/n.so");
+    assert_string_equal(identity_variable(made, "NVTX_INJECTION64_PATH"),
+                        "/x.so");
     target_environment_free(made);
 }
 
@@ -200,7 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_no_library_fits_into_is_named),
-        cmocka_unit_test(a_bare_environment_gets_all_five_variables),
+        cmocka_unit_test(a_bare_environment_gets_all_six_variables),
         cmocka_unit_test(what_the_user_injects_stays_in_force),
         cmocka_unit_test(libraries_that_were_not_built_change_nothing),
         cmocka_unit_test(the_program_runs_when_it_is_let_go),

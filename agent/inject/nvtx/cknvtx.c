@@ -1,0 +1,399 @@
+/* cknvtx.c - ranges, steps and marks that a program gives to NVTX
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Pushed ranges and marks go the way of ck.h: they nest with the program's
+ * other ranges. One that is called "step", "iteration", "iter" or
+ * "ProfilerStep", and a number, is a step, unless one is open in its thread. A
+ * range that is started and ended may end on another thread; it is a record of
+ * its own at its end. Texts of a domain begin with its name.
+ */
+#include "agent/inject/nvtx/nvtxabi.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent/inject/ck.h"
+#include "agent/inject/inject.h"
+
+/* Ranges that are started and not ended; of more the oldest are lost. */
+#define STARTED_MAX 4096
+#define TEXT_MAX 160
+#define DEPTH_MAX 64
+
+/* What stands for a domain, and for a registered text. */
+struct kept {
+    char text[TEXT_MAX];
+};
+
+struct started {
+    _Atomic uint64_t id; /* 0 = free */
+    int64_t start, number;
+    uint32_t name;
+    bool is_step;
+};
+static struct started started[STARTED_MAX];
+static _Atomic uint64_t next_id;
+
+/* Of this thread: which of its pushed ranges are steps. */
+static __thread struct {
+    unsigned depth, steps;
+    bool is_step[DEPTH_MAX];
+} pushed;
+
+/* ---- texts --------------------------------------------------------------- */
+
+static void wide_put(char *text, size_t room, const wchar_t *wide)
+{
+    size_t used = 0;
+
+    for (; wide != NULL && *wide != L'\0' && used + 1 < room; wide++) {
+        text[used++] = *wide > 0 && *wide < 128 ? (char)*wide : '?';
+    }
+    text[used] = '\0';
+}
+
+static void text_of(const struct nvtx_attributes *what, char *text, size_t room)
+{
+    const struct kept *kept;
+
+    switch (what == NULL ? 0 : what->message_type) {
+    case NVTX_ASCII:
+        (void)snprintf(text, room, "%s",
+                       what->ascii == NULL ? "" : what->ascii);
+        break;
+    case NVTX_WIDE:
+        wide_put(text, room, what->wide);
+        break;
+    case NVTX_REGISTERED:
+        kept = what->registered;
+        (void)snprintf(text, room, "%s", kept == NULL ? "" : kept->text);
+        break;
+    default:
+        (void)snprintf(text, room, "range");
+    }
+}
+
+/* With the domain's name before it. */
+static void full_text(const struct kept *domain,
+                      const struct nvtx_attributes *what,
+                      char *text)
+{
+    int used = domain == NULL || domain->text[0] == '\0'
+                   ? 0
+                   : snprintf(text, TEXT_MAX, "%.60s: ", domain->text);
+
+    text_of(what, text + used, TEXT_MAX - (size_t)used);
+}
+
+static bool is_step(const char *text, int64_t *number)
+{
+    static const char *const words[] = {"step", "iteration", "iter",
+                                        "ProfilerStep"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t length = strlen(words[i]);
+        const char *digits = text + length;
+        char *end;
+
+        if (strncasecmp(text, words[i], length) != 0) {
+            continue;
+        }
+        digits += strspn(digits, " _#:=");
+        if (isdigit((unsigned char)*digits)) {
+            *number = strtoll(digits, &end, 10);
+            if (*end == '\0') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static struct kept *text_keep(const char *ascii, const wchar_t *wide)
+{
+    struct kept *kept = calloc(1, sizeof(*kept));
+
+    if (kept != NULL && wide != NULL) {
+        wide_put(kept->text, sizeof(kept->text), wide);
+    } else if (kept != NULL) {
+        (void)snprintf(kept->text, sizeof(kept->text), "%s",
+                       ascii == NULL ? "" : ascii);
+    }
+    return kept;
+}
+
+/* ---- what is recorded ---------------------------------------------------- */
+
+/* The level of the range, from 0. */
+static int push(const char *text)
+{
+    unsigned depth = pushed.depth++;
+    int64_t number;
+    bool as_step =
+        depth < DEPTH_MAX && pushed.steps == 0 && is_step(text, &number);
+
+    if (depth < DEPTH_MAX) {
+        pushed.is_step[depth] = as_step;
+    }
+    if (as_step) {
+        pushed.steps++;
+        ck_step_begin(number);
+    } else {
+        ck_range_push(text);
+    }
+    return (int)depth;
+}
+
+static int pop(void)
+{
+    unsigned depth;
+
+    if (pushed.depth == 0) {
+        return -1;
+    }
+    depth = --pushed.depth;
+    if (depth < DEPTH_MAX && pushed.is_step[depth]) {
+        pushed.steps--;
+        ck_step_end();
+    } else {
+        ck_range_pop();
+    }
+    return (int)depth;
+}
+
+static uint64_t range_start(const char *text)
+{
+    struct ck_ring_writer *writer = inject_writer();
+    uint64_t id = atomic_fetch_add(&next_id, 1) + 1;
+    struct started *range = &started[id % STARTED_MAX];
+
+    if (writer == NULL) {
+        return id;
+    }
+    atomic_store(&range->id, 0);
+    range->is_step = pushed.steps == 0 && is_step(text, &range->number);
+    range->name = inject_text_id(range->is_step ? "step" : text);
+    range->start = inject_now();
+    /* release: pairs with the exchange in range_end() */
+    atomic_store_explicit(&range->id, id, memory_order_release);
+    return id;
+}
+
+static void range_end(uint64_t id)
+{
+    struct started *range = &started[id % STARTED_MAX];
+    struct started found = {.start = range->start,
+                            .number = range->number,
+                            .name = range->name,
+                            .is_step = range->is_step};
+    struct ck_ring_writer *writer = inject_writer();
+    uint64_t wanted = id;
+    struct ck_mark *record;
+    int64_t end;
+
+    if (writer == NULL || id == 0 ||
+        !atomic_compare_exchange_strong(&range->id, &wanted, 0)) {
+        return;
+    }
+    end = inject_now();
+    record = ck_ring_begin(writer, inject_ring.clock, 1);
+    if (record == NULL) {
+        return;
+    }
+    memset(record, 0, sizeof(*record));
+    record->e.kind = found.is_step ? CK_KIND_STEP : CK_KIND_RANGE;
+    record->e.units = 1;
+    record->e.name = found.name;
+    record->e.start = found.start;
+    record->dur = end - found.start;
+    record->value = found.is_step ? found.number : 0;
+    ck_ring_commit(writer, 1);
+}
+
+/* ---- the functions of NVTX ----------------------------------------------- */
+
+static void domain_mark(void *domain, const struct nvtx_attributes *what)
+{
+    char text[TEXT_MAX];
+
+    full_text(domain, what, text);
+    ck_mark(text, what == NULL ? 0 : (int64_t)what->payload);
+}
+
+static uint64_t domain_start(void *domain, const struct nvtx_attributes *what)
+{
+    char text[TEXT_MAX];
+
+    full_text(domain, what, text);
+    return range_start(text);
+}
+
+static void domain_end(void *domain, uint64_t id)
+{
+    (void)domain;
+    range_end(id);
+}
+
+static int domain_push(void *domain, const struct nvtx_attributes *what)
+{
+    char text[TEXT_MAX];
+
+    full_text(domain, what, text);
+    return push(text);
+}
+
+static int domain_pop(void *domain)
+{
+    (void)domain;
+    return pop();
+}
+
+static void *string_a(void *domain, const char *text)
+{
+    (void)domain;
+    return text_keep(text, NULL);
+}
+
+static void *string_w(void *domain, const wchar_t *text)
+{
+    (void)domain;
+    return text_keep(NULL, text);
+}
+
+static void *domain_a(const char *name)
+{
+    return text_keep(name, NULL);
+}
+
+static void *domain_w(const wchar_t *name)
+{
+    return text_keep(NULL, name);
+}
+
+static void mark(const struct nvtx_attributes *what)
+{
+    domain_mark(NULL, what);
+}
+
+static void mark_a(const char *text)
+{
+    ck_mark(text == NULL ? "" : text, 0);
+}
+
+static void mark_w(const wchar_t *wide)
+{
+    char text[TEXT_MAX];
+
+    wide_put(text, sizeof(text), wide);
+    ck_mark(text, 0);
+}
+
+static uint64_t start(const struct nvtx_attributes *what)
+{
+    return domain_start(NULL, what);
+}
+
+static uint64_t start_a(const char *text)
+{
+    return range_start(text == NULL ? "" : text);
+}
+
+static uint64_t start_w(const wchar_t *wide)
+{
+    char text[TEXT_MAX];
+
+    wide_put(text, sizeof(text), wide);
+    return range_start(text);
+}
+
+static int push_ex(const struct nvtx_attributes *what)
+{
+    return domain_push(NULL, what);
+}
+
+static int push_a(const char *text)
+{
+    return push(text == NULL ? "" : text);
+}
+
+static int push_w(const wchar_t *wide)
+{
+    char text[TEXT_MAX];
+
+    wide_put(text, sizeof(text), wide);
+    return push(text);
+}
+
+/* ---- how the program comes by them --------------------------------------- */
+
+struct place {
+    unsigned at;
+    nvtx_function_f *function;
+};
+#define PLACE(at, name)                                                        \
+    {                                                                          \
+        at, (nvtx_function_f *)(name)                                          \
+    }
+static const struct place core[] = {
+    PLACE(NVTX_MARK, mark),       PLACE(NVTX_MARK_A, mark_a),
+    PLACE(NVTX_MARK_W, mark_w),   PLACE(NVTX_START, start),
+    PLACE(NVTX_START_A, start_a), PLACE(NVTX_START_W, start_w),
+    PLACE(NVTX_END, range_end),   PLACE(NVTX_PUSH, push_ex),
+    PLACE(NVTX_PUSH_A, push_a),   PLACE(NVTX_PUSH_W, push_w),
+    PLACE(NVTX_POP, pop),
+};
+static const struct place domains[] = {
+    PLACE(NVTX_DOMAIN_MARK, domain_mark),
+    PLACE(NVTX_DOMAIN_START, domain_start),
+    PLACE(NVTX_DOMAIN_END, domain_end),
+    PLACE(NVTX_DOMAIN_PUSH, domain_push),
+    PLACE(NVTX_DOMAIN_POP, domain_pop),
+    PLACE(NVTX_DOMAIN_STRING_A, string_a),
+    PLACE(NVTX_DOMAIN_STRING_W, string_w),
+    PLACE(NVTX_DOMAIN_CREATE_A, domain_a),
+    PLACE(NVTX_DOMAIN_CREATE_W, domain_w),
+};
+
+static void module_fill(const struct nvtx_callbacks *callbacks,
+                        enum nvtx_module module,
+                        const struct place *places,
+                        size_t count)
+{
+    nvtx_function_f ***table = NULL;
+    unsigned functions = 0;
+
+    if (callbacks->table_get(module, &table, &functions) == 0 ||
+        table == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (places[i].at < functions && table[places[i].at] != NULL) {
+            *table[places[i].at] = places[i].function;
+        }
+    }
+}
+
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtx2(nvtx_export_f *get);
+
+/* 1, or 0: NVTX does nothing in this program. */
+int InitializeInjectionNvtx2(nvtx_export_f *get)
+{
+    const struct nvtx_callbacks *callbacks = get(NVTX_CALLBACKS);
+
+    inject_load(CK_LIBRARY_NVTX);
+    if (callbacks == NULL || callbacks->size < sizeof(*callbacks) ||
+        inject_writer() == NULL) {
+        return 0;
+    }
+    module_fill(callbacks, NVTX_CORE, core, sizeof(core) / sizeof(core[0]));
+    module_fill(callbacks, NVTX_DOMAINS, domains,
+                sizeof(domains) / sizeof(domains[0]));
+    return 1;
+}

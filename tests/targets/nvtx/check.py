@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# check.py - what cknvtx records of a program with NVIDIA's NVTX in it
+# SPDX-License-Identifier: Apache-2.0
+"""check.py BUILD_DIR: nvtx_host under ringrun, and under ckagent."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import ringlines  # noqa: E402
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+LIBRARY = os.path.join(BUILD, "lib", "ck", "libcknvtx.so")
+HOST = os.path.join(BUILD, "tests", "nvtx_host")
+STEPS = 10
+
+
+class Nvtx(unittest.TestCase):
+    def played(self, *args):
+        lines, done = ringlines.run(
+            os.path.join(BUILD, "tests", "ringrun"),
+            ["env", "LD_PRELOAD=" + os.path.join(BUILD, "lib", "ck",
+                                                 "libckannotate.so"),
+             HOST, *map(str, args)], {"NVTX_INJECTION64_PATH": LIBRARY},
+            ("--slots", "40"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return lines
+
+    def test_ranges_steps_and_marks_are_those_of_the_program(self):
+        lines = self.played()
+        self.assertEqual([s["value"] for s in lines.of("step")],
+                         list(range(STEPS)))
+        ranges = collections.Counter(r["named"] for r in lines.of("range"))
+        self.assertEqual(ranges, {"load": STEPS, "read": STEPS, "epoch": 1,
+                                  "iter 3": STEPS,
+                                  "NCCL: ncclAllReduce": STEPS})
+        self.assertEqual([(m["named"], m["value"]) for m in lines.of("mark")],
+                         [("loss", 10 * i) for i in range(STEPS)])
+
+    def test_ranges_nest_in_time(self):
+        lines = self.played()
+        (epoch,) = [r for r in lines.of("range") if r["named"] == "epoch"]
+        for step, inner in zip(
+                lines.of("step"),
+                [r for r in lines.of("range")
+                 if r["named"] == "NCCL: ncclAllReduce"]):
+            self.assertLessEqual(step["start"], inner["start"])
+            self.assertLessEqual(inner["start"] + inner["dur"],
+                                 step["start"] + step["dur"])
+            self.assertGreater(inner["dur"], 900000)
+            self.assertLessEqual(epoch["start"], step["start"])
+            self.assertLessEqual(step["start"] + step["dur"],
+                                 epoch["start"] + epoch["dur"])
+
+    def test_threads(self):
+        lines = self.played(16)
+        work = [r for r in lines.of("range") if r["named"] == "work"]
+        self.assertEqual(len(work) + lines.lost_in_ring(), 16000)
+
+    def test_the_report_has_its_steps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            done = subprocess.run(
+                [os.path.join(BUILD, "bin", "ckagent"), "-d", run, "--", HOST],
+                check=False, timeout=60, capture_output=True, text=True,
+                env={**os.environ, "CK_TEST_RINGS": os.environ.get(
+                    "CK_TEST_RINGS", folder)})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(run, "report.json"),
+                      encoding="utf8") as file:
+                report = json.load(file)
+        self.assertEqual(report["region"]["kind"], "steps")
+        self.assertIn("NCCL: ncclAllReduce",
+                      [r["name"] for r in report["ranges"]])
+
+    def test_without_an_agent_the_program_runs(self):
+        done = subprocess.run([HOST], check=False, timeout=20,
+                              env={**os.environ,
+                                   "NVTX_INJECTION64_PATH": LIBRARY})
+        self.assertEqual(done.returncode, 3)  # NVTX gives no levels then
+        done = subprocess.run([HOST], check=False, timeout=20)
+        self.assertEqual(done.returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
