@@ -106,9 +106,12 @@ for mpi in openmpi mpich; do
     cat "$work/$mpi.out".* >"$work/$mpi.out"
     wait_done "$work/$mpi"
     "$bin/ckmerge" --quiet --output json="$work/$mpi.json" \
-        --output chrome="$work/$mpi.trace" "$work/$mpi"
+        --output chrome="$work/$mpi.trace" \
+        --output perfetto="$work/$mpi.pftrace" "$work/$mpi"
     /usr/bin/python3 "$here/arrows.py" "$work/$mpi.trace" "$work/$mpi.json" ||
         fail "arrows of $mpi"
+    /usr/bin/python3 "$here/perfetto.py" "$work/$mpi.pftrace" "$work/$mpi.trace" \
+        "$work/$mpi.json" || fail "the Perfetto trace of $mpi"
     compare "$work/$mpi.json" "$work/$mpi.out" $mpi || fail "figures of $mpi"
     "$bin/ckmerge" --plain "$work/$mpi" >"$work/$mpi.txt"
     grep -q '^ MPI_Isend, 9[0-9] places ' "$work/$mpi.txt" ||

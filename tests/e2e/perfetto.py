@@ -8,6 +8,7 @@ the published .proto files, with no code of ck, and checks what the trace
 processor would refuse: names that are not known yet, ends without a begin,
 slices that do not nest, tracks without a parent.
 """
+import bisect
 import collections
 import json
 import struct
@@ -128,6 +129,25 @@ def rank_of(reader, uuid):
         uuid = one(track, 5)
 
 
+def messages(reader, calls):
+    """{(from, to): arrows}: points of one flow, each within a call of its row."""
+    ends = collections.defaultdict(dict)
+    for time, _, event in reader.events:
+        if one(event, 9) != 3:
+            continue
+        field = 47 if 47 in event else 48
+        row = calls[one(event, 11)]
+        at = bisect.bisect_right(row, (time, 1 << 63)) - 1
+        if at < 0 or not any(start <= time < end for start, end in row[max(0, at - 50):at + 1]):
+            same("point in a call", time, "within")
+        ends[event[field][0]][field] = rank_of(reader, one(event, 11))
+    pairs = collections.Counter()
+    for flow, ranks in ends.items():
+        same("ends of an arrow", sorted(ranks), [47, 48])
+        pairs[ranks.get(47), ranks.get(48)] += 1
+    return pairs
+
+
 def main():
     reader = Reader()
     with open(sys.argv[1], "rb") as file:
@@ -141,10 +161,12 @@ def main():
         report = json.load(file)
 
     have, sums, idle = (collections.Counter() for _ in range(3))
-    sources, targets = {}, {}
+    sources, targets, calls = {}, {}, collections.defaultdict(list)
     for category, name, track, start, length, event in slices(reader):
         have[category] += 1
         sums[category] += length
+        if category == "call":
+            calls[track].append((start, start + length))
         if category == "idle":
             idle[rank_of(reader, track), name] += length
         for flow in event.get(47, []):
@@ -172,6 +194,14 @@ def main():
     arrows = sum(1 for flow, works in targets.items() for start, length in works
                  if flow in sources and length > 0 and start >= sources[flow])
     same("arrows", arrows, chrome["otherData"]["arrows"])
+    for row in calls.values():
+        row.sort()
+    drawn = collections.defaultdict(dict)
+    for event in chrome["traceEvents"]:
+        if event.get("cat") == "message":
+            drawn[event["id"]][event["ph"]] = event["pid"]
+    same("arrows of messages", messages(reader, calls),
+         collections.Counter((ends["s"], ends["f"]) for ends in drawn.values()))
     if report["realtime_of_zero_ns"] is not None:
         same("clock snapshots", len(reader.clocks), 1)
     print("%d slices, %d arrows, %d wrong" % (sum(have.values()), arrows, len(failed)))

@@ -43,8 +43,9 @@ struct chrome {
     struct launch *launches;
     struct matcher *matcher; /* of messages; marks are rows */
     int64_t row;             /* that was placed last */
-    uint64_t flows;
+    uint64_t flows;          /* of launches */
     uint64_t flows_lost;
+    uint64_t arrows; /* of launches and messages */
 };
 
 static int
@@ -318,7 +319,7 @@ static void put_flow(struct chrome *chrome,
     sink_text(chrome->out.sink, ",\"cat\":");
     sink_string(chrome->out.sink, kind);
     sink_text(chrome->out.sink, ",\"id\":");
-    sink_int(chrome->out.sink, (int64_t)chrome->flows);
+    sink_int(chrome->out.sink, (int64_t)chrome->arrows);
     chromewriter_time(&chrome->out, time);
     if (phase[0] == 'f') {
         sink_text(chrome->out.sink, ",\"bp\":\"e\"");
@@ -344,6 +345,7 @@ static void flow_draw(struct chrome *chrome,
         return;
     }
     chrome->flows++;
+    chrome->arrows++;
     put_flow(chrome, "launch", "s", pid, launch->track, launch->start);
     put_flow(chrome, "launch", "f", pid, tid, event->start);
 }
@@ -379,7 +381,7 @@ message_draw(void *state, enum match_news news, const struct match *match)
         recv->done > chrome->part.end) {
         return 0;
     }
-    chrome->flows++;
+    chrome->arrows++;
     put_message(chrome, "s", &match->send, match->send.mark, match->send.post);
     /* Within its call: one that ends at that time would not have it. */
     put_message(chrome, "f", recv, row, recv->done - 1);

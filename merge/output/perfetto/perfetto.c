@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/messages/match.h"
 #include "merge/model/defs.h"
 #include "merge/model/table.h"
 #include "merge/output/chrome/tracks.h"
@@ -80,10 +81,11 @@ enum category {
     CATEGORY_STEP,
     CATEGORY_IDLE,
     CATEGORY_WAIT,
+    CATEGORY_MESSAGE,
     CATEGORIES
 };
 static const char *const categories[CATEGORIES] = {
-    NULL, "call", "kernel", "copy", "range", "step", "idle", "wait"};
+    NULL, "call", "kernel", "copy", "range", "step", "idle", "wait", "message"};
 
 enum note {
     NOTE_BYTES = 1,
@@ -114,12 +116,20 @@ struct perfetto {
     struct perfetto_of of;
     struct sink *sink;
     struct protobuf packet;
-    struct tracks *tracks; /* rows of what overlaps */
-    struct table *parents; /* hosts and ranks that have a track */
-    struct table *names;   /* by address: equal texts are one */
-    struct table *sources; /* by function, file and line */
+    struct tracks *tracks;   /* rows of what overlaps */
+    struct table *parents;   /* hosts and ranks that have a track */
+    struct table *names;     /* by address: equal texts are one */
+    struct table *sources;   /* by function, file and line */
+    struct matcher *matcher; /* of messages; marks are rows */
+    int64_t *rows;           /* of each thread of the definitions the first; 0 =
+                                none yet */
+    int64_t row;             /* of the last slice */
+    uint64_t messages;       /* that were drawn */
     bool has_begun;
 };
+
+static int
+message_draw(void *state, enum match_news news, const struct match *match);
 
 static bool is_made(struct perfetto *perfetto)
 {
@@ -127,8 +137,13 @@ static bool is_made(struct perfetto *perfetto)
     perfetto->parents = table_create();
     perfetto->names = table_create();
     perfetto->sources = table_create();
+    perfetto->rows =
+        calloc(perfetto->of.defs->threads_count + 1, sizeof(*perfetto->rows));
+    perfetto->matcher =
+        matcher_create(perfetto->of.defs, message_draw, perfetto);
     return perfetto->tracks != NULL && perfetto->parents != NULL &&
-           perfetto->names != NULL && perfetto->sources != NULL;
+           perfetto->names != NULL && perfetto->sources != NULL &&
+           perfetto->rows != NULL && perfetto->matcher != NULL;
 }
 
 void perfetto_destroy(struct perfetto *perfetto)
@@ -142,6 +157,8 @@ void perfetto_destroy(struct perfetto *perfetto)
     table_destroy(perfetto->parents);
     table_destroy(perfetto->names);
     table_destroy(perfetto->sources);
+    matcher_destroy(perfetto->matcher);
+    free(perfetto->rows);
     free(perfetto);
 }
 
@@ -219,12 +236,14 @@ struct perfetto *perfetto_create(const char *path,
 {
     struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
 
+    if (perfetto != NULL) {
+        perfetto->of = *of;
+    }
     if (perfetto == NULL || !is_made(perfetto)) {
         (void)ck_err_set(err, "out of memory");
         perfetto_destroy(perfetto);
         return NULL;
     }
-    perfetto->of = *of;
     perfetto->sink = sink_create(path, err);
     if (perfetto->sink == NULL) {
         perfetto_destroy(perfetto);
@@ -491,6 +510,7 @@ static int slice_put(struct perfetto *perfetto, const struct slice *slice)
     if (uuid < 0 || begin_put(perfetto, slice, uuid) != 0) {
         return -1;
     }
+    perfetto->row = uuid;
     packet_begin(perfetto, slice->part.end);
     protobuf_begin(packet, PACKET_TRACK_EVENT);
     protobuf_int(packet, EVENT_TYPE, TYPE_END);
@@ -573,7 +593,68 @@ static int take_call(struct perfetto *perfetto,
     slice.has_bytes = slice.bytes > 0;
     thread_title(perfetto, event->thread, title);
     slice.title = title;
-    return slice_put(perfetto, &slice);
+    if (slice_put(perfetto, &slice) != 0) {
+        return -1;
+    }
+    if (event->thread < defs->threads_count &&
+        perfetto->rows[event->thread] == 0) {
+        perfetto->rows[event->thread] = perfetto->row;
+    }
+    return 0;
+}
+
+/* An end of a message's arrow: a point within a call, on its row. */
+struct point {
+    int64_t row; /* 0 = there is none */
+    ck_time_t time;
+    const char *text;
+    int32_t rank; /* the other end's */
+    bool is_target;
+};
+
+static int point_put(struct perfetto *perfetto, const struct point *point)
+{
+    struct protobuf *packet = &perfetto->packet;
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%s rank %d", point->text, point->rank);
+    packet_begin(perfetto, point->time);
+    protobuf_begin(packet, PACKET_TRACK_EVENT);
+    protobuf_int(packet, EVENT_TYPE, TYPE_INSTANT);
+    protobuf_int(packet, EVENT_TRACK, point->row);
+    protobuf_int(packet, EVENT_CATEGORY, CATEGORY_MESSAGE);
+    protobuf_text(packet, EVENT_NAME_TEXT, text);
+    protobuf_fixed64(packet, point->is_target ? EVENT_LAST_FLOW : EVENT_FLOW,
+                     flow_of(0, 0, (uint32_t)perfetto->messages));
+    protobuf_end(packet);
+    return packet_put(perfetto);
+}
+
+/* From the call that posted the send to the end of the one in which the receive
+ * was complete. An event has its arrows when it is written, which is before a
+ * message is known to be one: so each end has a point of its own. */
+static int
+message_draw(void *state, enum match_news news, const struct match *match)
+{
+    struct perfetto *perfetto = state;
+    const struct defs *defs = perfetto->of.defs;
+    const struct match_end *send = &match->send, *recv = &match->recv;
+    bool is_later = recv->completed.thread != recv->posted.thread ||
+                    recv->completed.number != recv->posted.number;
+    const struct point from = {send->mark, send->post, "message to",
+                               defs->processes[recv->process].rank, false};
+    const struct point to = {is_later ? perfetto->rows[recv->completed.thread]
+                                      : recv->mark,
+                             recv->done - 1, "message from",
+                             defs->processes[send->process].rank, true};
+
+    if (news != MATCH_RECEIVED || from.row == 0 || to.row == 0 ||
+        send->post < perfetto->of.part.start ||
+        recv->done > perfetto->of.part.end) {
+        return 0;
+    }
+    perfetto->messages++;
+    return point_put(perfetto, &from) == 0 ? point_put(perfetto, &to) : -1;
 }
 
 /* tid, call, device and queue lie alike in kernels and copies. */
@@ -638,14 +719,10 @@ static int take_mark(struct perfetto *perfetto,
     return slice_put(perfetto, &slice);
 }
 
-int perfetto_take(void *consumer, const struct timeline_event *event)
+/* 0, or -1 with errno. */
+static int slice_take(struct perfetto *perfetto,
+                      const struct timeline_event *event)
 {
-    struct perfetto *perfetto = consumer;
-
-    if (event->end < perfetto->of.part.start ||
-        event->start > perfetto->of.part.end) {
-        return 0;
-    }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
         return take_mark(perfetto, event);
@@ -659,6 +736,19 @@ int perfetto_take(void *consumer, const struct timeline_event *event)
     default:
         return 0;
     }
+}
+
+int perfetto_take(void *consumer, const struct timeline_event *event)
+{
+    struct perfetto *perfetto = consumer;
+
+    perfetto->row = 0;
+    if (event->end >= perfetto->of.part.start &&
+        event->start <= perfetto->of.part.end &&
+        slice_take(perfetto, event) != 0) {
+        return -1;
+    }
+    return matcher_take(perfetto->matcher, event, perfetto->row);
 }
 
 int perfetto_idle(struct perfetto *perfetto,
