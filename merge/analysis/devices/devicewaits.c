@@ -290,6 +290,10 @@ static ck_time_t error_by_ends(const struct devicewaits *waits,
                : error;
 }
 
+/* When the last one begins, by a clock that cannot be compared: later than all
+ * times, and what is added to it fits. */
+#define NOT_KNOWN (INT64_MAX / 2)
+
 /* What the clocks' error leaves of who began last, and when; and whether they
  * ended together, as those that met do. */
 static void
@@ -309,6 +313,7 @@ call_doubt(const struct devicewaits *waits, struct row *row, struct call *call)
         }
         if (!parts_error(waits, part, last, &error)) {
             call->is_certain = false;
+            call->latest = NOT_KNOWN;
             is_loose = true;
             continue;
         }
@@ -335,6 +340,7 @@ static void part_close(struct devicewaits *waits,
 
     if (!parts_error(waits, part, last, &error)) {
         row->is_unfit = row->is_unfit || part->end < now;
+        hidden_add(row, device, part, (struct region){part->start, NOT_KNOWN});
         return;
     }
     row->is_unfit = row->is_unfit || part->end + error < now;

@@ -73,7 +73,7 @@ static void put_region(const struct page *page)
     }
 }
 
-static bool is_all_calibrated(const struct report *report)
+bool page_is_calibrated(const struct report *report)
 {
     for (size_t i = 0; i < report->domains_count; i++) {
         if (!report->domains[i].is_calibrated) {
@@ -131,7 +131,7 @@ static void put_inputs(const struct page *page)
     put_empty(page);
     if (!report->has_dates && report->inputs_count > 1) {
         fprintf(page->file, "             recordings share no date: %s\n",
-                is_all_calibrated(report)
+                page_is_calibrated(report)
                     ? "what they have in common placed them"
                     : "the starts of those not calibrated were put together");
     }

@@ -523,9 +523,10 @@ void page_meetings_answer(const struct page *page)
     if (all->comm_hidden > all->wall / WORTH_SHARE) {
         fprintf(page->file,
                 " Which rank came late to collective kernels by up to %s each "
-                "is not known: clocks\n are estimated by these kernels "
+                "is not known: clocks\n are %sestimated by these kernels "
                 "themselves (TRUST).\n",
-                word_time(report->comm_hidden_most).text);
+                word_time(report->comm_hidden_most).text,
+                page_is_calibrated(report) ? "" : "not calibrated, or ");
     }
 }
 
