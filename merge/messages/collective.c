@@ -319,7 +319,10 @@ int collective_enter(struct collective *collective,
     struct instance *item;
     uint32_t number;
 
-    *call = (struct collective_call){.comm = DEFS_NONE, .seq = record->seq};
+    *call = (struct collective_call){.comm = DEFS_NONE,
+                                     .seq = record->seq,
+                                     .enter = event->start,
+                                     .exit = event->end};
     call->role =
         role_of(collective, defs_name(defs, event->process, record->e.name));
     if (call->role == COLLECTIVE_OTHER || record->seq == 0 ||
@@ -406,6 +409,18 @@ static bool latest_find(const struct instance *item,
     return item->arrived == (uint32_t)item->size;
 }
 
+/* A rank that only gives, and so much that it may have to wait for who takes
+ * it: did one of those enter meanwhile? For whom it waited depends on how the
+ * MPI library does it. */
+static bool is_unsure(const struct instance *item,
+                      const struct collective_call *call)
+{
+    const struct latest *taker = call->is_root ? &item->others : &item->root;
+
+    return call->is_heavy && taker->thread != DEFS_NONE &&
+           taker->enter > call->enter && taker->enter < call->exit;
+}
+
 bool collective_wait(const struct collective *collective,
                      const struct collective_call *call,
                      struct collective_wait *wait)
@@ -424,7 +439,7 @@ bool collective_wait(const struct collective *collective,
     }
     *wait = (struct collective_wait){INT64_MIN, DEFS_NONE, INT64_MIN};
     if (!call->is_waiting) {
-        return true;
+        return !is_unsure(item, call);
     }
     if (!latest_find(item, call, &latest)) {
         return false;

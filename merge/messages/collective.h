@@ -42,7 +42,9 @@ struct collective_call {
     enum collective_role role;
     bool is_waiting; /* its rank may have to wait for others */
     bool is_root;
-    const char *sources; /* of a neighbourhood: "0-3,8"; NULL = not known */
+    const char *sources;   /* of a neighbourhood: "0-3,8"; NULL = not known */
+    ck_time_t enter, exit; /* of a blocking one */
+    bool is_heavy; /* what it gives may have to wait until others take it */
 };
 
 /* Until when a call had to wait, and for whom. */

@@ -9,6 +9,9 @@
 #include <string.h>
 
 #define LOST_LAUNCHER 195 /* -61 */
+/* Time in MPI of which an n-th is not known cannot be split up. */
+#define UNKNOWN_SHARE 5
+#define WHOLE 0.99
 
 static void causes_fini(struct report_cause *causes, size_t count)
 {
@@ -119,6 +122,16 @@ uint32_t report_ranks(const struct report *report)
 {
     return report->is_filtered ? (uint32_t)report->ranks_count
                                : report->present;
+}
+
+bool report_knows_transfer(const struct report *report)
+{
+    const struct report_efficiency *e = &report->efficiency;
+    ck_time_t inside =
+        e->region * (ck_time_t)e->ranks - e->useful - e->startup - e->gone;
+
+    /* Both quotients are between the whole one and 1. */
+    return e->unknown <= inside / UNKNOWN_SHARE || e->communication >= WHOLE;
 }
 
 bool report_is_chosen(const struct report *report, int32_t number)

@@ -831,6 +831,9 @@ const char *report_fault_name(enum ck_clock_fault_kind kind);
 const char *report_source_name(enum clock_source source);
 /* Ranks that the report is about, of those that are there. */
 uint32_t report_ranks(const struct report *report);
+/* Is it known of most time in MPI whether it was spent in waiting? Else that of
+ * the rest decides how communication splits up. */
+bool report_knows_transfer(const struct report *report);
 /* Is the report about that rank? */
 bool report_is_chosen(const struct report *report, int32_t number);
 /* With status 0, and seen by its ckagent. */

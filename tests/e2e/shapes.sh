@@ -131,7 +131,24 @@ bridge() {
     echo "ok: MPI_Bcast between the halves is blamed with a doubt"
 }
 
+# Who sends much to a late root waits for it, or does not, as the MPI library does
+# it: not a network that is slow.
+gather() {
+    run gather -n 3 "${apart[@]}" "$work/gather.out" "$bin/ckagent" \
+        --dir "$work/gather" -- "$program" gather
+    same "MPI_Gather may hide half of its time at least" True \
+        "$(json "$work/gather/report.json" "(lambda hidden, all: hidden * 2 > all)(
+            sum(w['ns'] for w in j['unknown_waits'] if w['call'] == 'MPI_Gather'),
+            sum(f['total_ns'] for f in j['functions'] if
+                f['name'] == 'MPI_Gather'))")"
+    grep -q "lost to.*network" "$work/gather/report.txt" &&
+        fail "the network has it"
+    grep -q "(serial. x transfer: not known)" "$work/gather/report.txt" ||
+        fail "EFFICIENCY splits up what is not known"
+}
+
 programs
+fair gather
 fair window
 fair bridge
 by_truth threads

@@ -329,6 +329,7 @@ static int collective_take(struct waits *waits,
         return -1;
     }
     if (record->e.kind == CK_KIND_COLLECTIVE) {
+        what.is_heavy = record->bytes_out > waits->eager_bytes;
         return what.role == COLLECTIVE_OTHER
                    ? 0
                    : collective_add(waits, &call, event->end, &what);

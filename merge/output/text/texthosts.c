@@ -120,23 +120,33 @@ static uint64_t mpi_count(const struct report *report)
 static void put_lost(const struct page *page)
 {
     const struct report_efficiency *e = &page->report->efficiency;
-    const struct {
+    const struct part {
         double value;
         const char *words;
-    } parts[] = {
-        {e->load_balance, "uneven work (load balance"},
-        {e->serialisation, "ranks that are late in turn (serialisation"},
-        {e->transfer, "the network, or ranks without a CPU in MPI (transfer"},
-    };
+    } all[] =
+        {
+            {e->load_balance, "uneven work (load balance"},
+            {e->serialisation, "ranks that are late in turn (serialisation"},
+            {e->transfer,
+             "the network, or ranks without a CPU in MPI (transfer"},
+        },
+      joined[] = {
+          {e->load_balance, "uneven work (load balance"},
+          {e->communication, "time in MPI, waits or transfer (communication"},
+      };
+    bool is_known = report_knows_transfer(page->report);
+    const struct part *parts = is_known ? all : joined;
+    size_t count = is_known ? sizeof(all) / sizeof(all[0])
+                            : sizeof(joined) / sizeof(joined[0]);
     size_t least = 0;
     const char *also = "";
 
-    for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 1; i < count; i++) {
         least = parts[i].value < parts[least].value ? i : least;
     }
     fprintf(page->file, " Parallel efficiency %.2f; the most is lost to ",
             e->parallel);
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         if (1 - parts[i].value >= NEARLY * (1 - parts[least].value)) {
             fprintf(page->file, "%s%s %.2f)", also, parts[i].words,
                     parts[i].value);

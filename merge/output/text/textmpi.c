@@ -573,10 +573,14 @@ static void put_efficiency(const struct page *page)
             page_normal(page));
     if (e->ranks > 0) {
         fprintf(page->file,
-                " ranks %.3f = load balance %.3f x communication %.3f "
-                "(serial. %.3f x transfer %.3f)\n" INDENT,
-                e->parallel, e->load_balance, e->communication,
-                e->serialisation, e->transfer);
+                " ranks %.3f = load balance %.3f x communication %.3f ",
+                e->parallel, e->load_balance, e->communication);
+        if (report_knows_transfer(page->report)) {
+            fprintf(page->file, "(serial. %.3f x transfer %.3f)\n" INDENT,
+                    e->serialisation, e->transfer);
+        } else {
+            fputs("(serial. x transfer: not known)\n" INDENT, page->file);
+        }
         page_count(page, e->ranks);
         fprintf(
             page->file, ", outside MPI %s of %s, %s of %s receives matched\n",

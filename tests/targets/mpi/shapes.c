@@ -12,6 +12,9 @@
  * collective of an intercommunicator, of which that is not known either; at
  * last rank 0 comes late
  *
+ *     shapes gather   the last rank sleeps 8 ms more, then all send it 1 MB by
+ *                     MPI_Gather, which has to wait until it takes them
+ *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each
  * rank prints for how long one of its threads at least was at its own work, and
  * how long all steps took:
@@ -22,11 +25,13 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define STEPS 40
 #define THREADS 2
+#define GATHER_BYTES (1 << 20)
 
 struct span {
     int64_t begin, end;
@@ -144,6 +149,22 @@ static void bridge(void)
     (void)MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void gather(void)
+{
+    char *mine = calloc((size_t)size + 1, GATHER_BYTES);
+
+    for (int i = 0; mine != NULL && i < STEPS; i++) {
+        sleep_of_all();
+        if (rank == size - 1) {
+            sleep_late();
+        }
+        (void)MPI_Gather(mine, GATHER_BYTES, MPI_CHAR, mine + GATHER_BYTES,
+                         GATHER_BYTES, MPI_CHAR, size - 1,
+                         MPI_COMM_WORLD); /* here: gather */
+    }
+    free(mine);
+}
+
 /* How long some thread was at work. */
 static int64_t worked(void)
 {
@@ -182,6 +203,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(what, "window") == 0) {
         window();
+    } else if (strcmp(what, "gather") == 0) {
+        gather();
     } else if (strcmp(what, "bridge") == 0) {
         bridge();
     } else {
