@@ -515,6 +515,28 @@ class Page:
             if not said.startswith(name.split("<")[0] or "<img"):
                 self.wrong(f"{name} is not refused: {said!r}")
 
+    def flame_difference(self, path):
+        """The stacks of another page are compared with this one's."""
+        with open(path, encoding="utf8") as file:
+            text = file.read()
+        other = json.loads(block(text, "flames"))
+        self.open()
+        if not self.browser.run("flameGraph !== null"):
+            return
+        self.drop(("other.html", text))
+        self.browser.wait("flameGraph.other !== null", "the other page's stacks are taken")
+        for kind in other["kinds"]:
+            if kind["total_ns"] > 0 and self.browser.run(
+                    f"flameGraph.kindButtons.some(b => b.dataset.kind === '{kind['name']}')"):
+                self.browser.run(f"flameGraph.change({{kind: '{kind['name']}'}})")
+                self.same("time of the other run", kind["total_ns"], self.browser.run("flameGraph.whole.was"))
+                self.same("frames of both lie within each other", [], self.browser.run("""flameGraph.boxes
+                    .filter(b => b.x < -0.5 || b.x + b.w > flameGraph.width + 0.5).map(b => b.node.name)"""))
+                self.browser.run("flameGraph.scaleButton.click()")
+                self.same("shares are of one whole", True, self.browser.run(
+                    "Math.abs(flameGraph.whole.ns - flameGraph.whole.was) < 1e-6 * flameGraph.whole.ns"))
+                self.browser.run("flameGraph.scaleButton.click()")
+
     def baseline(self):
         """Another run is in the page itself."""
         self.open()
@@ -559,6 +581,8 @@ def check(browser, page, shots, others):
     page.address()
     for other in others:
         page.compare(other)
+    if page.name == "dead":
+        page.flame_difference(os.path.join(os.path.dirname(page.path), "../late/report.html"))
     if page.name == "big":
         page.open()
         page.detail(os.path.join(os.path.dirname(page.path), "part.html"))

@@ -60,23 +60,30 @@ static uint64_t tick_up(const struct writer *writer, ck_time_t time)
            (uint64_t)writer->tick;
 }
 
-/* Gaps, then lengths. Rounding makes no two items overlap. */
-static void put_times(const struct writer *writer, const struct lane *lane)
+/* Gaps, then lengths. Rounding makes no two items overlap. false = ENOMEM. */
+static bool put_times(const struct writer *writer, const struct lane *lane)
 {
-    for (int column = 0; column < 2; column++) {
-        uint64_t before = 0;
+    uint64_t *lengths = malloc((lane->count + 1) * sizeof(*lengths));
+    uint64_t before = 0;
 
-        for (size_t i = 0; i < lane->count; i++) {
-            uint64_t start = tick_down(writer, lane->items[i].start);
-            uint64_t end = tick_up(writer, lane->items[i].end);
-
-            start = start < before ? before : start;
-            end = end < start ? start : end;
-            numbers_put(writer->items,
-                        column == 0 ? start - before : end - start);
-            before = end;
-        }
+    if (lengths == NULL) {
+        return false;
     }
+    for (size_t i = 0; i < lane->count; i++) {
+        uint64_t start = tick_down(writer, lane->items[i].start);
+        uint64_t end = tick_up(writer, lane->items[i].end);
+
+        start = start < before ? before : start;
+        end = end < start ? start : end;
+        numbers_put(writer->items, start - before);
+        lengths[i] = end - start;
+        before = end;
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        numbers_put(writer->items, lengths[i]);
+    }
+    free(lengths);
+    return true;
 }
 
 /* Its number and 1, 0 = none. -1 with ENOMEM. */
@@ -99,10 +106,10 @@ static int put_items(const struct writer *writer, const struct lane *lane)
 {
     struct numbers *file = writer->items;
 
-    if (!numbers_reserve(file, COLUMNS * lane->count)) {
+    if (!numbers_reserve(file, COLUMNS * lane->count) ||
+        !put_times(writer, lane)) {
         return -1;
     }
-    put_times(writer, lane);
     for (size_t i = 0; i < lane->count; i++) {
         numbers_put(file, lane->items[i].class);
     }

@@ -29,9 +29,11 @@ function flameColour(kind, name) {
 
 /* Blue = less than in the other run, red = more, by the change of the time that
  * is the frame's own. */
+const differencePart = (node, whole) => Math.min(1, Math.abs(node.own - node.wasOwn) / (whole || 1) * 12);
+
 function differenceColour(node, whole) {
-  const change = (node.own - node.wasOwn) / (whole || 1);
-  const part = Math.min(1, Math.abs(change) * 12);
+  const change = node.own - node.wasOwn;
+  const part = differencePart(node, whole);
   const strong = change > 0 ? [178, 24, 43] : [33, 102, 172];
 
   return 'rgb(' + strong.map(c => Math.round(245 + (c - 245) * part)).join(' ') + ')';
@@ -253,7 +255,7 @@ class FlameGraph {
       context.beginPath();
       context.rect(x, y, w - 2, FLAME_ROW);
       context.clip();
-      context.fillStyle = '#1b1f23';
+      context.fillStyle = this.other && differencePart(node, this.whole.ns) > 0.5 ? '#ffffff' : '#1b1f23';
       context.fillText(safe(node.name), x + 4, y + FLAME_ROW / 2);
       context.restore();
     }

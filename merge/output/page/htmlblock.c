@@ -15,6 +15,9 @@
 #define PIECE 49152
 #define RAW_DEFLATE (-15)
 #define MEMORY 9
+/* Blocks of more bytes are deflated at the highest speed, and are larger for
+ * it. */
+#define FAST ((size_t)1 << 20)
 
 /* What was deflated and waits for its place in base64. */
 struct piece {
@@ -62,8 +65,11 @@ int html_block_put(FILE *file, const struct html_block *block)
     if (block->length > UINT_MAX) {
         errno = EFBIG;
     } else if (piece == NULL ||
-               deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                            RAW_DEFLATE, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
+               deflateInit2(&stream,
+                            block->length > FAST ? Z_BEST_SPEED
+                                                 : Z_DEFAULT_COMPRESSION,
+                            Z_DEFLATED, RAW_DEFLATE, MEMORY,
+                            Z_DEFAULT_STRATEGY) != Z_OK) {
         errno = ENOMEM;
     } else {
         piece->used = 0;
