@@ -123,11 +123,16 @@ size_t clockbatch_stamps(int fd, struct clockbatch_stamp stamps[CLOCKBATCH_MAX])
 {
     _Alignas(struct cmsghdr) char control[CLOCKBATCH_MAX][CK_STAMP_CONTROL];
     struct mmsghdr messages[CLOCKBATCH_MAX];
+    char byte; /* of no stamp: see ck_stamp_sent() */
+    struct iovec piece = {.iov_base = &byte, .iov_len = sizeof(byte)};
     int count;
 
     for (size_t i = 0; i < CLOCKBATCH_MAX; i++) {
-        messages[i].msg_hdr = (struct msghdr){
-            .msg_control = control[i], .msg_controllen = sizeof(control[i])};
+        messages[i].msg_hdr =
+            (struct msghdr){.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = control[i],
+                            .msg_controllen = sizeof(control[i])};
     }
     count = recvmmsg(fd, messages, CLOCKBATCH_MAX, MSG_ERRQUEUE | MSG_DONTWAIT,
                      NULL);

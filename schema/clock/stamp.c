@@ -220,7 +220,13 @@ void ck_stamp_of_sent(struct msghdr *message,
 int ck_stamp_sent(int fd, uint32_t *number, int64_t *realtime)
 {
     _Alignas(struct cmsghdr) char control[CK_STAMP_CONTROL];
-    struct msghdr message = {.msg_control = control,
+    /* A stamp comes without bytes; but where there is no place for any, QEMU
+     * (user mode) says without a look that one came. */
+    char byte;
+    struct iovec piece = {.iov_base = &byte, .iov_len = sizeof(byte)};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
                              .msg_controllen = sizeof(control)};
 
     if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
