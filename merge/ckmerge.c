@@ -299,7 +299,6 @@ static int job_open(struct job *job, struct ck_err *err)
     if (job->defs == NULL || job->align == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    job->defs->has_whole_stacks = writers_want_stacks(&job->writers);
     if ((job->options->is_kernel_only ? profiles_open(job, err)
                                       : run_open(job, err)) != 0) {
         return -1;

@@ -125,12 +125,6 @@ static bool has_page(const struct options *options)
            (options->has_page || asked(options, CK_FORMAT_HTML, &file) != NULL);
 }
 
-bool writers_want_stacks(const struct writers *writers)
-{
-    return has_stacks(writers) || writers->sqlite_path[0] != '\0' ||
-           has_page(writers->options);
-}
-
 /* The rank that a thread is of. */
 static int32_t rank_of(const struct writers *writers, uint32_t thread)
 {

@@ -50,8 +50,6 @@ struct writers {
 int writers_where(struct writers *writers, struct ck_err *err);
 /* Is a format written here, and not from the report? */
 bool writers_has(int format);
-/* Does one of them have all frames of stacks? */
-bool writers_want_stacks(const struct writers *writers);
 /* Begin them, once all but the paths is set; `analysis` shows them waits and
  * idle times. 0, or -1 with err. */
 int writers_open(struct writers *writers,

@@ -323,17 +323,13 @@ static int thread_read(struct defs *defs,
     return defs->threads[index].name == NULL ? -1 : 0;
 }
 
-/* Frames of which a place may be asked for; farther ones are left out, unless
- * whole stacks are to be written. */
+/* Frames whose places findings ask for. */
 #define STACK_FRAMES 8
 /* Numbers beyond it are damage: a collector gives a tenth of them. */
 #define STACKS_MAX 131072
 
-static int stack_read(struct defs *defs,
-                      struct defs_agent *agent,
-                      const struct ck_text *text)
+static int stack_read(struct defs_agent *agent, const struct ck_text *text)
 {
-    uint32_t most = defs->has_whole_stacks ? DEFS_STACK_DEPTH : STACK_FRAMES;
     uint32_t count = text->length / (uint32_t)sizeof(uint64_t);
     struct defs_stack *stack;
 
@@ -348,7 +344,7 @@ static int stack_read(struct defs *defs,
         agent->stacks[agent->stacks_count++] =
             (struct defs_stack){.frames = NULL};
     }
-    count = count < most ? count : most;
+    count = count < DEFS_STACK_DEPTH ? count : DEFS_STACK_DEPTH;
     stack = &agent->stacks[text->e.name - 1];
     free(stack->frames);
     stack->count = stack->depth = 0;
@@ -408,7 +404,7 @@ static int text_read(struct defs *defs,
     case CK_KIND_NOTE:
         return defs_note(defs, ck_text_bytes(text), text->length);
     case CK_KIND_STACK:
-        return stack_read(defs, &defs->agents[source->agent], text);
+        return stack_read(&defs->agents[source->agent], text);
     case CK_KIND_DISCARDED:
         discarded_read(&defs->agents[source->agent], text);
         return 0;

@@ -96,7 +96,7 @@ struct defs_open {
 struct defs_stack {
     uint64_t *frames; /* return addresses, innermost first */
     uint32_t count;   /* of these, whose places are asked for by findings */
-    uint32_t depth;   /* of these, kept; = count without has_whole_stacks */
+    uint32_t depth;   /* of these, kept */
 };
 /* Frames that are kept of a stack at most. */
 #define DEFS_STACK_DEPTH 128
@@ -318,9 +318,8 @@ struct defs {
     size_t subs_count, subs_room;
     struct defs_rank *ranks; /* ascending by number */
     size_t ranks_count, ranks_room;
-    bool is_size_said;     /* some agent knew the size of the world */
-    bool is_filtered;      /* only wanted ranks are looked at */
-    bool has_whole_stacks; /* set before a run is read: stacks are kept whole */
+    bool is_size_said; /* some agent knew the size of the world */
+    bool is_filtered;  /* only wanted ranks are looked at */
     struct defs_domain *domains;
     size_t domains_count, domains_room;
     struct defs_note *notes;

@@ -75,6 +75,7 @@ void report_fini(struct report *report)
     free(report->libc);
     free(report->peers);
     free(report->hot);
+    free(report->callers);
     free(report->counters);
     free(report->rates);
     free(report->losses);

@@ -518,6 +518,15 @@ struct report_hot {
     ck_time_t rank_ns;
 };
 
+/* A function of the user's with what it called, by the same samples. */
+struct report_caller {
+    struct place place; /* without a line */
+    ck_time_t total;    /* in it, or in what it called */
+    ck_time_t self;     /* of that, in itself */
+    struct place leaf; /* the line of another function with the most below it */
+    ck_time_t leaf_ns; /* 0 = there is none */
+};
+
 /* Calls of one function of libc, in the whole run. */
 struct report_libc {
     const char *name;
@@ -765,6 +774,8 @@ struct report {
     struct report_samples samples;
     struct report_hot *hot; /* hottest first */
     size_t hot_count;
+    struct report_caller *callers; /* hottest first */
+    size_t callers_count;
     struct report_counter *counters;
     size_t counters_count;
     struct report_rate *rates;

@@ -42,6 +42,14 @@ for target in callers_target callers_cxx callers_fortran callers_rust; do
         fail "$target: TRUST does not have its stacks"
 done
 
+# Callers have what they called, and the line that most of it is in.
+same "hot callers" "True True True" "$(json "$work/callers_target.json" \
+    "' '.join(str(any(c['function'] == f and c['self_ns'] == 0 and
+        c['leaf']['function'] == 'spin' and c['total_ns'] > 0
+        for c in j['hot_callers'])) for f in ('solve', 'sorter', 'main'))")"
+grep -q 'HOT CALLERS' "$work/callers_target.txt" ||
+    fail "the text has no callers"
+
 # A copy that is too short cuts the stacks, and the report has how many.
 record callers_target 40 --sample-stack 256
 cut=$(json "$work/callers_target.json" \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/analysis/history/evidence.h"
+#include "merge/analysis/totals/hotcallers.h"
 #include "merge/model/array.h"
 #include "merge/model/cause.h"
 #include "merge/model/table.h"
@@ -379,11 +380,40 @@ static void files_mark(const struct defs *defs, struct report *report)
     }
 }
 
+/* The same samples by who called. 0, or -1 with ENOMEM. */
+static int callers_report(const struct hotspots *hotspots,
+                          struct report *report)
+{
+    struct hotcallers *callers = hotcallers_create(hotspots->defs);
+    int rc = callers == NULL ? -1 : 0;
+
+    for (size_t i = 0; rc == 0 && i < hotspots->count; i++) {
+        struct table_key key = table_key(hotspots->stacks, i);
+
+        if (!hotspots->spots[i].is_own) {
+            rc = hotcallers_add(callers, &(struct hotcallers_stack){
+                                             .process = (uint32_t)key.a,
+                                             .number = (uint32_t)key.b,
+                                             .leaf = hotspots->spots[i].place,
+                                             .ns = hotspots->spots[i].ns});
+        }
+    }
+    if (rc == 0) {
+        rc = hotcallers_report(callers, report);
+    }
+    hotcallers_destroy(callers);
+    return rc;
+}
+
 int hotspots_report(const struct hotspots *hotspots, struct report *report)
 {
     size_t count = hotspots->count, end;
     struct spot *spots = malloc((count + 1) * sizeof(*spots));
 
+    if (callers_report(hotspots, report) != 0) {
+        free(spots);
+        return -1;
+    }
     report->samples = hotspots->sums;
     report->hot = calloc(count + 1, sizeof(*report->hot));
     if (spots == NULL || report->hot == NULL) {

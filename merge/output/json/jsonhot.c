@@ -22,6 +22,26 @@ static void put_stacks(struct ck_json *j, const struct report_stacks *stacks)
     ck_json_end(j);
 }
 
+static void put_callers(struct ck_json *j, const struct report *report)
+{
+    ck_json_array(j, "hot_callers");
+    for (size_t i = 0; i < report->callers_count; i++) {
+        const struct report_caller *caller = &report->callers[i];
+
+        ck_json_object(j, NULL);
+        json_text(j, "function", caller->place.function);
+        json_text(j, "file", caller->place.file);
+        ck_json_int(j, "total_ns", caller->total);
+        ck_json_int(j, "self_ns", caller->self);
+        ck_json_object(j, "leaf");
+        json_place(j, &caller->leaf);
+        ck_json_end(j);
+        ck_json_int(j, "leaf_ns", caller->leaf_ns);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 void json_hot(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "sampled");
@@ -36,6 +56,7 @@ void json_hot(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "switches_lost", report->samples.switches_lost);
     put_stacks(j, &report->samples.stacks);
     ck_json_end(j);
+    put_callers(j, report);
     ck_json_array(j, "hot_spots");
     for (size_t i = 0; i < report->hot_count; i++) {
         const struct report_hot *hot = &report->hot[i];

@@ -153,6 +153,63 @@ static void put_hot(const struct page *page, const struct report_hot *hot)
     fputc('\n', page->file);
 }
 
+#define TOP_CALLERS 8
+/* A row for callers takes an n-th of the samples, and an n-th of them below. */
+#define CALLER_SHARE 20
+#define CALLER_BELOW 10
+
+/* Worth a row: neither all of the program nor only its own lines. */
+static bool is_caller(const struct report_caller *caller, ck_time_t all)
+{
+    return caller->total > all / CALLER_SHARE &&
+           caller->total < all - all / CALLER_SHARE &&
+           caller->leaf_ns > caller->total / CALLER_BELOW;
+}
+
+static void put_caller(const struct page *page,
+                       const struct report_caller *caller)
+{
+    ck_time_t all = computed(page->report);
+
+    fputc(' ', page->file);
+    page_column(page, caller->place.function, FUNCTION);
+    fprintf(page->file, " %5s %% %9s  ",
+            page_sampled(page, caller->total, all).text,
+            word_time(caller->total).text);
+    fprintf(page->file, "%s %% in ",
+            page_sampled(page, caller->leaf_ns, caller->total).text);
+    page_cell(page,
+              caller->leaf.function != NULL ? caller->leaf.function
+                                            : "(not known)",
+              LINE);
+    if (caller->leaf.file != NULL) {
+        fputs(" (", page->file);
+        page_place_in(page, &caller->leaf, LINE);
+        fputc(')', page->file);
+    }
+    fputc('\n', page->file);
+}
+
+/* The same samples by the program's functions that called. */
+static void put_callers(const struct page *page)
+{
+    const struct report *report = page->report;
+    ck_time_t all = computed(report);
+    size_t shown = 0;
+
+    for (size_t i = 0; i < report->callers_count && shown < TOP_CALLERS; i++) {
+        if (!is_caller(&report->callers[i], all)) {
+            continue;
+        }
+        if (shown++ == 0) {
+            fprintf(page->file, "%s %-*s %7s %9s  %s%s\n", page_bold(page),
+                    FUNCTION, "HOT CALLERS (with what they call)", "share",
+                    "CPU time", "most below it", page_normal(page));
+        }
+        put_caller(page, &report->callers[i]);
+    }
+}
+
 /* Where devices work, the causes say where their hosts computed. */
 void page_hot(const struct page *page)
 {
@@ -182,4 +239,5 @@ void page_hot(const struct page *page)
         fprintf(page->file, " and %zu more functions (report.json)\n",
                 report->hot_count - shown);
     }
+    put_callers(page);
 }

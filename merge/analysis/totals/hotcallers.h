@@ -1,0 +1,33 @@
+/* hotcallers.h - functions of the user's by the samples below them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CK_MERGE_ANALYSIS_TOTALS_HOTCALLERS_H
+#define CK_MERGE_ANALYSIS_TOTALS_HOTCALLERS_H
+
+#include "merge/model/defs.h"
+#include "merge/report/report.h"
+
+/* Functions of a report; the coldest are left out. */
+#define HOTCALLERS_LISTED_MAX 64
+
+struct hotcallers;
+/* `defs` is borrowed. NULL with ENOMEM. */
+struct hotcallers *hotcallers_create(const struct defs *defs);
+void hotcallers_destroy(struct hotcallers *hotcallers);
+
+/* Samples of a process that met a stack. */
+struct hotcallers_stack {
+    uint32_t process;
+    uint32_t number;   /* of the stack; 0 = none */
+    struct place leaf; /* what they count for */
+    ck_time_t ns;
+};
+/* 0, or -1 with ENOMEM. */
+int hotcallers_add(struct hotcallers *hotcallers,
+                   const struct hotcallers_stack *stack);
+/* Write report->callers. 0, or -1 with ENOMEM. */
+int hotcallers_report(const struct hotcallers *hotcallers,
+                      struct report *report);
+
+#endif
