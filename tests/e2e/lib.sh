@@ -25,6 +25,8 @@ export POCL_CACHE_DIR=$cache/pocl
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# Debian 13's PyTorch 2.6 has no libuv, asks for it, and ends.
+export USE_LIBUV=0
 mkdir -p "$cache" "$XDG_RUNTIME_DIR" "$POCL_CACHE_DIR"
 chmod 700 "$XDG_RUNTIME_DIR"
 
