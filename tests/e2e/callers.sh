@@ -44,8 +44,8 @@ done
 
 # Callers have what they called, and the line that most of it is in.
 same "hot callers" "True True True" "$(json "$work/callers_target.json" \
-    "' '.join(str(any(c['function'] == f and c['self_ns'] == 0 and
-        c['leaf']['function'] == 'spin' and c['total_ns'] > 0
+    "' '.join(str(any(c['function'] == f and 10 * c['self_ns'] < c['total_ns'] and
+        c['leaf']['function'] == 'spin'
         for c in j['hot_callers'])) for f in ('solve', 'sorter', 'main'))")"
 grep -q 'HOT CALLERS' "$work/callers_target.txt" ||
     fail "the text has no callers"
