@@ -18,6 +18,7 @@
  *                 has no numbers.
  */
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ struct comm {
     _Atomic uint32_t launches; /* since the last one */
     _Atomic int is_unnumbered;
 };
+
+/* A thread waits so often for another one that starts the library. */
+#define START_YIELDS 100000
 
 /* Before version 5: a GROUP began on this thread, and none of its tasks. */
 static __thread bool is_group_new;
@@ -96,17 +100,30 @@ static void library_start(int version)
     }
 }
 
-/* Without an agent nothing is asked for. */
+/* Communicators may be made by several threads at once: each returns when the
+ * first one has started the library. A child of fork() in between does not wait
+ * for ever for a thread that it does not have. */
+static void library_start_once(int version)
+{
+    static _Atomic int state; /* 1: is being started, 2: is */
+    int none = 0;
+
+    if (atomic_compare_exchange_strong(&state, &none, 1)) {
+        library_start(version);
+        atomic_store(&state, 2);
+    }
+    for (int i = 0; i < START_YIELDS && atomic_load(&state) != 2; i++) {
+        (void)sched_yield();
+    }
+}
+
+/* Without an agent nothing is asked for. NCCL has one mask for all
+ * communicators: it is written once complete, and never taken back. */
 static struct comm *comm_create(int version, int *mask)
 {
-    static _Atomic int is_initialised;
     struct comm *comm;
-    int no = 0;
 
-    *mask = 0;
-    if (atomic_compare_exchange_strong(&is_initialised, &no, 1)) {
-        library_start(version);
-    }
+    library_start_once(version);
     comm = inject_writer() == NULL ? NULL : calloc(1, sizeof(*comm));
     if (comm != NULL) {
         *mask = NCCL_COLL | NCCL_P2P |

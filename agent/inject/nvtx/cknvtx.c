@@ -25,6 +25,9 @@
 #define STARTED_MAX 4096
 #define TEXT_MAX 160
 #define DEPTH_MAX 64
+/* Domains and registered texts of a process. */
+#define KEPT_MAX 65536
+#define NUMBER_DIGITS 18
 
 /* What stands for a domain, and for a registered text. */
 struct kept {
@@ -91,6 +94,21 @@ static void full_text(const struct kept *domain,
     text_of(what, text + used, TEXT_MAX - (size_t)used);
 }
 
+/* Digits to the end of the text, as many as always fit. */
+static bool number_read(const char *digits, int64_t *number)
+{
+    size_t length = strspn(digits, "0123456789");
+
+    if (length > NUMBER_DIGITS || digits[length] != '\0') {
+        return false;
+    }
+    *number = 0;
+    for (size_t i = 0; i < length; i++) {
+        *number = 10 * *number + (digits[i] - '0');
+    }
+    return true;
+}
+
 static bool is_step(const char *text, int64_t *number)
 {
     static const char *const words[] = {"step", "iteration", "iter",
@@ -99,25 +117,28 @@ static bool is_step(const char *text, int64_t *number)
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t length = strlen(words[i]);
         const char *digits = text + length;
-        char *end;
 
         if (strncasecmp(text, words[i], length) != 0) {
             continue;
         }
         digits += strspn(digits, " _#:=");
         if (isdigit((unsigned char)*digits)) {
-            *number = strtoll(digits, &end, 10);
-            if (*end == '\0') {
-                return true;
-            }
+            return number_read(digits, number);
         }
     }
     return false;
 }
 
+/* NULL = there is no room, or too many are kept: they stay until the end. */
 static struct kept *text_keep(const char *ascii, const wchar_t *wide)
 {
-    struct kept *kept = calloc(1, sizeof(*kept));
+    static _Atomic unsigned count;
+    struct kept *kept =
+        atomic_load(&count) >= KEPT_MAX ? NULL : calloc(1, sizeof(*kept));
+
+    if (kept != NULL) {
+        atomic_fetch_add(&count, 1);
+    }
 
     if (kept != NULL && wide != NULL) {
         wide_put(kept->text, sizeof(kept->text), wide);
@@ -218,12 +239,39 @@ static void range_end(uint64_t id)
 
 /* ---- the functions of NVTX ----------------------------------------------- */
 
+/* As an integer; 0 = it has none, or none that is a number. */
+static int64_t payload_of(const struct nvtx_attributes *what)
+{
+    double number = 0;
+    float single;
+
+    switch (what->payload_type) {
+    case NVTX_PAYLOAD_UINT64:
+    case NVTX_PAYLOAD_INT64:
+        return (int64_t)what->payload;
+    case NVTX_PAYLOAD_UINT32:
+        return (int64_t)(uint32_t)what->payload;
+    case NVTX_PAYLOAD_INT32:
+        return (int32_t)(uint32_t)what->payload;
+    case NVTX_PAYLOAD_DOUBLE:
+        memcpy(&number, &what->payload, sizeof(number));
+        break;
+    case NVTX_PAYLOAD_FLOAT:
+        memcpy(&single, &what->payload, sizeof(single));
+        number = (double)single;
+        break;
+    default:
+        return 0;
+    }
+    return number > -9e18 && number < 9e18 ? (int64_t)number : 0;
+}
+
 static void domain_mark(void *domain, const struct nvtx_attributes *what)
 {
     char text[TEXT_MAX];
 
     full_text(domain, what, text);
-    ck_mark(text, what == NULL ? 0 : (int64_t)what->payload);
+    ck_mark(text, what == NULL ? 0 : payload_of(what));
 }
 
 static uint64_t domain_start(void *domain, const struct nvtx_attributes *what)

@@ -52,12 +52,22 @@ enum nvtx_message {
     NVTX_REGISTERED = 3,
 };
 
+enum nvtx_payload {
+    NVTX_PAYLOAD_UINT64 = 1,
+    NVTX_PAYLOAD_INT64 = 2,
+    NVTX_PAYLOAD_DOUBLE = 3,
+    NVTX_PAYLOAD_UINT32 = 4,
+    NVTX_PAYLOAD_INT32 = 5,
+    NVTX_PAYLOAD_FLOAT = 6,
+};
+
 struct nvtx_attributes {
     uint16_t version, size;
     uint32_t category;
     int32_t color_type;
     uint32_t color;
-    int32_t payload_type, reserved;
+    int32_t payload_type; /* enum nvtx_payload */
+    int32_t reserved;
     uint64_t payload;
     int32_t message_type; /* enum nvtx_message */
     union {

@@ -37,9 +37,11 @@ class Nvtx(unittest.TestCase):
         ranges = collections.Counter(r["named"] for r in lines.of("range"))
         self.assertEqual(ranges, {"load": STEPS, "read": STEPS, "epoch": 1,
                                   "iter 3": STEPS,
+                                  "step 99999999999999999999": 1,
                                   "NCCL: ncclAllReduce": STEPS})
         self.assertEqual([(m["named"], m["value"]) for m in lines.of("mark")],
-                         [("loss", 10 * i) for i in range(STEPS)])
+                         [("loss", 10 * i) for i in range(STEPS)] +
+                         [("mean", -2), ("below", -7), ("none", 0)])
 
     def test_ranges_nest_in_time(self):
         lines = self.played()

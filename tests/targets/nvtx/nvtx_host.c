@@ -9,6 +9,7 @@
  * "loss" of step * 10. A range "epoch" is started and ended by two threads
  * around all that. Then each of THREADS pushes and pops 1000 ranges.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +44,34 @@ static void attributes_set(nvtxEventAttributes_t *what)
 {
     *what = (nvtxEventAttributes_t){.version = NVTX_VERSION,
                                     .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+}
+
+/* Marks with values of other types, and with none; a number that is too long.
+ */
+static void values_mark(void)
+{
+    nvtxEventAttributes_t what;
+
+    attributes_set(&what);
+    what.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    what.message.ascii = "mean";
+    what.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
+    what.payload.dValue = -2.75;
+    nvtxMarkEx(&what);
+    what.message.ascii = "below";
+    what.payload.ullValue = UINT64_MAX;
+    what.payload.iValue = -7;
+    what.payloadType = NVTX_PAYLOAD_TYPE_INT32;
+    nvtxMarkEx(&what);
+    what.message.ascii = "none";
+    what.payloadType = NVTX_PAYLOAD_UNKNOWN;
+    nvtxMarkEx(&what);
+    errno = 0;
+    (void)nvtxRangePushA("step 99999999999999999999");
+    (void)nvtxRangePop();
+    if (errno != 0) {
+        exit(6);
+    }
 }
 
 static void step(int number)
@@ -87,6 +116,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < STEPS; i++) {
         step(i);
     }
+    values_mark();
     if (pthread_create(&ender, NULL, end_main, &id) != 0 ||
         pthread_join(ender, NULL) != 0) {
         return 5;
