@@ -219,7 +219,8 @@ int livemerge_page(const struct livemerge *merge, size_t *length)
     struct stat facts;
     int fd = merge->facts.number == 0
                  ? -1
-                 : open(page_path(merge), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+                 : open(page_path(merge),
+                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
     if (fd < 0) {
         return -1;

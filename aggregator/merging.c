@@ -167,6 +167,7 @@ void merging_destroy(struct merging *merging)
     }
     if (merging->pid > 0) {
         (void)kill(merging->pid, SIGTERM);
+        (void)kill(merging->pid, SIGCONT); /* a stopped one would stay */
         (void)waitpid(merging->pid, &status, 0);
     }
     if (merging->out >= 0) {
