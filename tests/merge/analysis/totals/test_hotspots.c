@@ -39,9 +39,9 @@ static void stack_put(uint32_t process, const struct place *place)
     agent->stacks =
         realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
     agent->stacks_room = agent->stacks_count;
-    agent->stacks[address - 1].frames = calloc(1, sizeof(uint64_t));
+    agent->stacks[address - 1] = (struct defs_stack){
+        .frames = calloc(1, sizeof(uint64_t)), .count = 1, .depth = 1};
     agent->stacks[address - 1].frames[0] = address;
-    agent->stacks[address - 1].count = 1;
     assert_int_equal(
         names_set_place(defs->processes[process].names, address, *place), 0);
 }
