@@ -1,4 +1,4 @@
-/* livetext.h - what is said of a running job before ckmerge says more
+/* livetext.h - texts about a running job that has no merge yet
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -86,7 +86,7 @@ static struct words words_of(const struct perfevent_sample *sample)
                               sizeof(uint64_t)};
 }
 
-/* What stands behind the chain. False: no copy, or not of 64 bits. */
+/* Read what follows the chain. False: no copy, or not of 64 bits. */
 static bool thread_read(const struct perfevent_sample *sample,
                         struct unwind_thread *thread)
 {

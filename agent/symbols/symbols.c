@@ -145,7 +145,7 @@ is_changed(struct symbols *symbols, uint32_t incarnation, uint64_t hash)
     return true;
 }
 
-/* Does a file stand behind it? */
+/* Is it mapped from a file? */
 static bool is_module(const struct mapping *mapping)
 {
     if (strcmp(mapping->path, SYMBOLTABLE_VDSO) == 0) {

@@ -149,7 +149,7 @@ static const Elf64_Phdr *segment_of(const struct unwindfile *file,
     return NULL;
 }
 
-/* Read the table and what stands behind it in its segment; .eh_frame is there,
+/* Read the table and what follows it in its segment; .eh_frame is there,
  * or before it. Without one that is understood nothing is read. 0, or -1: no
  * memory, or the file is shorter than it says. */
 static int table_read(struct unwindfile *file, const struct source *source)

@@ -5,7 +5,7 @@
  * Times are RAW ns (cupticlock.h). A device time that cannot be (0, end before
  * start, in the future, before the library was loaded) is flagged and counted,
  * never repaired: the record then stands at the time of its decoding with no
- * length, and the time since its launch is said to be unknown.
+ * length, and the time since its launch counts as unknown.
  */
 #include "agent/inject/cupti/cuptirecord.h"
 

@@ -5,7 +5,7 @@
  * Not before its launch, nor before the end of what was launched earlier into
  * its stream; over when something that was launched later into it began, or
  * when the record came. Where the launch is not known, not before CUPTI asked
- * for the buffer. That time is said to be unknown: a LOST record of no records.
+ * for the buffer. That time counts as unknown: a LOST record of no records.
  */
 #ifndef CK_AGENT_INJECT_CUPTI_CUPTIUNTIMED_H
 #define CK_AGENT_INJECT_CUPTI_CUPTIUNTIMED_H

@@ -4,7 +4,7 @@
  *
  * NCCL opens this library by NCCL_PROFILER_PLUGIN when the first communicator
  * is made, and calls the functions of the newest version that it knows. Each
- * collective and message is a record. ckcupti is told which communicator a
+ * collective and message is a record. ckcupti learns which communicator a
  * kernel is of (nccllink.h), and the collective's number there, which is the
  * same on all ranks:
  *

@@ -9,7 +9,7 @@
 
 #include "merge/model/executed.h"
 
-/* Longest name that two programs are told apart by. */
+/* Longest name of a program that is compared, in bytes. */
 #define NAME_BYTES 256
 /* More programs than that are one with the last. */
 #define PROGRAMS_MAX 64

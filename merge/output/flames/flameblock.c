@@ -15,7 +15,7 @@
 #include "schema/json.h"
 
 #define VERSION 1
-/* Steps that a cell's time is told in. */
+/* Steps of a cell's time as the page has it. */
 #define SHADES 255
 /* Bytes of a frame's text; the middle of a longer one is left out. */
 #define FRAME_MOST 400

@@ -205,7 +205,7 @@ const LANE_KINDS = ['idle', 'queue', 'steps', 'ranges', 'calls'];
 const NAMES_MOST = 1 << 20;
 const TICK_LONGEST = 1e15;
 
-/* What is said of a lane, checked: it may be a stranger's. */
+/* Facts of a lane, checked: the page may be another user's. */
 function checkedLane(info, bytes) {
   const isCount = value => Number.isInteger(value) && value >= 0;
 
