@@ -16,10 +16,10 @@ unshare --time --monotonic 1 true 2>/dev/null ||
 
 # RAW must follow the namespace here: that is what the test rests on.
 raw() { /usr/bin/python3 -c 'import time; print(int(time.clock_gettime(4)))'; }
-here=$(raw)
+outside=$(raw)
 there=$(unshare --time --monotonic 5000 /usr/bin/python3 -c \
     'import time; print(int(time.clock_gettime(4)))')
-[ $((there - here)) -ge 5000 ] || skip "RAW does not follow the time namespace"
+[ $((there - outside)) -ge 5000 ] || skip "RAW does not follow the time namespace"
 
 cat >"$work/rank" <<'SH'
 #!/bin/sh

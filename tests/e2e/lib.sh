@@ -13,7 +13,6 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-reportcheck=$here/reportcheck.py # scripts may give `here` another meaning
 . "$here/../discard.sh"
 build=${CK_BUILD:-$(cd "$here/../.." && pwd)/build}
 bin=$build/bin
@@ -38,7 +37,7 @@ reports_check() {
     mapfile -t reports < <(find "$work" -name report.json -size -4M \
         -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -n 3 | cut -d ' ' -f 2-)
     [ ${#reports[@]} = 0 ] ||
-        /usr/bin/python3 "$reportcheck" "${reports[@]}" >&2
+        /usr/bin/python3 "$here/reportcheck.py" "${reports[@]}" >&2
 }
 
 cleanup() {
