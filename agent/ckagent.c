@@ -20,6 +20,7 @@
 #include "agent/symbols/lookup.h"
 #include "agent/link/paths.h"
 #include "agent/process/ranklist.h"
+#include "agent/process/torchrun.h"
 #include "agent/ring/ringsize.h"
 #include "agent/collector/salvage.h"
 #include "agent/perf/sampler.h"
@@ -31,6 +32,7 @@
 #include "launch/cli.h"
 #include "launch/keep.h"
 #include "launch/log.h"
+#include "launch/loopback.h"
 #include "schema/endpoint.h"
 #include "schema/batch/pack.h"
 
@@ -56,6 +58,7 @@ static struct options {
     const char *python;
     const char *sample;
     const char *keep;
+    const char *http;
     int64_t limit;
     int64_t ring_bytes;
     int64_t slot_bytes;
@@ -140,6 +143,11 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
      "Write the report as an HTML page too, report.html in the run (default; "
      "--no-page: do not). Applies to the ckagg that is started for this job"},
+    {CK_CLI_TEXT, "http", 0, "HOST:PORT", &options.http, NULL,
+     "Serve the HTML page of the running job, and its metrics, at this address "
+     "of loopback on the host of rank 0 (127.0.0.1:0: any free port); the "
+     "address with its token is printed. Applies to the ckagg that is started "
+     "for this job"},
     {CK_CLI_HEADING, "Memory and modes", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_BYTES, "ring-bytes", 0, "SIZE", &options.ring_bytes, NULL,
      "Maximum recording memory of this rank (default: its share of /dev/shm)"},
@@ -286,6 +294,19 @@ static int keep_check(struct ck_err *err)
     return ck_keep_parse(options.keep, &keep, err);
 }
 
+/* The same of pages. */
+static int http_check(struct ck_err *err)
+{
+    if (options.http == NULL) {
+        return 0;
+    }
+    if (options.aggregator != NULL) {
+        return ck_err_set(err, "--http is for the ckagg that is started for "
+                               "the job; give it to the one that runs");
+    }
+    return ck_loopback_check(options.http, err);
+}
+
 /* Texts that have a grammar of their own. 0, or -1 with err. */
 static int options_check(struct ck_err *err)
 {
@@ -299,7 +320,8 @@ static int options_check(struct ck_err *err)
     if (options.ranks != NULL && ranklist_check(options.ranks, err) != 0) {
         return -1;
     }
-    if (sample_check(err) != 0 || keep_check(err) != 0) {
+    if (sample_check(err) != 0 || keep_check(err) != 0 ||
+        http_check(err) != 0) {
         return -1;
     }
     if (options.dir != NULL && options.dir[0] == '\0') {
@@ -415,6 +437,7 @@ static void wish_fill(struct front_wish *wish,
         .fallback = places->fallback,
         .claim = places->claim,
         .keep = options.keep,
+        .http = options.http,
         .is_pageless = !options.has_page,
         .obstacle = target_obstacle(wish->argv[0]),
         .env = environ,
@@ -601,6 +624,7 @@ static void standin_offer(const struct identity *identity,
             .is_dir_given = true,
             .is_insecure = options.is_insecure,
             .keep = options.keep,
+            .http = options.http,
             .is_pageless = !options.has_page,
             .recorded = recorded,
         };
@@ -669,6 +693,17 @@ static bool is_off(void)
     return off != NULL && strcmp(off, "0") != 0;
 }
 
+/* One torchrun a host: their agents are one job. */
+static void hosts_join(struct identity *identity, char *const *argv)
+{
+    struct torchrun_node node;
+
+    if (!identity->place.is_ranked && options.ranks == NULL &&
+        torchrun_read(argv, environ, &node)) {
+        torchrun_spread(identity, &node, options.job != NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct identity identity;
@@ -705,6 +740,7 @@ int main(int argc, char **argv)
         (void)ck_err_set(&err, "no random bytes: %s", strerror(errno));
         return run_unrecorded(argv, &err);
     }
+    hosts_join(&identity, argv);
     if (strcmp(options.shortcut, "off") == 0) {
         identity_estrange(&identity);
     }

@@ -1,13 +1,16 @@
-/* ask.c - `ckagg --status`: ask a running ckagg
+/* ask.c - `ckagg --status`, `--where`: ask a running ckagg
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "aggregator/ask.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "aggregator/agg.h"
 #include "launch/cli.h"
@@ -15,6 +18,11 @@
 #include "schema/store/run.h"
 
 #define ASK_TIMEOUT_MS 3000
+/* Agents look, and a merge follows. */
+#define ASK_WHERE_MS 180000
+#define MANIFEST_BYTES ((size_t)1 << 20)
+#define LINES_BYTES (CK_ENDPOINT_TOKEN_BYTES + 512)
+#define KEY "\"endpoint\": \""
 
 static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
 {
@@ -37,6 +45,51 @@ static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
     return ck_endpoint_parse(text, to, err);
 }
 
+/* The address in the manifest of a run that goes on. The manifest is our own:
+ * the key is there once, and its value has nothing escaped. 0, -1 with err. */
+static int
+dir_endpoint(const char *dir, struct ck_endpoint *to, struct ck_err *err)
+{
+    char path[PATH_MAX];
+    char *text = calloc(1, MANIFEST_BYTES);
+    const char *found = NULL;
+    char *end;
+    FILE *file;
+    int rc = -1;
+
+    (void)snprintf(path, sizeof(path), "%s/" CK_RUN_MANIFEST, dir);
+    file = fopen(path, "re");
+    if (file != NULL && text != NULL) {
+        (void)fread(text, 1, MANIFEST_BYTES - 1, file);
+        found = strstr(text, KEY);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (found != NULL) {
+        found += strlen(KEY);
+        end = strchr(found, '"');
+        if (end != NULL) {
+            *end = '\0';
+        }
+        rc = ck_endpoint_parse(found, to, err);
+    } else {
+        (void)ck_err_set(err,
+                         "%s: no job is running there whose ckagg can be "
+                         "asked (a service of its own: give its endpoint)",
+                         dir);
+    }
+    free(text);
+    return rc;
+}
+
+static bool is_dir(const char *path)
+{
+    struct stat facts;
+
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
 int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err)
 {
     const char *text = given ? given : getenv("CKAGENT_AGGREGATOR");
@@ -44,6 +97,9 @@ int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err)
 
     if (!text || !text[0]) {
         return file_endpoint(to, err);
+    }
+    if (is_dir(text)) {
+        return dir_endpoint(text, to, err);
     }
     if (ck_endpoint_parse(text, to, err) != 0) {
         return -1;
@@ -56,7 +112,10 @@ int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err)
     return 0;
 }
 
-static int answer_print(void *answer, size_t length, struct ck_err *err)
+static int answer_print(void *answer,
+                        size_t length,
+                        enum ck_control_type type,
+                        struct ck_err *err)
 {
     struct ck_control control;
 
@@ -64,7 +123,7 @@ static int answer_print(void *answer, size_t length, struct ck_err *err)
     if (ck_control_decode(answer, length, &control, err) != 0) {
         return CK_EXIT_FAILED;
     }
-    if (control.type != CK_CONTROL_STATUS) {
+    if (control.type != type) {
         (void)ck_err_set(err, "ckagg refused the question: %s", control.text);
         return CK_EXIT_FAILED;
     }
@@ -75,35 +134,60 @@ static int answer_print(void *answer, size_t length, struct ck_err *err)
     return CK_EXIT_DONE;
 }
 
-int ask_status(const struct ck_endpoint *to,
-               const char *format,
+/* Ask, and print the answer. Exit code; err on failure. `lines` has room for
+ * the token. */
+static int ask(const struct ck_endpoint *to,
+               struct ck_control *control,
+               char *lines,
+               int timeout_ms,
                struct ck_err *err)
 {
     struct ck_batch_writer *writer = ck_batch_writer_create();
-    char lines[CK_ENDPOINT_TOKEN_BYTES + 64] = "";
-    struct ck_control control = {
-        .type = CK_CONTROL_STATUS, .version = CK_FRAME_VERSION, .text = lines};
-    struct agg_question question = {.to = to, .timeout_ms = ASK_TIMEOUT_MS};
+    struct agg_question question = {.to = to, .timeout_ms = timeout_ms};
     void *answer;
     size_t length;
     int code = CK_EXIT_FAILED;
 
-    (void)ck_lines_put(lines, sizeof(lines), &control.text_length, "format",
-                       format);
+    control->version = CK_FRAME_VERSION;
+    control->text = lines;
     if (to->token[0]) {
-        (void)ck_lines_put(lines, sizeof(lines), &control.text_length, "token",
+        (void)ck_lines_put(lines, LINES_BYTES, &control->text_length, "token",
                            to->token);
     }
     if (!writer) {
         (void)ck_err_set(err, "out of memory");
         return code;
     }
-    if (ck_control_encode(writer, &control, &question.bytes, &question.length,
+    if (ck_control_encode(writer, control, &question.bytes, &question.length,
                           err) == 0 &&
         agg_ask(&question, &answer, &length, err) == 0) {
-        code = answer_print(answer, length, err);
+        code = answer_print(answer, length, control->type, err);
         free(answer);
     }
     ck_batch_writer_destroy(writer);
     return code;
+}
+
+int ask_status(const struct ck_endpoint *to,
+               const char *format,
+               struct ck_err *err)
+{
+    char lines[LINES_BYTES] = "";
+    struct ck_control control = {.type = CK_CONTROL_STATUS};
+
+    (void)ck_lines_put(lines, sizeof(lines), &control.text_length, "format",
+                       format);
+    return ask(to, &control, lines, ASK_TIMEOUT_MS, err);
+}
+
+int ask_where(const struct ck_endpoint *to, const char *job, struct ck_err *err)
+{
+    char lines[LINES_BYTES] = "";
+    struct ck_control control = {.type = CK_CONTROL_WHERE};
+
+    if (job != NULL) {
+        (void)ck_lines_put(lines, sizeof(lines), &control.text_length,
+                           "job_key", job);
+    }
+    return ask(to, &control, lines, ASK_WHERE_MS, err);
 }

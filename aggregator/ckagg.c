@@ -26,6 +26,7 @@
 #include "launch/format.h"
 #include "launch/keep.h"
 #include "launch/log.h"
+#include "launch/loopback.h"
 #include "schema/store/run.h"
 
 #define DEFAULT_URL "tcp://127.0.0.1:7700"
@@ -50,6 +51,7 @@ struct options {
     bool is_insecure;
     bool is_status;
     bool is_clocks;
+    bool is_where;
     bool is_json;
     bool has_merge;
     bool has_page;
@@ -88,7 +90,8 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_FLAG, "embedded", 0, NULL, &options.is_embedded, NULL,
      "Serve one job and exit when it has ended; log to DIR/" LOG_FILE},
     {CK_CLI_TEXT, "job", 'j', "KEY", &options.job, NULL,
-     "With --embedded: the job's key (default: that of the first agent)"},
+     "With --embedded: the job's key (default: that of the first agent). With "
+     "--where: the job that is asked about"},
     {CK_CLI_INT, "size", 'n', "N", &options.size, NULL,
      "With --embedded: number of ranks to expect (default: the number that "
      "the agents report)"},
@@ -121,6 +124,11 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_FLAG, "clocks", 0, NULL, &options.is_clocks, NULL,
      "Print the clock offsets of that ckagg's agents, with their error "
      "bounds"},
+    {CK_CLI_FLAG, "where", 'w', NULL, &options.is_where, NULL,
+     "Print where all ranks of a running job are: which collective or message "
+     "misses whom, and the stacks of all threads, the unusual ones first. The "
+     "job is that of a run directory, or of the ckagg at ENDPOINT (with --job "
+     "KEY where it has several). Nothing is stopped, no signal is sent"},
     {CK_CLI_FLAG, "json", 0, NULL, &options.is_json, NULL,
      "With --status or --clocks: print JSON"},
     {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "Log more"},
@@ -129,14 +137,17 @@ static const struct ck_cli_option table[] = {
 
 static const struct ck_cli cli = {
     .program = "ckagg",
-    .usage = "[OPTION]... | --status [ENDPOINT] | --clocks [ENDPOINT]",
+    .usage = "[OPTION]... | --status [ENDPOINT] | --clocks [ENDPOINT] | "
+             "--where [RUN|ENDPOINT]",
     .summary = "Receives the records of all agents of one or more jobs, stores "
                "each job in a run directory, and merges it when it has ended.",
     .examples =
         "  ckagg --listen tcp://0.0.0.0:7700 --dir runs\n"
         "      run a service for many hosts and jobs; it prints its endpoint,\n"
         "      with keys, for CKAGENT_AGGREGATOR or --aggregator\n"
-        "  ckagg --status tcp://127.0.0.1:7700\n",
+        "  ckagg --status tcp://127.0.0.1:7700\n"
+        "  ckagg --where ck-train-20261121T093000\n"
+        "      where a job that hangs is, while it hangs\n",
     .options = table,
 };
 
@@ -239,9 +250,19 @@ static int keyfile_write(const char *text, struct ck_err *err)
     return 0;
 }
 
+/* Pages of running jobs. */
+struct pages {
+    struct live *live; /* NULL = there are none, */
+    struct ck_err why; /* where they were asked for because of this */
+};
+
 /* On stdout the endpoint alone, to be pasted. An embedded one reports the run
- * to its starter as well, and then lets go of the starter's files. */
-static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
+ * and the pages to its starter as well, and then lets go of the starter's
+ * files. */
+static int say_ready(const struct agg *agg,
+                     const struct pages *pages,
+                     const char *dir,
+                     struct ck_err *err)
 {
     char text[CK_ENDPOINT_TEXT_BYTES];
     int fd;
@@ -256,6 +277,11 @@ static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
         ck_info("listens; runs are stored in %s", dir);
         return 0;
     }
+    if (pages->live) {
+        (void)printf("ckagg pages %s\n", live_url(pages->live));
+    } else if (options.http) {
+        (void)printf("ckagg nopages %s\n", pages->why.text);
+    }
     (void)printf("ckagg ready %s run=%s\n", text, dir);
     (void)fflush(stdout);
     fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -267,6 +293,18 @@ static int say_ready(const struct agg *agg, const char *dir, struct ck_err *err)
     return 0;
 }
 
+/* The log has the address of the pages, which is a secret: one that is there
+ * from before is of this user alone from now on. */
+static bool is_log_fit(int fd)
+{
+    struct stat facts;
+
+    return fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+           (!options.http ||
+            (facts.st_uid == geteuid() &&
+             ((facts.st_mode & 077) == 0 || fchmod(fd, 0600) == 0)));
+}
+
 /* From now on stderr is the run's log. A link or a pipe of that name is not
  * followed or waited for: somebody else may have put it there. */
 static int log_open(const char *dir, struct ck_err *err)
@@ -274,7 +312,6 @@ static int log_open(const char *dir, struct ck_err *err)
     const int flags =
         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     char path[PATH_MAX + sizeof(LOG_FILE)];
-    struct stat facts;
     int fd;
 
     (void)snprintf(path, sizeof(path), "%s/%s", dir, LOG_FILE);
@@ -282,14 +319,28 @@ static int log_open(const char *dir, struct ck_err *err)
     if (fd < 0) {
         return ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
     }
-    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (!is_log_fit(fd)) {
         (void)close(fd);
-        return ck_err_set(err, "%s is no plain file, and is not written to",
+        return ck_err_set(err,
+                          "%s is no plain file of this user, and is not "
+                          "written to",
                           path);
     }
     (void)dup2(fd, STDERR_FILENO);
     (void)close(fd);
     return 0;
+}
+
+/* Whoever may read the run learns from its manifest where to ask. */
+static void run_listens(const struct agg *agg, const struct jobs *jobs)
+{
+    const struct ck_endpoint *endpoint = agg_endpoint(agg);
+
+    for (size_t i = 0; options.is_embedded && i < endpoint->count; i++) {
+        if (!ck_endpoint_is_tcp(endpoint->urls[i])) {
+            job_listens(jobs_at(jobs, 0), endpoint->urls[i]);
+        }
+    }
 }
 
 /* Is ckagg reached from other hosts? */
@@ -322,24 +373,30 @@ clock_open(const struct agg *agg, struct clockserve **serve, struct ck_err *err)
     return 0;
 }
 
-/* 0, or -1 with err: pages were asked for and cannot be served. */
+/* 0, or -1 with err: pages were asked for and cannot be served. A job is
+ * recorded all the same. */
 static int
-live_open(const struct jobs *jobs, struct live **live, struct ck_err *err)
+live_open(const struct jobs *jobs, struct pages *pages, struct ck_err *err)
 {
-    *live = NULL;
     if (!options.http) {
         return 0;
     }
-    *live = live_create(options.http, jobs, err);
-    return *live ? 0 : -1;
+    pages->live = live_create(options.http, jobs, &pages->why);
+    if (pages->live || options.is_embedded) {
+        return 0;
+    }
+    *err = pages->why;
+    return -1;
 }
 
 /* The address is a secret: an embedded ckagg writes it into its log, which is
  * of its user alone. */
-static void say_live(const struct live *live)
+static void say_live(const struct pages *pages)
 {
-    if (live) {
-        ck_log_fact("running jobs are shown at %s", live_url(live));
+    if (pages->live) {
+        ck_log_fact("running jobs are shown at %s", live_url(pages->live));
+    } else if (options.http) {
+        ck_warn("running jobs are not shown: %s", pages->why.text);
     }
 }
 
@@ -392,24 +449,26 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
     };
     struct service *service = service_create(agg, jobs, &settings, &err);
     struct clockserve *clock = NULL;
-    struct live *live = NULL;
+    struct pages pages = {.live = NULL};
     int code = CK_EXIT_FAILED;
 
     if (!service || clock_open(agg, &clock, &err) != 0 ||
-        live_open(jobs, &live, &err) != 0 || say_ready(agg, dir, &err) != 0 ||
+        live_open(jobs, &pages, &err) != 0 ||
+        say_ready(agg, &pages, dir, &err) != 0 ||
         (options.is_embedded && log_open(dir, &err) != 0)) {
         say_failed(&err);
         (void)die(code, &err);
     } else {
+        run_listens(agg, jobs);
         service_clock(service, clock);
-        service_live(service, live);
-        say_live(live);
+        service_live(service, pages.live);
+        say_live(&pages);
         say_known(jobs);
         code = service_run(service);
         clock_say(clock);
     }
     service_destroy(service);
-    live_destroy(live);
+    live_destroy(pages.live);
     clockserve_destroy(clock);
     return code;
 }
@@ -495,7 +554,9 @@ static int texts_check(struct ck_err *err)
         ck_keep_parse(options.keep_text, &options.keep, err) != 0) {
         return -1;
     }
-    if (options.http && httpserver_check(options.http, err) != 0) {
+    if (options.http &&
+        (options.is_embedded ? ck_loopback_check(options.http, err)
+                             : httpserver_check(options.http, err)) != 0) {
         return -1;
     }
     for (int i = 0; i < options.listen.count; i++) {
@@ -513,13 +574,16 @@ static int texts_check(struct ck_err *err)
 
 static int check(int argc, struct ck_err *err)
 {
-    if (argc > 0 && (!(options.is_status || options.is_clocks) || argc > 1)) {
-        return ck_err_set(err,
-                          "only --status and --clocks take an operand, one "
-                          "ENDPOINT; "
-                          "see ckagg --help");
+    bool is_question =
+        options.is_status || options.is_clocks || options.is_where;
+
+    if (argc > 0 && (!is_question || argc > 1)) {
+        return ck_err_set(err, "only --status, --clocks and --where take an "
+                               "operand, one ENDPOINT (or RUN); "
+                               "see ckagg --help");
     }
-    if (!options.is_embedded && (options.job || options.size)) {
+    if (!options.is_embedded &&
+        ((options.job && !options.is_where) || options.size)) {
         return ck_err_set(err, "--job and --size belong to --embedded");
     }
     return numbers_check(err) == 0 && texts_check(err) == 0 ? 0 : -1;
@@ -554,13 +618,14 @@ int main(int argc, char **argv)
     if (options.is_verbose) {
         ck_log_init("ckagg", -1, CK_LOG_DEBUG);
     }
-    if (options.is_status || options.is_clocks) {
+    if (options.is_status || options.is_clocks || options.is_where) {
         int code = CK_EXIT_FAILED;
 
         if (ask_endpoint(argc > 0 ? argv[0] : NULL, &to, &err) != 0) {
             return die(CK_EXIT_MISUSE, &err);
         }
-        code = ask_status(&to, format_wanted(), &err);
+        code = options.is_where ? ask_where(&to, options.job, &err)
+                                : ask_status(&to, format_wanted(), &err);
         return code == CK_EXIT_DONE ? code : die(code, &err);
     }
     raise_files();

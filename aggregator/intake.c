@@ -43,6 +43,7 @@ struct intake {
     struct jobs *jobs;             /* borrowed */
     struct reply *reply;           /* borrowed */
     struct clockserve *clockserve; /* borrowed; NULL = no clock is told */
+    struct where *where;           /* borrowed; NULL = nobody is asked */
     struct intake_facts facts;
     struct told told[TOLD_MAX];
     unsigned told_next;
@@ -89,6 +90,11 @@ void intake_destroy(struct intake *intake)
 void intake_clock(struct intake *intake, struct clockserve *serve)
 {
     intake->clockserve = serve;
+}
+
+void intake_where(struct intake *intake, struct where *where)
+{
+    intake->where = where;
 }
 
 void intake_count_refused(struct intake *intake)
@@ -423,6 +429,20 @@ static void take_report(struct intake *intake,
     }
 }
 
+static void take_where(struct intake *intake,
+                       const struct intake_item *item,
+                       struct job *job)
+{
+    const char *why =
+        intake->where == NULL
+            ? "this ckagg does not answer that"
+            : where_ask(intake->where, job, &item->message->from, item->now);
+
+    if (why != NULL) {
+        hello_refuse(intake, item, why);
+    }
+}
+
 static void take_status(struct intake *intake,
                         const struct intake_item *item,
                         const struct ck_control *control)
@@ -471,6 +491,8 @@ static void take_client(struct intake *intake,
     }
     if (control->type == CK_CONTROL_STOP) {
         job_stop(job);
+    } else if (control->type == CK_CONTROL_WHERE) {
+        take_where(intake, item, job);
     } else {
         take_report(intake, item, job);
     }
@@ -511,6 +533,13 @@ static void take_control(struct intake *intake,
                          const struct intake_item *item,
                          const struct ck_control *control)
 {
+    if (control->type == CK_CONTROL_WHERE && item->from.peer != NULL) {
+        peer_heard(item->from.peer, item->now);
+        if (intake->where != NULL) {
+            where_looked(intake->where, item->from.peer);
+        }
+        return;
+    }
     switch (control->type) {
     case CK_CONTROL_HELLO:
         take_hello(intake, item, control);
@@ -518,6 +547,7 @@ static void take_control(struct intake *intake,
     case CK_CONTROL_STATUS:
     case CK_CONTROL_REPORT:
     case CK_CONTROL_STOP:
+    case CK_CONTROL_WHERE:
         take_client(intake, item, control);
         return;
     case CK_CONTROL_CLOCK:

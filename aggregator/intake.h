@@ -16,6 +16,7 @@
 #include "aggregator/intakefacts.h"
 #include "aggregator/jobs.h"
 #include "aggregator/reply.h"
+#include "aggregator/where.h"
 #include "schema/time.h"
 
 /* Acknowledge at once when so much was stored since the last time. */
@@ -29,6 +30,9 @@ intake_create(struct agg *agg, struct jobs *jobs, struct reply *reply);
 void intake_destroy(struct intake *intake);
 /* Who answers clock probes (borrowed; NULL = nobody): hellos are told. */
 void intake_clock(struct intake *intake, struct clockserve *serve);
+
+/* Who finds out where ranks are (borrowed). */
+void intake_where(struct intake *intake, struct where *where);
 
 void intake_take(struct intake *intake,
                  const struct agg_message *message,

@@ -5,6 +5,7 @@
 #include "aggregator/job.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,6 +159,7 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     strcpy(job->facts.dir, options->dir);
     strcpy(job->facts.key, options->key);
     job_name_clean(options->name, job->facts.name);
+    job->facts.number = options->number;
     job->facts.size = options->size;
     job->facts.keep = options->keep;
     job->is_size_given = options->size > 0;
@@ -520,6 +522,11 @@ struct job_totals job_totals(const struct job *job)
         totals.lost += peer_facts(peer)->lost;
     }
     return totals;
+}
+
+void job_listens(struct job *job, const char *url)
+{
+    (void)snprintf(job->facts.endpoint, sizeof(job->facts.endpoint), "%s", url);
 }
 
 void job_touch(struct job *job)

@@ -66,6 +66,9 @@ struct job_census {
     bool is_hurried; /* ckagg is to end: nobody new is waited for */
 };
 
+/* Of an address without keys. */
+#define JOB_ENDPOINT_BYTES 256
+
 struct job_limits {
     struct peer_limits peer;
     ck_time_t silence; /* --job-timeout; 0 = none */
@@ -75,7 +78,8 @@ struct job_options {
     const char *key;  /* "" = the first hello's */
     const char *name; /* for people */
     const char *dir;
-    int64_t size; /* agents to expect; 0 = as the hellos say */
+    uint32_t number; /* in addresses of its pages */
+    int64_t size;    /* agents to expect; 0 = as the hellos say */
     struct ck_keep keep;
 };
 
@@ -94,6 +98,9 @@ struct job_facts {
     char key[JOB_KEY_BYTES];
     char name[JOB_NAME_BYTES];
     char dir[PATH_MAX];
+    uint32_t number; /* of this ckagg's jobs, in their order: none twice */
+    char endpoint[JOB_ENDPOINT_BYTES]; /* where its ckagg is asked; "" = only by
+                                          those who know */
     enum job_state state;
     enum job_end end;
     int64_t size;
@@ -176,6 +183,8 @@ bool job_wait_take(struct job *job, struct route *route);
 
 const struct job_facts *job_facts(const struct job *job);
 struct job_totals job_totals(const struct job *job);
+/* Where the job's ckagg is asked; copied. */
+void job_listens(struct job *job, const char *url);
 /* Something changed that the manifest has (manifest_save()). */
 void job_touch(struct job *job);
 bool job_is_touched(const struct job *job);

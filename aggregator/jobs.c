@@ -21,11 +21,11 @@ struct jobs {
     struct routes *routes;
     struct job *items[JOBS_MAX];
     size_t count;
+    uint32_t numbers; /* handed out */
 };
 
-static struct job *jobs_add(struct jobs *jobs,
-                            const struct job_options *options,
-                            struct ck_err *err)
+static struct job *
+jobs_add(struct jobs *jobs, struct job_options *options, struct ck_err *err)
 {
     struct job *job;
 
@@ -33,6 +33,7 @@ static struct job *jobs_add(struct jobs *jobs,
         (void)ck_err_set(err, "%d jobs at once are the limit", JOBS_MAX);
         return NULL;
     }
+    options->number = ++jobs->numbers;
     job = job_create(options, err);
     if (!job) {
         return NULL;

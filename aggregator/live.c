@@ -23,7 +23,7 @@
 #define HTML "text/html; charset=utf-8"
 #define JSON "application/json"
 #define METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
-#define ID_DIGITS 8
+#define ID_DIGITS 10 /* of a job's number */
 #define NUMBER_BYTES 24
 #define FINAL "done"
 /* Jobs and their merges are looked at so often. */
@@ -110,7 +110,7 @@ static const struct job *job_find(const struct live *live, uint32_t id)
     for (size_t i = 0; i < jobs_count(live->jobs); i++) {
         const struct job *job = jobs_at(live->jobs, i);
 
-        if (livetext_id(job) == id) {
+        if (job_facts(job)->number == id) {
             return job;
         }
     }
@@ -149,8 +149,8 @@ static void list_answer(struct live *live, struct httpanswer *answer)
     if (count == 1) {
         char to[ID_DIGITS + 2];
 
-        (void)snprintf(to, sizeof(to), "%08" PRIx32 "/",
-                       livetext_id(jobs_at(live->jobs, 0)));
+        (void)snprintf(to, sizeof(to), "%" PRIu32 "/",
+                       job_facts(jobs_at(live->jobs, 0))->number);
         redirect(answer, to);
         return;
     }
@@ -179,7 +179,7 @@ struct metrics {
 static void
 metrics_add(struct live *live, const struct job *job, struct metrics *metrics)
 {
-    struct shown *shown = shown_find(live, livetext_id(job));
+    struct shown *shown = shown_find(live, job_facts(job)->number);
     struct livemerge *merge = shown == NULL ? NULL : shown->merge;
     struct livemerge_facts facts;
     char *text = NULL;
@@ -340,7 +340,9 @@ static void job_answer(struct live *live,
 static void handle(void *context, const char *path, struct httpanswer *answer)
 {
     struct live *live = context;
-    char digits[ID_DIGITS + 1];
+    size_t digits = strspn(path, "0123456789");
+    char id[ID_DIGITS + 1];
+    uint64_t number;
 
     if (path[0] == '\0') {
         list_answer(live, answer);
@@ -350,12 +352,14 @@ static void handle(void *context, const char *path, struct httpanswer *answer)
         metrics_answer(live, answer);
         return;
     }
-    if (strspn(path, "0123456789abcdef") == ID_DIGITS &&
-        path[ID_DIGITS] == '/') {
-        memcpy(digits, path, ID_DIGITS);
-        digits[ID_DIGITS] = '\0';
-        job_answer(live, (uint32_t)strtoul(digits, NULL, 16),
-                   path + ID_DIGITS + 1, answer);
+    if (digits == 0 || digits > ID_DIGITS || path[digits] != '/') {
+        return;
+    }
+    memcpy(id, path, digits);
+    id[digits] = '\0';
+    number = strtoull(id, NULL, 10);
+    if (number <= UINT32_MAX) {
+        job_answer(live, (uint32_t)number, path + digits + 1, answer);
     }
 }
 
@@ -374,11 +378,11 @@ static void shown_tidy(struct live *live)
 static struct shown *shown_of(struct live *live, const struct job *job)
 {
     enum job_state state = job_facts(job)->state;
-    struct shown *shown = shown_find(live, livetext_id(job));
+    struct shown *shown = shown_find(live, job_facts(job)->number);
 
     if (shown == NULL && live->count < JOBS_MAX) {
         shown = &live->shown[live->count++];
-        *shown = (struct shown){livetext_id(job), NULL};
+        *shown = (struct shown){job_facts(job)->number, NULL};
     }
     if (shown != NULL && state == JOB_DONE) {
         livemerge_destroy(shown->merge);
@@ -411,6 +415,15 @@ static void merges_look(struct live *live, bool is_merging)
             ck_warn("%s", err.text);
         }
         is_busy = is_busy || livemerge_facts(shown->merge).is_at_work;
+    }
+}
+
+void live_release(struct live *live, const struct job *job)
+{
+    struct shown *shown = shown_find(live, job_facts(job)->number);
+
+    if (shown != NULL && shown->merge != NULL) {
+        livemerge_stop(shown->merge);
     }
 }
 

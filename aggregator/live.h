@@ -29,6 +29,8 @@ const char *live_url(const struct live *live);
 /* For the loop: httpserver.h. */
 int live_fd(const struct live *live);
 int live_timeout(const struct live *live, int most_ms);
+/* The job is to be merged for good: a merge of it that is at work is ended. */
+void live_release(struct live *live, const struct job *job);
 /* Answer what came; begin and end merges of running jobs, none while
  * `is_merging` (a job that ended is merged). */
 void live_run(struct live *live, bool is_merging, ck_time_t now);

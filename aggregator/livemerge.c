@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "aggregator/http/metricstext.h"
+#include "aggregator/livedir.h"
 #include "aggregator/merging.h"
 #include "launch/cli.h"
 
@@ -21,7 +22,7 @@
 /* What the first merge is taken to cost, and each byte of a run. */
 #define FIRST_CPU (100 * CK_TIME_MS)
 #define CPU_BYTES 50 /* in a microsecond */
-#define PATH_BYTES (PATH_MAX + sizeof("html=/" LIVEMERGE_DIR "/" PAGE))
+#define PATH_BYTES (PATH_MAX + sizeof("html=/" LIVEDIR_NAME "/" PAGE))
 
 struct livemerge {
     char run[PATH_MAX];
@@ -29,13 +30,15 @@ struct livemerge {
     struct merging *merging; /* NULL = none is at work */
     struct livemerge_facts facts;
     char *metrics;
-    ck_time_t wanted;    /* 0 = never */
-    ck_time_t began;     /* the last one that was begun; 0 = none */
-    uint64_t bytes;      /* that it reads */
-    ck_time_t last_cpu;  /* of the last that ended, well or not */
-    uint64_t last_bytes; /* 0 = none */
-    int last_code;
-    bool has_dir; /* DIR/live is ours */
+    ck_time_t wanted;     /* 0 = never */
+    ck_time_t began;      /* the last one that was begun; 0 = none */
+    ck_time_t until;      /* it is to be done then */
+    uint64_t bytes;       /* that it reads */
+    ck_time_t last_cpu;   /* of the last that ended, well or not */
+    uint64_t last_bytes;  /* 0 = none */
+    struct ck_err warned; /* the last reason that was returned */
+    bool has_dir;         /* DIR/live is ours */
+    bool is_late;         /* the merge at work is being ended */
 };
 
 ck_time_t livemerge_expect(ck_time_t cpu, uint64_t before, uint64_t bytes)
@@ -64,29 +67,30 @@ struct livemerge *livemerge_create(const char *run, ck_time_t now)
     }
     (void)snprintf(merge->run, sizeof(merge->run), "%s", run);
     (void)snprintf(merge->output, sizeof(merge->output),
-                   "html=%s/" LIVEMERGE_DIR "/" PAGE, run);
+                   "html=%s/" LIVEDIR_NAME "/" PAGE, run);
     merge->facts.since = now;
     return merge;
 }
 
-/* "DIR/live". */
-static void dir_path(const struct livemerge *merge, char path[PATH_BYTES])
+void livemerge_stop(struct livemerge *merge)
 {
-    (void)snprintf(path, PATH_BYTES, "%s/" LIVEMERGE_DIR, merge->run);
+    merging_destroy(merge->merging);
+    merge->merging = NULL;
 }
 
 void livemerge_destroy(struct livemerge *merge)
 {
-    char dir[PATH_BYTES];
+    int run;
 
     if (merge == NULL) {
         return;
     }
-    merging_destroy(merge->merging);
-    if (merge->has_dir) {
-        (void)unlink(page_path(merge));
-        dir_path(merge, dir);
-        (void)rmdir(dir);
+    livemerge_stop(merge);
+    run = merge->has_dir ? open(merge->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                         : -1;
+    if (run >= 0) {
+        (void)livedir_remove(run);
+        (void)close(run);
     }
     free(merge->metrics);
     free(merge);
@@ -105,20 +109,35 @@ struct livemerge_facts livemerge_facts(const struct livemerge *merge)
     return facts;
 }
 
-/* A directory of this user alone: a link of that name is not followed. */
-static int dir_make(struct livemerge *merge, struct ck_err *err)
+/* 0, or -1 with err. */
+static int dir_have(struct livemerge *merge, struct ck_err *err)
 {
-    char dir[PATH_BYTES];
-    struct stat facts;
-
-    dir_path(merge, dir);
-    if (mkdir(dir, 0700) != 0 &&
-        (errno != EEXIST || lstat(dir, &facts) != 0 ||
-         !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid())) {
-        return ck_err_set(err, "cannot use %s: %s", dir, strerror(errno));
+    if (merge->has_dir) {
+        return livedir_check(merge->run, err);
     }
-    merge->has_dir = true;
-    return 0;
+    merge->has_dir = livedir_make(merge->run, err) == 0;
+    return merge->has_dir ? 0 : -1;
+}
+
+/* A reason is returned once, not each time in a row. */
+static int warn_once(struct livemerge *merge, const struct ck_err *err)
+{
+    if (strcmp(merge->warned.text, err->text) == 0) {
+        return 0;
+    }
+    merge->warned = *err;
+    return -1;
+}
+
+/* CPU time that a merge may take, in seconds. */
+static int64_t cpu_limit(ck_time_t cost)
+{
+    return 1 + 2 * cost / CK_TIME_S;
+}
+
+ck_time_t livemerge_wall(ck_time_t cost)
+{
+    return LIVEMERGE_WALL + LIVEMERGE_WALL_TIMES * cpu_limit(cost) * CK_TIME_S;
 }
 
 static bool is_due(const struct livemerge *merge, uint64_t bytes, ck_time_t now)
@@ -142,14 +161,16 @@ merge_begin(struct livemerge *merge, uint64_t bytes, struct ck_err *err)
     struct merging_wish wish = {.outputs = outputs,
                                 .is_pageless = true,
                                 .is_live = true,
-                                .cpu_s = 1 + 2 * cost / CK_TIME_S};
+                                .cpu_s = cpu_limit(cost)};
 
     merge->began = ck_time_raw();
+    merge->until = merge->began + livemerge_wall(cost);
     merge->bytes = bytes;
-    if (dir_make(merge, err) != 0 ||
+    merge->is_late = false;
+    if (dir_have(merge, err) != 0 ||
         (merge->merging = merging_start(merge->run, &wish, err)) == NULL) {
         merge->facts.failed++;
-        return -1;
+        return warn_once(merge, err);
     }
     return 0;
 }
@@ -172,28 +193,40 @@ static void metrics_take(struct livemerge *merge)
 static int merge_end(struct livemerge *merge, int code, struct ck_err *err)
 {
     bool is_good = code == CK_EXIT_DONE || code == CK_EXIT_PARTIAL;
-    bool is_new = code != merge->last_code;
 
     merge->last_cpu = merging_cpu(merge->merging);
     merge->last_bytes = merge->bytes;
-    merge->last_code = code;
     merge->facts.cpu += merge->last_cpu;
     if (is_good) {
         metrics_take(merge);
         merge->facts.number++;
         merge->facts.data = merge->began;
         merge->facts.bytes = merge->bytes;
+        merge->warned.text[0] = '\0';
     } else {
         merge->facts.failed++;
     }
-    merging_destroy(merge->merging);
-    merge->merging = NULL;
-    return is_good || !is_new
-               ? 0
-               : ck_err_set(err,
-                            "a merge of the running job ended with %d; try "
-                            "ckmerge --live %s",
-                            code, merge->run);
+    livemerge_stop(merge);
+    if (is_good || merge->is_late) { /* a late one was reported */
+        return 0;
+    }
+    (void)ck_err_set(err,
+                     "a merge of the running job ended with %d; try "
+                     "ckmerge --live %s",
+                     code, merge->run);
+    return warn_once(merge, err);
+}
+
+/* The merge at work takes too long: its end is taken later. */
+static int merge_cut(struct livemerge *merge, ck_time_t now, struct ck_err *err)
+{
+    merge->is_late = true;
+    merging_kill(merge->merging);
+    (void)ck_err_set(err,
+                     "a merge of the running job was ended: it was not done "
+                     "in %lld s; try ckmerge --live %s",
+                     (long long)((now - merge->began) / CK_TIME_S), merge->run);
+    return warn_once(merge, err);
 }
 
 int livemerge_look(struct livemerge *merge,
@@ -204,9 +237,12 @@ int livemerge_look(struct livemerge *merge,
 {
     int code;
 
+    if (merge->merging != NULL && merging_look(merge->merging, &code) == 1) {
+        return merge_end(merge, code, err);
+    }
     if (merge->merging != NULL) {
-        return merging_look(merge->merging, &code) == 1
-                   ? merge_end(merge, code, err)
+        return !merge->is_late && now >= merge->until
+                   ? merge_cut(merge, now, err)
                    : 0;
     }
     return may_begin && is_due(merge, bytes, now)

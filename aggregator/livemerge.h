@@ -5,8 +5,9 @@
  * Each merge is a ckmerge of what is stored so far, at a lower priority. Its
  * CPU time is known from the one before it, and from how much the run has grown
  * since: it begins when that is LIVEMERGE_SHARE of the time since the last one
- * began, and only where somebody looked lately. One that takes far more than
- * expected is ended.
+ * began, and only where somebody looked lately. One that takes far more CPU
+ * time than expected, or wall time, is ended. They write below DIR/live
+ * (livedir.h), which is removed when the job has ended.
  */
 #ifndef CK_AGGREGATOR_LIVEMERGE_H
 #define CK_AGGREGATOR_LIVEMERGE_H
@@ -24,8 +25,10 @@
 #define LIVEMERGE_PERIOD (2 * CK_TIME_S)
 /* Nobody asked for so long: no merge. */
 #define LIVEMERGE_WANTED (120 * CK_TIME_S)
-/* In the run directory; removed when the job has ended. */
-#define LIVEMERGE_DIR "live"
+/* One that takes so long, and so many times the CPU time that it may take, is
+ * ended: it is stopped, or its disk does not answer. */
+#define LIVEMERGE_WALL (10 * CK_TIME_S)
+#define LIVEMERGE_WALL_TIMES 20
 
 struct livemerge;
 
@@ -43,6 +46,8 @@ struct livemerge_facts {
 struct livemerge *livemerge_create(const char *run, ck_time_t now);
 /* Ends the merge that is at work, and removes what merges left in the run. */
 void livemerge_destroy(struct livemerge *merge);
+/* Ends the merge that is at work; what the last one made stays. */
+void livemerge_stop(struct livemerge *merge);
 /* Somebody looks at what it makes. */
 void livemerge_want(struct livemerge *merge, ck_time_t now);
 /* Take the end of a merge; begin one where it is due, `bytes` being stored now
@@ -61,5 +66,7 @@ const char *livemerge_metrics(const struct livemerge *merge);
 /* CPU time that a merge of `bytes` will take, when the last one took `cpu` for
  * `before` bytes; 0 bytes = there was none. */
 ck_time_t livemerge_expect(ck_time_t cpu, uint64_t before, uint64_t bytes);
+/* Wall time that it has, expected to take `cost` of CPU time. */
+ck_time_t livemerge_wall(ck_time_t cost);
 
 #endif

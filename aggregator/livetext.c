@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "aggregator/status.h"
-#include "schema/frame.h"
 #include "schema/json.h"
 #include "schema/metric.h"
 
@@ -19,13 +18,6 @@
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"  \
     "<meta name=\"referrer\" content=\"no-referrer\">\n"
 #define SECONDS(ns) ((double)(ns) / (double)CK_TIME_S)
-
-uint32_t livetext_id(const struct job *job)
-{
-    const char *dir = job_facts(job)->dir;
-
-    return ck_crc32c(0, dir, strlen(dir));
-}
 
 char *livetext_state(const struct job *job,
                      const struct livemerge_facts *merge,
@@ -111,7 +103,7 @@ void livetext_list_begin(FILE *out, size_t jobs)
 
 void livetext_list_job(FILE *out, const struct job *job)
 {
-    (void)fprintf(out, "<li><a href=\"%08" PRIx32 "/\">", livetext_id(job));
+    (void)fprintf(out, "<li><a href=\"%" PRIu32 "/\">", job_facts(job)->number);
     job_put(out, job);
     (void)fputs("</a></li>\n", out);
 }

@@ -17,9 +17,6 @@
 #define LIVETEXT_POLICY                                                        \
     "default-src 'none'; base-uri 'none'; form-action 'none'"
 
-/* The id of a job in addresses: 8 hexadecimal digits of its run directory. */
-uint32_t livetext_id(const struct job *job);
-
 /* For the page's script: docs/protocol.md. malloc'ed, NULL without memory. */
 char *livetext_state(const struct job *job,
                      const struct livemerge_facts *merge,

@@ -69,6 +69,9 @@ void manifest_job(struct ck_json *json, const struct job *job)
     ck_json_string(json, "job", facts->name);
     ck_json_string(json, "job_key", facts->key);
     ck_json_string(json, "state", job_state_name(facts->state));
+    if (facts->endpoint[0] != '\0' && facts->state != JOB_DONE) {
+        ck_json_string(json, "endpoint", facts->endpoint);
+    }
     ck_json_string(json, "end", job_end_name(facts->end));
     ck_json_int(json, "size", facts->size);
     ck_json_uint(json, "ranks", totals.ranks);

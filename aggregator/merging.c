@@ -25,8 +25,11 @@ struct merging {
     char *text;
     size_t length;
     ck_time_t cpu;
+    bool is_live;
 };
 
+/* A killed one ends in this time, unless its disk holds it. */
+#define KILLED_WAIT (200 * CK_TIME_MS)
 /* Ranks that have work go first; one that has a whole CPU leaves it a tenth, so
  * that results come where all CPUs have work. */
 #define LIVE_NICE 10
@@ -61,10 +64,10 @@ static int merging_spawn(struct merging *merging,
     const char *const *outputs = wish->outputs;
     char *argv[2 * OUTPUTS_MAX + 6];
     int n = 0;
-    struct ck_child child = {
-        .path = path,
-        .argv = argv,
-        .fds = {-1, merging->out, wish->is_live ? -1 : -2}};
+    struct ck_child child = {.path = path,
+                             .argv = argv,
+                             .fds = {-1, merging->out, wish->is_live ? -1 : -2},
+                             .is_tied = wish->is_live};
 
     if (ck_child_find("ckmerge", path, err) != 0) {
         return -1;
@@ -102,6 +105,7 @@ struct merging *merging_start(const char *run,
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
+    merging->is_live = wish->is_live;
     merging->out = memfd_create("ckmerge", MFD_CLOEXEC);
     if (merging->out < 0) {
         (void)ck_err_set(err, "cannot make a memory file: %s", strerror(errno));
@@ -157,18 +161,36 @@ const char *merging_text(struct merging *merging, size_t *length)
     return merging->text ? merging->text : "";
 }
 
+void merging_kill(const struct merging *merging)
+{
+    if (merging->pid > 0) {
+        (void)kill(merging->pid, SIGKILL);
+    }
+}
+
+static void child_end(const struct merging *merging)
+{
+    int status;
+
+    if (merging->is_live) {
+        (void)kill(merging->pid, SIGKILL);
+        (void)ck_child_wait(merging->pid, KILLED_WAIT, &status);
+        return;
+    }
+    (void)kill(merging->pid, SIGTERM);
+    (void)kill(merging->pid, SIGCONT); /* a stopped one would stay */
+    (void)waitpid(merging->pid, &status, 0);
+}
+
 void merging_destroy(struct merging *merging)
 {
     int saved = errno;
-    int status;
 
     if (!merging) {
         return;
     }
     if (merging->pid > 0) {
-        (void)kill(merging->pid, SIGTERM);
-        (void)kill(merging->pid, SIGCONT); /* a stopped one would stay */
-        (void)waitpid(merging->pid, &status, 0);
+        child_end(merging);
     }
     if (merging->out >= 0) {
         (void)close(merging->out);

@@ -27,7 +27,7 @@ struct merging_wish {
                                    NULL */
     bool is_pageless;           /* no report.html in the run */
     /* The job is still running: nothing is kept in the run, the report is not
-     * printed, and others have the CPUs first. */
+     * printed, others have the CPUs first, and it ends with this process. */
     bool is_live;
     int64_t cpu_s; /* with is_live: CPU time after which it is ended */
 };
@@ -42,7 +42,10 @@ int merging_look(struct merging *merging, int *code);
 ck_time_t merging_cpu(const struct merging *merging);
 /* What it printed, after its end; borrowed, NUL-terminated. */
 const char *merging_text(struct merging *merging, size_t *length);
-/* Ends the child when it is still running. */
+/* Kill the child, the end of which is looked for as that of any. */
+void merging_kill(const struct merging *merging);
+/* Ends the child when it is still running: one on a finished run by SIGTERM,
+ * waiting for it; one of a running job is killed, and not waited for long. */
 void merging_destroy(struct merging *merging);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregator/livedir.h"
 #include "launch/log.h"
 #include "schema/store/run.h"
 
@@ -98,6 +99,7 @@ static void run_remove(int dir, const char *name)
             (void)unlinkat(fd, entry->d_name, 0);
         }
     }
+    (void)livedir_remove(fd); /* of a ckagg that was killed */
     (void)closedir(list);
     if (unlinkat(dir, name, AT_REMOVEDIR) != 0) {
         ck_warn("cannot remove the old run %s: %s", name, strerror(errno));

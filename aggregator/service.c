@@ -21,6 +21,7 @@
 #include "aggregator/reportreply.h"
 #include "aggregator/retain.h"
 #include "aggregator/status.h"
+#include "aggregator/where.h"
 #include "launch/cli.h"
 #include "launch/log.h"
 
@@ -34,6 +35,7 @@ struct service {
     struct service_options options;
     struct reply *reply;
     struct intake *intake;
+    struct where *where;
     struct clockserve *clockserve; /* borrowed; NULL = none */
     struct live *live;             /* the same */
     struct merging *merging;       /* NULL: none at work */
@@ -107,12 +109,14 @@ struct service *service_create(struct agg *agg,
     }
     service->reply = reply_create(agg);
     if (service->reply) {
+        service->where = where_create(jobs, service->reply);
         service->intake = intake_create(agg, jobs, service->reply);
     }
-    if (!service->intake) {
+    if (!service->intake || !service->where) {
         (void)ck_err_set(err, "out of memory");
         goto error;
     }
+    intake_where(service->intake, service->where);
     return service;
 error:
     service_destroy(service);
@@ -126,6 +130,7 @@ void service_destroy(struct service *service)
     if (service) {
         merging_destroy(service->merging);
         intake_destroy(service->intake);
+        where_destroy(service->where);
         reply_destroy(service->reply);
         if (service->signals >= 0) {
             (void)close(service->signals);
@@ -139,6 +144,12 @@ void service_clock(struct service *service, struct clockserve *serve)
 {
     service->clockserve = serve;
     intake_clock(service->intake, serve);
+}
+
+/* A question is answered soon. */
+static bool is_asked(const struct service *service)
+{
+    return where_is_busy(service->where);
 }
 
 void service_live(struct service *service, struct live *live)
@@ -236,6 +247,9 @@ static void merge_start(struct service *service, struct job *job)
 {
     struct ck_err err;
 
+    if (service->live) {
+        live_release(service->live, job);
+    }
     job_said(job);
     if (job_sync(job) != 0) {
         ck_error("cannot write %s to the disk: %s", job_facts(job)->dir,
@@ -427,7 +441,9 @@ static void messages_take(struct service *service, ck_time_t now)
 /* True when a stopping ckagg has nothing left to do or to wait for. */
 static bool is_stopped(const struct service *service, ck_time_t now)
 {
-    bool is_late = now - service->stopped >= SERVICE_STOP_GRACE;
+    bool is_late = now - service->stopped >= (service->options.is_embedded
+                                                  ? SERVICE_STEP_GRACE
+                                                  : SERVICE_STOP_GRACE);
 
     if (service->is_killed) {
         return true;
@@ -474,8 +490,13 @@ static void signal_take(struct service *service, ck_time_t now)
     if (read(service->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
         return;
     }
-    service->is_killed = service->stopped > 0;
-    service->stopped = now;
+    /* A scheduler sends the same signal more than once. */
+    service->is_killed =
+        service->stopped > 0 && (info.ssi_signo == SIGINT ||
+                                 now - service->stopped >= SERVICE_SAME_SIGNAL);
+    if (service->stopped == 0) {
+        service->stopped = now;
+    }
     for (size_t i = 0; i < jobs_count(service->jobs); i++) {
         job_hurry(jobs_at(service->jobs, i));
     }
@@ -548,7 +569,7 @@ static void stranger_say(const struct service *service)
 /* How long a turn of the loop may wait. */
 static ck_time_t turn_length(const struct service *service)
 {
-    if (is_ending(service)) {
+    if (is_ending(service) || is_asked(service)) {
         return SERVICE_END_PERIOD;
     }
     return service->is_fresh ? SERVICE_ACK_PERIOD : SERVICE_JUDGE_PERIOD;
@@ -597,6 +618,7 @@ int service_run(struct service *service)
             service->is_fresh = true;
         }
         tick(service, now);
+        where_step(service->where, now);
         if (service->live) {
             live_run(service->live, service->merging != NULL, now);
         }

@@ -32,6 +32,9 @@
 /* An embedded ckagg stays so long after the merge for late questions. */
 #define SERVICE_STAY CK_TIME_S
 #define SERVICE_STOP_GRACE (2 * CK_TIME_S)
+/* The one of a job gets the signal with which a scheduler ends all of it. */
+#define SERVICE_STEP_GRACE (10 * CK_TIME_S)
+#define SERVICE_SAME_SIGNAL (1 * CK_TIME_S)
 
 struct service_options {
     struct job_limits limits;
@@ -63,8 +66,9 @@ void service_live(struct service *service, struct live *live);
 
 /* Serve until a signal, or until the embedded job is done. At a signal jobs
  * whose agents have left are merged, those of which some are at work have
- * SERVICE_STOP_GRACE to leave and are only stored else; a second signal ends
- * at once, with everything stored too. Exit code. */
+ * SERVICE_STOP_GRACE or SERVICE_STEP_GRACE to leave and are only stored else;
+ * another signal later, or a second SIGINT, ends at once, with everything
+ * stored too. Exit code. */
 int service_run(struct service *service);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -133,10 +134,23 @@ static int place_fds(const int fds[3])
     return 0;
 }
 
-static _Noreturn void run_child(const struct ck_child *child, int report)
+/* The parent may have ended before this was asked for. */
+static void tie(pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(127);
+    }
+}
+
+static _Noreturn void
+run_child(const struct ck_child *child, pid_t parent, int report)
 {
     int failure;
 
+    if (child->is_tied) {
+        tie(parent);
+    }
     if (child->is_detached) {
         /* Not setsid(): the kernel gives each session its share of the cores,
          * and one that only looks now and then waits behind a busy one. */
@@ -195,10 +209,11 @@ static int read_report(int fd)
 static int
 start_unawaited(const struct ck_child *child, pid_t *pid, struct ck_err *err)
 {
+    pid_t parent = getpid();
     pid_t started = fork();
 
     if (started == 0) {
-        run_child(child, -1);
+        run_child(child, parent, -1);
     }
     if (started < 0) {
         return ck_err_set(err, "cannot start %s: %s", child->path,
@@ -212,6 +227,7 @@ int ck_child_start(const struct ck_child *child, pid_t *pid, struct ck_err *err)
 {
     int ends[2];
     int failure;
+    pid_t parent = getpid();
     pid_t started;
 
     if (child->is_unawaited) {
@@ -223,7 +239,7 @@ int ck_child_start(const struct ck_child *child, pid_t *pid, struct ck_err *err)
     }
     started = fork();
     if (started == 0) {
-        run_child(child, ends[1]);
+        run_child(child, parent, ends[1]);
     }
     failure = started < 0 ? errno : 0;
     (void)close(ends[1]);

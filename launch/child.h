@@ -21,6 +21,7 @@ struct ck_child {
     char *const *argv; /* ends with NULL */
     int fds[3];        /* stdin, stdout, stderr; -1 = /dev/null, -2 keep */
     int is_detached;   /* survives this process and its group */
+    int is_tied;       /* is killed when this process ends, however */
     /* Do not wait until the program runs, which takes milliseconds, and more
      * where cores are busy: an exec error is the status 126 or 127. */
     int is_unawaited;

@@ -69,15 +69,30 @@ static int read_line(int fd, char *line, size_t room, struct ck_err *err)
     return ck_err_set(err, "ckagg's ready line is longer than %zu bytes", room);
 }
 
+/* Is this the line of that beginning, and the first one? Its rest is kept. */
+static bool pages_take(const char *line, const char *head, char **rest)
+{
+    size_t length = strlen(head);
+
+    if (*rest != NULL || strncmp(line, head, length) != 0) {
+        return false;
+    }
+    *rest = strdup(line + length);
+    return *rest != NULL;
+}
+
 static int take_line(struct ckaggchild *service, struct ck_err *err)
 {
     char line[READY_LINE_BYTES];
     char *endpoint;
     char *dir;
 
-    if (read_line(service->fd, line, sizeof(line), err) != 0) {
-        return -1;
-    }
+    do {
+        if (read_line(service->fd, line, sizeof(line), err) != 0) {
+            return -1;
+        }
+    } while (pages_take(line, "ckagg pages ", &service->pages) ||
+             pages_take(line, "ckagg nopages ", &service->nopages));
     if (strncmp(line, "ckagg failed ", 13) == 0) {
         return ck_err_set(err, "ckagg could not start (its own message stands "
                                "above)");
@@ -139,7 +154,11 @@ int ckaggchild_stop(struct ckaggchild *service,
     (void)close(service->fd);
     free(service->endpoint);
     free(service->dir);
+    free(service->pages);
+    free(service->nopages);
     service->endpoint = NULL;
     service->dir = NULL;
+    service->pages = NULL;
+    service->nopages = NULL;
     return ended == 1 ? status : -1;
 }

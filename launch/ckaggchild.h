@@ -13,9 +13,11 @@
 
 struct ckaggchild {
     pid_t pid;
-    int fd;         /* its stdout: the ready line, then nothing */
+    int fd;         /* its stdout: up to the ready line, then nothing */
     char *endpoint; /* for CKAGENT_AGGREGATOR; holds the job's key */
     char *dir;      /* the run directory */
+    char *pages;    /* where the running job is shown, or NULL, */
+    char *nopages;  /* and why it is not, though that was asked for */
 };
 
 /* Start `program` (ckagg) with these arguments and wait for its ready line

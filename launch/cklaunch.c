@@ -24,6 +24,7 @@
 #include "launch/keep.h"
 #include "launch/launcher.h"
 #include "launch/log.h"
+#include "launch/loopback.h"
 #include "launch/ckaggchild.h"
 #include "launch/argv.h"
 
@@ -41,6 +42,7 @@ static struct {
     struct ck_cli_list launcher_options;
     const char *dir;
     const char *keep;
+    const char *http;
     const char *output;
     const char *report;
     struct ck_cli_list agent_options;
@@ -94,6 +96,10 @@ static const struct ck_cli_option option_table[] = {
     {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
      "Write the report as an HTML page too, report.html in the run directory "
      "(default; --no-page: do not)"},
+    {CK_CLI_TEXT, "http", 0, "HOST:PORT", &options.http, NULL,
+     "Serve the HTML page of the running job, and its metrics, at this address "
+     "of loopback (127.0.0.1:0: any free port); the address with its token is "
+     "printed"},
     {CK_CLI_HEADING, "Aggregator", 0, NULL, NULL, NULL, NULL},
     {CK_CLI_TEXT, "aggregator", 0, "ENDPOINT", &options.aggregator, NULL,
      "Send to this running ckagg: the line that it printed, in single quotes"},
@@ -209,6 +215,9 @@ add_agent(struct argv *words, char **target, bool is_served, struct ck_err *err)
     if (options.keep != NULL && !is_served) {
         argv_printf(words, "--keep=%s", options.keep);
     }
+    if (options.http != NULL && !is_served) {
+        argv_printf(words, "--http=%s", options.http);
+    }
     if (!options.has_page && !is_served) {
         argv_add(words, "--no-page");
     }
@@ -245,6 +254,9 @@ static int start_service(struct ckaggchild *service, struct ck_err *err)
     }
     if (options.keep != NULL) {
         argv_printf(&words, "--keep=%s", options.keep);
+    }
+    if (options.http != NULL) {
+        argv_printf(&words, "--http=%s", options.http);
     }
     if (!options.has_page) {
         argv_add(&words, "--no-page");
@@ -364,6 +376,11 @@ static int run_served(const struct argv *words, struct ck_err *err)
     }
     (void)setenv("CKAGENT_AGGREGATOR", service.endpoint, 1);
     ck_info("ckagg stores the run in %s", service.dir);
+    if (service.pages != NULL) {
+        ck_log_fact("the running job is shown at %s", service.pages);
+    } else if (service.nopages != NULL) {
+        ck_warn("the running job is not shown: %s", service.nopages);
+    }
     code = run_words(words, err);
     if (ckaggchild_stop(&service, service_work_ns, service_stop_ns) == -1) {
         ck_warn("ckagg (pid %d) is still busy with the run: left to it",
@@ -468,6 +485,13 @@ static int check(int argc, struct ck_err *err)
                                "the job; give it to the one that runs");
     }
     if (options.keep != NULL && ck_keep_parse(options.keep, &keep, err) != 0) {
+        return -1;
+    }
+    if (options.http != NULL && options.aggregator != NULL) {
+        return ck_err_set(err, "--http is for the ckagg that is started for "
+                               "the job; give it to the one that runs");
+    }
+    if (options.http != NULL && ck_loopback_check(options.http, err) != 0) {
         return -1;
     }
     if (options.hosts != NULL &&

@@ -20,7 +20,9 @@ static const char *const names[] = {
     [CK_FORMAT_SVG_LEDGER] = "svg-ledger",
     [CK_FORMAT_SVG_TIMELINE] = "svg-timeline",
     [CK_FORMAT_SVG_STEPS] = "svg-steps",
+    [CK_FORMAT_SVG_FLAME] = "svg-flame",
     [CK_FORMAT_OPENMETRICS] = "openmetrics",
+    [CK_FORMAT_WHERE] = "where",
 };
 
 /* A directory has no place of its own: it is always named. */

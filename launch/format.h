@@ -12,10 +12,10 @@
 /* In the order of the enum: for completion, and for people. */
 #define CK_FORMAT_NAMES                                                        \
     "text|json|html|chrome|perfetto|sqlite|csv|folded|speedscope|"             \
-    "svg-ledger|svg-timeline|svg-steps|openmetrics"
+    "svg-ledger|svg-timeline|svg-steps|svg-flame|openmetrics|where"
 #define CK_FORMAT_LIST                                                         \
     "text, json, html, chrome, perfetto, sqlite, csv, folded, speedscope, "    \
-    "svg-ledger, svg-timeline, svg-steps or openmetrics"
+    "svg-ledger, svg-timeline, svg-steps, svg-flame, openmetrics or where"
 
 enum ck_format {
     CK_FORMAT_TEXT,
@@ -30,7 +30,9 @@ enum ck_format {
     CK_FORMAT_SVG_LEDGER,
     CK_FORMAT_SVG_TIMELINE,
     CK_FORMAT_SVG_STEPS,
+    CK_FORMAT_SVG_FLAME,
     CK_FORMAT_OPENMETRICS,
+    CK_FORMAT_WHERE,
 };
 
 /* The format, or -1 with err. *file is what stands behind "=", NULL = none;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "merge/json/jsonread.h"
+#include "merge/model/memory.h"
 
 /* What of a text has not been read. */
 struct rest {
@@ -40,7 +41,7 @@ static bool is_report(const struct baseline *baseline)
     struct json *json = json_create(rest_read, &rest);
     bool is_ours = false;
 
-    if (json != NULL && json_next(json)->type == JSON_OBJECT) {
+    if (json_next(json)->type == JSON_OBJECT) {
         while (json_next(json)->type == JSON_NAME) {
             bool is_format = json_is(json_last(json), "format");
 
@@ -71,10 +72,7 @@ static int bytes_read(struct baseline *baseline, int fd)
         errno = S_ISREG(file.st_mode) && file.st_size > 0 ? EFBIG : EINVAL;
         return -1;
     }
-    baseline->text = malloc((size_t)file.st_size);
-    if (baseline->text == NULL) {
-        return -1;
-    }
+    baseline->text = xmalloc((size_t)file.st_size);
     while (n > 0 && baseline->length < (size_t)file.st_size) {
         n = read(fd, baseline->text + baseline->length,
                  (size_t)file.st_size - baseline->length);
@@ -87,7 +85,7 @@ int baseline_read(struct baseline *baseline,
                   const char *path,
                   struct ck_err *err)
 {
-    struct baseline found = {NULL, 0};
+    struct baseline found = {.text = NULL};
     struct stat status;
     char file[PATH_MAX];
     bool is_run = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -110,6 +108,9 @@ int baseline_read(struct baseline *baseline,
         free(found.text);
         return -1;
     }
+    if (is_run) {
+        baselinepage_read(&found.page, path);
+    }
     *baseline = found;
     return 0;
 }
@@ -118,4 +119,5 @@ void baseline_fini(struct baseline *baseline)
 {
     free(baseline->text);
     baseline->text = NULL;
+    baselinepage_fini(&baseline->page);
 }

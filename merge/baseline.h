@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "merge/baselinepage.h"
 #include "schema/err.h"
 
 /* No longer report is read. */
@@ -15,6 +16,7 @@
 struct baseline {
     char *text; /* of report.json; NULL = none */
     size_t length;
+    struct baselinepage page; /* of a run that has one */
 };
 
 /* Read the report.json of a run, or the file itself. What is no report of ck,

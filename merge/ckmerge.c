@@ -8,7 +8,6 @@
  *                                           |                     |
  *                                        chrome               text, json
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +35,9 @@
 #include "merge/analysis/totals/cpushortage.h"
 #include "merge/analysis/totals/ranges.h"
 #include "merge/analysis/totals/ranks.h"
+#include "merge/analysis/waits/disagree.h"
 #include "merge/analysis/waits/hang.h"
+#include "merge/analysis/waits/standings.h"
 #include "merge/analysis/waits/peers.h"
 #include "merge/baseline.h"
 #include "merge/clocks/align.h"
@@ -50,6 +51,8 @@
 #include "merge/kernelonly.h"
 #include "merge/model/defs.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
+#include "merge/model/tempfiles.h"
 #include "merge/options.h"
 #include "merge/overwrite.h"
 #include "merge/profiles/profile.h"
@@ -64,7 +67,7 @@
 #include "merge/writers.h"
 #include "schema/store/run.h"
 
-#define CONSUMERS (13 + WRITERS_MOST)
+#define CONSUMERS (14 + WRITERS_MOST)
 
 /* What consumers take. */
 #define OF(class) ((uint32_t)1 << CK_CLASS_##class)
@@ -89,7 +92,8 @@ struct job {
     struct ranges *ranges;
     struct ranks *ranks;
     struct peers *peers;
-    struct hang *hang; /* NULL = all ranks ended well */
+    struct hang *hang;         /* NULL = all ranks ended well */
+    struct disagree *disagree; /* NULL = no collectives of NCCL */
     struct causality *causality;
     struct clockfacts *clocks; /* NULL = one clock domain */
     struct analysis *blame;
@@ -112,6 +116,7 @@ static void job_fini(struct job *job)
     ranges_destroy(job->ranges);
     ranks_destroy(job->ranks);
     hang_destroy(job->hang);
+    disagree_destroy(job->disagree);
     peers_destroy(job->peers);
     calls_destroy(job->calls);
     kernels_destroy(job->kernels);
@@ -166,8 +171,7 @@ static bool is_beside_run(const struct defs *defs, bool *has_runs)
     return is_beside && domain != DEFS_NONE;
 }
 
-/* Are the dates of profiles believed, which make them one clock? 1 or 0, or -1
- * with ENOMEM. */
+/* Are the dates of profiles believed, which make them one clock? 1. */
 static int dates_believe(struct job *job)
 {
     struct report_dates *report = &job->report.clock_dates;
@@ -181,8 +185,8 @@ static int dates_believe(struct job *job)
         strcmp(job->options->clock_facts, "all") != 0) {
         return 0;
     }
-    errors = calloc(job->defs->ranks_count + 1, sizeof(*errors));
-    if (errors != NULL && clockfacts_dates(job->clocks, &dates, errors) == 0) {
+    errors = xcalloc(job->defs->ranks_count + 1, sizeof(*errors));
+    if (clockfacts_dates(job->clocks, &dates, errors) == 0) {
         *report = (struct report_dates){.kernels = dates.kernels,
                                         .is_refuted = dates.is_refuted,
                                         .worst = dates.worst,
@@ -224,9 +228,6 @@ static int job_clocks(struct job *job, struct ck_err *err)
 
     if (job->defs->domains_count > 1 && is_wanted) {
         job->clocks = clockfacts_create(job->defs, align_axis(job->align));
-        if (job->clocks == NULL) {
-            return ck_err_set(err, "out of memory");
-        }
         if (clockfacts_read(job->clocks, assume_of(job), job->store, err) !=
             0) {
             return -1;
@@ -296,9 +297,6 @@ static int job_open(struct job *job, struct ck_err *err)
     }
     job->defs = defs_create();
     job->align = align_create();
-    if (job->defs == NULL || job->align == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
     if ((job->options->is_kernel_only ? profiles_open(job, err)
                                       : run_open(job, err)) != 0) {
         return -1;
@@ -428,19 +426,21 @@ static int job_consumers(struct job *job, struct ck_err *err)
             ? NULL
             : devicewaits_create(job->defs, analysis_scene(job->blame), region);
     if (job->peers == NULL || job->devicewaits == NULL ||
-        job->copyplaces == NULL || job->lines == NULL || job->devices == NULL ||
-        job->kernels == NULL || job->calls == NULL || job->ranks == NULL ||
-        job->ranges == NULL || job->blame == NULL || job->causality == NULL) {
+        job->copyplaces == NULL || job->lines == NULL || job->ranks == NULL ||
+        job->blame == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (job->clocks != NULL) {
-        devicewaits_order(job->devicewaits, clockfacts_kernels(job->clocks));
+        devicewaits_order(job->devicewaits, clockfacts_kernels(job->clocks),
+                          align_axis(job->align),
+                          job->report.clock_dates.is_believed);
     }
     if (hang_is_wanted(job->defs)) {
         job->hang = hang_create(job->defs);
-        if (job->hang == NULL || analysis_impasse(job->blame, job->hang) != 0) {
-            return ck_err_set(err, "out of memory");
-        }
+        analysis_impasse(job->blame, job->hang);
+    }
+    if (disagree_is_wanted(job->defs)) {
+        job->disagree = disagree_create(job->defs);
     }
     job->writers.defs = job->defs;
     job->writers.align = job->align;
@@ -477,9 +477,6 @@ static int job_rhythm(struct job *job, struct ck_err *err)
         return 0;
     }
     rhythm = stepdetect_create(job->defs, job->report.region);
-    if (rhythm == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
     consumer.consumer = rhythm;
     rc = timeline_run(&timeline, &events, err);
     if (rc == 0 && stepdetect_report(rhythm, analysis_steps(job->blame),
@@ -490,20 +487,18 @@ static int job_rhythm(struct job *job, struct ck_err *err)
     return rc;
 }
 
-/* Say of whom a standstill is. 0, or -1 with ENOMEM. */
-static int standstill_say(struct job *job, const struct hoststall *hoststall)
+/* Say of whom a standstill is. */
+static void standstill_say(struct job *job, const struct hoststall *hoststall)
 {
     struct hoststall_part stopped;
 
     for (size_t i = 0; hoststall_part(hoststall, i, &stopped); i++) {
         for (uint32_t a = 0; a < job->defs->agents_count; a++) {
-            if (job->defs->agents[a].domain == stopped.domain &&
-                analysis_stopped(job->blame, a, stopped.part) != 0) {
-                return -1;
+            if (job->defs->agents[a].domain == stopped.domain) {
+                analysis_stopped(job->blame, a, stopped.part);
             }
         }
     }
-    return 0;
 }
 
 /* Where a host seems to have been halted, two readings of their own. */
@@ -532,8 +527,8 @@ static int job_standstill(struct job *job, struct ck_err *err)
         if (rc == 0) {
             rc = timeline_run(&timeline, &events, err);
         }
-        if (rc == 0 && standstill_say(job, hoststall) != 0) {
-            rc = ck_err_set(err, "out of memory");
+        if (rc == 0) {
+            standstill_say(job, hoststall);
         }
     }
     hoststall_destroy(hoststall);
@@ -595,6 +590,10 @@ static int job_run(struct job *job, struct ck_err *err)
         consumers[count++] = (struct timeline_consumer){
             hang_take, job->hang, OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)};
     }
+    if (job->disagree != NULL) {
+        consumers[count++] = (struct timeline_consumer){
+            disagree_take, job->disagree, OF_HOST | OF_DEVICE};
+    }
     if (job->defs->domains_count > 1) {
         consumers[count++] =
             (struct timeline_consumer){causality_take, job->causality, OF_MPI};
@@ -633,33 +632,48 @@ static int job_report(struct job *job, struct ck_err *err)
 {
     struct report *report = &job->report;
 
-    if (analysis_finish(job->blame) != 0 ||
-        devices_report(job->devices, report) != 0 ||
-        lines_report(job->lines, report) != 0 ||
-        copyplaces_report(job->copyplaces, report) != 0 ||
-        kernels_report(job->kernels, report) != 0 ||
-        (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
-        analysis_finish(job->blame) != 0 ||
-        calls_waits(job->calls, analysis_waitstates(job->blame)) != 0 ||
-        calls_report(job->calls, report) != 0 ||
-        libc_report(job->defs, job->calls, report) != 0 ||
-        peers_report(job->peers, report) != 0 ||
-        ranks_report(job->ranks, job->align, report) != 0 ||
-        (job->hang != NULL && hang_report(job->hang, report) != 0)) {
+    if (analysis_finish(job->blame) != 0) {
         return ck_err_set(err, "out of memory");
     }
+    devices_report(job->devices, report);
+    lines_report(job->lines, report);
+    copyplaces_report(job->copyplaces, report);
+    if (kernels_report(job->kernels, report) != 0 ||
+        (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
+        analysis_finish(job->blame) != 0 ||
+        calls_waits(job->calls, analysis_waitstates(job->blame)) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    calls_report(job->calls, report);
+    if (libc_report(job->defs, job->calls, report) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    peers_report(job->peers, report);
+    ranks_report(job->ranks, job->align, report);
+    if (job->hang != NULL &&
+        (hang_report(job->hang, report) != 0 ||
+         standings_report(job->defs, align_axis(job->align), job->hang,
+                          options_has(job->options, CK_FORMAT_WHERE),
+                          report) != 0)) {
+        return ck_err_set(err, "out of memory");
+    }
+    if (job->disagree != NULL) {
+        disagree_report(job->disagree, report);
+    }
     chosen_keep(job->defs, report);
-    if (ranges_report(job->ranges, report) != 0 ||
-        analysis_report(job->blame, report) != 0 ||
-        counterrates_report(job->defs, report) != 0 ||
-        cpushortage_report(job->defs, report) != 0 ||
-        trust_report(job->defs, job->align, job->store, report) != 0) {
+    ranges_report(job->ranges, report);
+    if (analysis_report(job->blame, report) != 0 ||
+        counterrates_report(job->defs, report) != 0) {
+        return ck_err_set(err, "out of memory");
+    }
+    cpushortage_report(job->defs, report);
+    if (trust_report(job->defs, job->align, job->store, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
     devicewaits_report(job->devicewaits, report);
     causality_report(job->causality, report);
-    if (job->clocks != NULL && clockfacts_report(job->clocks, report) != 0) {
-        return ck_err_set(err, "out of memory");
+    if (job->clocks != NULL) {
+        clockfacts_report(job->clocks, report);
     }
     return writers_finish(&job->writers, err);
 }
@@ -735,6 +749,7 @@ int main(int argc, char **argv)
         code = CK_EXIT_MISUSE;
     } else {
         files_raise();
+        tempfiles_watch();
         code = job_do(&job, &err);
     }
     if (code == CK_EXIT_FAILED || code == CK_EXIT_MISUSE) {

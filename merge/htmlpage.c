@@ -18,7 +18,14 @@
 #include "merge/output/page/htmlcut.h"
 
 /* Blocks of data in a page, at most. */
-#define BLOCKS 8
+#define BLOCKS 12
+/* A page of more items has a coarse copy of them, which is drawn first; all of
+ * them are read behind that. Each level is twice as coarse as a pixel of a
+ * screen of that width. */
+#define COARSE_FROM 131072
+#define COARSE_LEVELS 4096
+/* It is worth that where it has so many times fewer items. */
+#define COARSE_TIMES 4
 #define TRIES 12
 /* Bytes of two items in base64, about. */
 #define ITEM_BYTES 17
@@ -40,6 +47,7 @@ struct parts {
     size_t json_length;
     char cut[HTML_CUT_TEXT];
     struct laneblock lanes;
+    struct laneblock fine; /* all items where `lanes` is a coarse copy */
     struct flameblock flames;
 };
 
@@ -74,10 +82,43 @@ static void parts_fini(struct parts *parts)
 {
     free(parts->json);
     laneblock_fini(&parts->lanes);
+    laneblock_fini(&parts->fine);
     flameblock_fini(&parts->flames);
 }
 
-/* 0, or -1 with ENOMEM; freed by parts_fini() in both cases. */
+/* A coarse copy, which is drawn first; nothing where it is hardly smaller. */
+static int coarse_make(struct parts *parts, const struct htmlpage *page)
+{
+    const struct laneblock_wish wish = {
+        .zero = page->report->whole.start,
+        .level = region_length(lanes_part(page->lanes)) / COARSE_LEVELS,
+        .has_waits = true,
+    };
+
+    if (laneblock_make(&parts->lanes, page->lanes, page->defs, &wish) != 0) {
+        return -1;
+    }
+    if (parts->lanes.count > lanes_count(page->lanes) / COARSE_TIMES) {
+        laneblock_fini(&parts->lanes);
+    }
+    return 0;
+}
+
+static int lanes_make(struct parts *parts, const struct htmlpage *page)
+{
+    struct laneblock_wish wish = {.zero = page->report->whole.start};
+    struct laneblock *all;
+
+    if (lanes_count(page->lanes) > COARSE_FROM &&
+        coarse_make(parts, page) != 0) {
+        return -1;
+    }
+    wish.has_waits = parts->lanes.index == NULL;
+    all = wish.has_waits ? &parts->lanes : &parts->fine;
+    return laneblock_make(all, page->lanes, page->defs, &wish);
+}
+
+/* 0; freed by parts_fini() in both cases. */
 static int parts_make(struct parts *parts,
                       const struct htmlpage *page,
                       struct amount *amount)
@@ -91,7 +132,7 @@ static int parts_make(struct parts *parts,
     }
     if (page->lanes != NULL) {
         lanes_shrink(page->lanes, amount->items);
-        if (laneblock_make(&parts->lanes, page->lanes, page->defs, zero) != 0) {
+        if (lanes_make(parts, page) != 0) {
             return -1;
         }
     }
@@ -104,14 +145,19 @@ static char *parts_join(const struct parts *parts,
                         const struct htmlpage *page,
                         size_t *length)
 {
+    const struct baselinepage *base = &page->baseline->page;
     const struct html_block all[BLOCKS] = {
-        {"report", parts->json, parts->json_length},
-        {"cut", parts->cut, strlen(parts->cut)},
-        {"baseline", page->baseline->text, page->baseline->length},
-        {"lanes", parts->lanes.index, parts->lanes.index_length},
-        {"items", parts->lanes.items, parts->lanes.items_length},
-        {"flames", parts->flames.index, parts->flames.index_length},
-        {"stacks", parts->flames.numbers.at, parts->flames.numbers.used},
+        {"report", parts->json, parts->json_length, false},
+        {"cut", parts->cut, strlen(parts->cut), false},
+        {"baseline", page->baseline->text, page->baseline->length, false},
+        {"baseline-flames", base->flames.at, base->flames.length, true},
+        {"baseline-stacks", base->stacks.at, base->stacks.length, true},
+        {"lanes", parts->lanes.index, parts->lanes.index_length, false},
+        {"items", parts->lanes.items, parts->lanes.items_length, false},
+        {"fine", parts->fine.index, parts->fine.index_length, false},
+        {"fine-items", parts->fine.items, parts->fine.items_length, false},
+        {"flames", parts->flames.index, parts->flames.index_length, false},
+        {"stacks", parts->flames.numbers.at, parts->flames.numbers.used, false},
     };
     struct html_block blocks[BLOCKS];
     struct html_page html = {.report = page->report,
@@ -131,7 +177,7 @@ static char *parts_join(const struct parts *parts,
 /* Less of what has most bytes; false = there is nothing left to leave out. */
 static bool amount_cut(struct amount *amount, const struct parts *parts)
 {
-    size_t lanes = parts->lanes.items_length;
+    size_t lanes = parts->lanes.items_length + parts->fine.items_length;
     size_t flames = parts->flames.numbers.used + parts->flames.index_length;
     /* A text of JSON deflates to a tenth. */
     size_t json = parts->json_length / 8;

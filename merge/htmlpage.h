@@ -35,7 +35,7 @@ struct htmlpage {
 };
 
 /* The page, the caller's to free. It is larger than it may be only where the
- * report alone is. NULL with ENOMEM. */
+ * report alone is. */
 char *htmlpage_make(const struct htmlpage *page, size_t *length);
 
 #endif

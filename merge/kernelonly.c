@@ -15,6 +15,8 @@
 #include "merge/clocks/align.h"
 #include "merge/input/rundir.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
+#include "merge/model/tempfiles.h"
 #include "merge/profiles/piped.h"
 #include "merge/profiles/readers.h"
 #include "merge/timeline/region.h"
@@ -57,6 +59,7 @@ void kernelonly_destroy(struct kernelonly *all)
     }
     if (all->dir[0] != '\0') {
         (void)nftw(all->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        tempfiles_forget(all->dir);
     }
     free((void *)all->kept);
     free(all->profiles);
@@ -69,10 +72,17 @@ static int dir_make(struct kernelonly *all, struct ck_err *err)
     const char *where = getenv("TMPDIR");
     int n = snprintf(all->dir, sizeof(all->dir), "%s/ckmerge-XXXXXX",
                      where == NULL || where[0] == '\0' ? "/tmp" : where);
+    bool is_made;
+    int saved;
 
-    if (n >= (int)sizeof(all->dir) || mkdtemp(all->dir) == NULL) {
-        int saved = errno;
-
+    tempfiles_hold();
+    is_made = n < (int)sizeof(all->dir) && mkdtemp(all->dir) != NULL;
+    saved = errno;
+    if (is_made) {
+        tempfiles_add(all->dir);
+    }
+    tempfiles_release();
+    if (!is_made) {
         all->dir[0] = '\0';
         return ck_err_set(err, "cannot make a directory in %s: %s",
                           where == NULL ? "/tmp" : where, strerror(saved));
@@ -200,7 +210,7 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
     struct report report = {0};
     int rc = -1;
 
-    if (defs == NULL || align == NULL) {
+    if (align == NULL) {
         (void)ck_err_set(err, "out of memory");
     } else {
         store = rundir_create_all(all->stores, all->stores_count, defs,
@@ -330,21 +340,12 @@ struct kernelonly *kernelonly_create(const char *const *paths,
                                      struct kernelonly_ranks ranks,
                                      struct ck_err *err)
 {
-    struct kernelonly *all = calloc(1, sizeof(*all));
+    struct kernelonly *all = xcalloc(1, sizeof(*all));
 
-    if (all == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     all->count = count;
-    all->profiles = calloc(count + 1, sizeof(*all->profiles));
-    all->stores = calloc(count + 1, sizeof(*all->stores));
-    all->kept = calloc(count + 1, sizeof(struct piped *));
-    if (all->profiles == NULL || all->stores == NULL || all->kept == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        kernelonly_destroy(all);
-        return NULL;
-    }
+    all->profiles = xcalloc(count + 1, sizeof(*all->profiles));
+    all->stores = xcalloc(count + 1, sizeof(*all->stores));
+    all->kept = xcalloc(count + 1, sizeof(struct piped *));
     if (dir_make(all, err) != 0 || inputs_read(all, paths, err) != 0 ||
         ranks_find(all, ranks, err) != 0 || all_finish(all, err) != 0) {
         kernelonly_destroy(all);
@@ -379,10 +380,7 @@ bool kernelonly_is_partial(const struct kernelonly *all)
 
 int kernelonly_report(const struct kernelonly *all, struct report *report)
 {
-    report->inputs = calloc(all->count + 1, sizeof(*report->inputs));
-    if (report->inputs == NULL) {
-        return -1;
-    }
+    report->inputs = xcalloc(all->count + 1, sizeof(*report->inputs));
     report->inputs_count = all->count;
     report->has_dates = all->has_dates;
     for (size_t i = 0; i < all->count; i++) {

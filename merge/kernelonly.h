@@ -40,7 +40,7 @@ const char *const *kernelonly_stores(const struct kernelonly *all,
                                      size_t *count);
 const struct profile *kernelonly_profiles(const struct kernelonly *all,
                                           size_t *count);
-/* Write report->inputs. 0, or -1 with ENOMEM. */
+/* Write report->inputs. */
 int kernelonly_report(const struct kernelonly *all, struct report *report);
 /* The profiles' clocks say when it was: else starts were put together. */
 bool kernelonly_has_dates(const struct kernelonly *all);

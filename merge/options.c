@@ -302,6 +302,20 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
     return result;
 }
 
+bool options_has(const struct options *options, enum ck_format format)
+{
+    struct ck_err unused;
+    const char *file;
+
+    for (int i = 0; i < options->outputs.count; i++) {
+        if (ck_format_parse(options->outputs.items[i], &file, &unused) ==
+            (int)format) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool options_is_part(const struct options *options)
 {
     return !options->is_kernel_only &&

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "launch/cli.h"
+#include "launch/format.h"
 #include "merge/model/defs.h"
 
 struct options {
@@ -46,6 +47,8 @@ enum ck_cli_result options_read(struct options *options,
                                 char **argv,
                                 struct ck_err *err);
 
+/* Is that format asked for? */
+bool options_has(const struct options *options, enum ck_format format);
 /* Is only a part of the run to be looked at? Then nothing in it is replaced
  * but what was asked for. */
 bool options_is_part(const struct options *options);

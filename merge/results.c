@@ -16,6 +16,7 @@
 #include "launch/format.h"
 #include "launch/log.h"
 #include "merge/htmlpage.h"
+#include "merge/model/tempfiles.h"
 #include "merge/output/csv/csv.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/json/scalene.h"
@@ -88,8 +89,10 @@ text_fit(char *text, int columns, size_t *length, struct ck_err *err)
     return folded;
 }
 
-/* The report as text, the caller's to free. */
+/* The report as text, or where the ranks of a running job are; the caller's to
+ * free. */
 static char *text_make(const struct results *results,
+                       bool is_where,
                        int fd,
                        size_t *length,
                        struct ck_err *err)
@@ -99,7 +102,11 @@ static char *text_make(const struct results *results,
     FILE *file = open_memstream(&text, length);
 
     if (file != NULL) {
-        output_text(results->report, &style, file);
+        if (is_where) {
+            output_where(results->report, &style, file);
+        } else {
+            output_text(results->report, &style, file);
+        }
         if (fclose(file) == 0) {
             return text_fit(text, style.columns, length, err);
         }
@@ -114,7 +121,7 @@ static char *
 page_make(const struct results *results, size_t *length, struct ck_err *err)
 {
     size_t text_length = 0;
-    char *text = text_make(results, -1, &text_length, err);
+    char *text = text_make(results, false, -1, &text_length, err);
     const struct htmlpage page = {.report = results->report,
                                   .text = text,
                                   .text_length = text_length,
@@ -151,9 +158,13 @@ write_page(const struct results *results, const char *path, struct ck_err *err)
     if (html == NULL) {
         return -1;
     }
-    rc = path == NULL && !options->is_kernel_only
-             ? ck_run_replace(options->run, OPTIONS_PAGE, html, length, err)
-             : write_out(path == NULL ? beside : path, html, length, err);
+    if (path == NULL && !options->is_kernel_only) {
+        tempfiles_hold();
+        rc = ck_run_replace(options->run, OPTIONS_PAGE, html, length, err);
+        tempfiles_release();
+    } else {
+        rc = write_out(path == NULL ? beside : path, html, length, err);
+    }
     free(html);
     return rc;
 }
@@ -176,8 +187,7 @@ static int write_own_page(struct results *results, struct ck_err *err)
     return -1;
 }
 
-/* A format that is made in memory, the caller's to free. NULL: out of memory.
- */
+/* A format that is made in memory, the caller's to free. */
 static char *format_make(const struct results *results,
                          enum ck_format format,
                          bool is_stdout,
@@ -194,11 +204,13 @@ static char *format_make(const struct results *results,
         return output_svg_steps(results->report, length);
     case CK_FORMAT_SVG_TIMELINE:
         return output_svg_timeline(results->report, results->lanes, length);
+    case CK_FORMAT_SVG_FLAME:
+        return output_svg_flame(results->report, results->flames, length);
     case CK_FORMAT_OPENMETRICS:
         return output_openmetrics(results->report, length);
     default:
-        return text_make(results, is_stdout ? STDOUT_FILENO : -1, length,
-                         &unused);
+        return text_make(results, format == CK_FORMAT_WHERE,
+                         is_stdout ? STDOUT_FILENO : -1, length, &unused);
     }
 }
 
@@ -231,17 +243,20 @@ static int write_reports(const struct results *results, struct ck_err *err)
 {
     const char *dir = results->options->run;
     size_t text_length, json_length;
-    char *text = text_make(results, -1, &text_length, err);
+    char *text = text_make(results, false, -1, &text_length, err);
     char *json = output_json(results->report, &json_length);
     int rc;
 
     if (text == NULL || json == NULL) {
         rc = ck_err_set(err, "out of memory");
     } else {
+        /* Both, or none. */
+        tempfiles_hold();
         rc = ck_run_replace(dir, "report.txt", text, text_length, err);
         if (rc == 0) {
             rc = ck_run_replace(dir, "report.json", json, json_length, err);
         }
+        tempfiles_release();
     }
     free(text);
     free(json);

@@ -8,11 +8,11 @@
  */
 #include "merge/scalenejoin.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/json/scalene.h"
 #include "merge/output/outputfile.h"
 #include "merge/profiles/piped.h"
@@ -35,12 +35,8 @@ struct scalenejoin {
 
 struct scalenejoin *scalenejoin_create(const char *path, struct ck_err *err)
 {
-    struct scalenejoin *join = calloc(1, sizeof(*join));
+    struct scalenejoin *join = xcalloc(1, sizeof(*join));
 
-    if (join == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     join->path = join->file = path;
     join->rank = DEFS_RANK_UNKNOWN;
     join->frontier = INT64_MIN;
@@ -120,10 +116,7 @@ int scalenejoin_report(struct scalenejoin *join, struct report *report)
         sample->is_inside = sample->time - join->epoch < join->frontier;
     }
     scaleneprofile_count(profile);
-    join->reals = calloc(report->lines_count + 1, sizeof(*join->reals));
-    if (join->reals == NULL) {
-        return -1;
-    }
+    join->reals = xcalloc(report->lines_count + 1, sizeof(*join->reals));
     for (size_t i = 0; i < report->lines_count; i++) {
         const char *file = report->lines[i].file;
 

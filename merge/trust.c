@@ -10,6 +10,7 @@
 #include "merge/clocks/calibration.h"
 #include "merge/clocks/clocklack.h"
 #include "merge/clocks/clockworst.h"
+#include "merge/model/memory.h"
 #include "schema/store/run.h"
 
 #define GAPS_REASON "damaged, cut off or never arrived"
@@ -92,13 +93,10 @@ static void gaps_report(const struct defs *defs, struct report *report)
 }
 
 /* From --limit on the program's libraries do not even count. */
-static int losses_report(const struct defs *defs, struct report *report)
+static void losses_report(const struct defs *defs, struct report *report)
 {
     report->losses =
-        calloc(DEFS_REASONS + LOSSES_MORE, sizeof(*report->losses));
-    if (report->losses == NULL) {
-        return -1;
-    }
+        xcalloc(DEFS_REASONS + LOSSES_MORE, sizeof(*report->losses));
     report->is_lost_exact = true;
     for (size_t reason = 0; reason < DEFS_REASONS; reason++) {
         struct report_loss loss = {
@@ -114,16 +112,12 @@ static int losses_report(const struct defs *defs, struct report *report)
         loss_add(report, loss);
     }
     gaps_report(defs, report);
-    return 0;
 }
 
 /* 0 or -1. */
-static int spools_report(const struct defs *defs, struct report *report)
+static void spools_report(const struct defs *defs, struct report *report)
 {
-    report->spools = calloc(defs->spools_count + 1, sizeof(*report->spools));
-    if (report->spools == NULL) {
-        return -1;
-    }
+    report->spools = xcalloc(defs->spools_count + 1, sizeof(*report->spools));
     for (size_t i = 0; i < defs->spools_count; i++) {
         const struct defs_spool *spool = &defs->spools[i];
 
@@ -134,7 +128,6 @@ static int spools_report(const struct defs *defs, struct report *report)
                                                   .lost = spool->lost};
     }
     report->spools_count = defs->spools_count;
-    return 0;
 }
 
 static void store_report(const struct defs *defs,
@@ -236,27 +229,23 @@ way_report(const struct defs *defs, uint32_t domain, struct report_domain *row)
 }
 
 /* The axis may have jumped, too. 0 or -1. */
-static int faults_report(const struct align *align,
-                         uint32_t domain,
-                         struct report_domain *row)
+static void faults_report(const struct align *align,
+                          uint32_t domain,
+                          struct report_domain *row)
 {
     size_t count = align_domain(align, domain).clock.band.faults;
 
-    row->faults = calloc(count + 1, sizeof(struct ck_clock_fault *));
-    if (row->faults == NULL) {
-        return -1;
-    }
+    row->faults = xcalloc(count + 1, sizeof(struct ck_clock_fault *));
     for (size_t i = 0; i < count; i++) {
         row->faults[i] = calibration_fault(align_calibration(align), domain, i);
     }
     row->faults_count = count;
-    return 0;
 }
 
 /* What the probes said of a domain. 0 or -1. */
-static int clock_report(const struct align *align,
-                        uint32_t domain,
-                        struct report_domain *row)
+static void clock_report(const struct align *align,
+                         uint32_t domain,
+                         struct report_domain *row)
 {
     struct calibration_domain clock = align_domain(align, domain).clock;
 
@@ -264,7 +253,8 @@ static int clock_report(const struct align *align,
     row->is_bounded = clock.method == CALIBRATION_FACTS;
     row->is_probed = row->is_bounded && clock.used[CLOCK_SOURCE_PROBE] > 0;
     if (!row->is_bounded) {
-        return faults_report(align, domain, row);
+        faults_report(align, domain, row);
+        return;
     }
     row->offset = clock.offset;
     row->drift_ppb = clock.drift_ppb;
@@ -278,7 +268,7 @@ static int clock_report(const struct align *align,
         row->lost = clock.lost;
         row->dropped = clock.band.dropped;
     }
-    return faults_report(align, domain, row);
+    faults_report(align, domain, row);
 }
 
 /* Times of a domain's own clock on the axis. */
@@ -292,18 +282,15 @@ static struct region axis_part(const struct align *align,
 }
 
 /* When its faults and events were, as the report's other times. 0 or -1. */
-static int times_report(const struct defs *defs,
-                        const struct align *align,
-                        uint32_t domain,
-                        struct report_domain *row)
+static void times_report(const struct defs *defs,
+                         const struct align *align,
+                         uint32_t domain,
+                         struct report_domain *row)
 {
     uint32_t agent = agent_of(defs, domain);
 
-    row->faults_at = calloc(row->faults_count + 1, sizeof(*row->faults_at));
-    row->watched_at = calloc(row->watched_count + 1, sizeof(*row->watched_at));
-    if (row->faults_at == NULL || row->watched_at == NULL) {
-        return -1;
-    }
+    row->faults_at = xcalloc(row->faults_count + 1, sizeof(*row->faults_at));
+    row->watched_at = xcalloc(row->watched_count + 1, sizeof(*row->watched_at));
     for (size_t i = 0; agent != DEFS_NONE && i < row->faults_count; i++) {
         row->faults_at[i] =
             axis_part(align, agent, row->faults[i]->from, row->faults[i]->to);
@@ -312,36 +299,29 @@ static int times_report(const struct defs *defs,
         row->watched_at[i] =
             axis_part(align, agent, row->watched[i].from, row->watched[i].to);
     }
-    return 0;
 }
 
-static int conflicts_report(const struct align *align, struct report *report)
+static void conflicts_report(const struct align *align, struct report *report)
 {
     size_t count = 0;
 
     while (calibration_conflict(align_calibration(align), count) != NULL) {
         count++;
     }
-    report->conflicts = calloc(count + 1, sizeof(*report->conflicts));
-    if (report->conflicts == NULL) {
-        return -1;
-    }
+    report->conflicts = xcalloc(count + 1, sizeof(*report->conflicts));
     for (size_t i = 0; i < count; i++) {
         report->conflicts[i] =
             calibration_conflict(align_calibration(align), i);
     }
     report->conflicts_count = count;
-    return 0;
 }
 
 static int domains_report(const struct defs *defs,
                           const struct align *align,
                           struct report *report)
 {
-    report->domains = calloc(defs->domains_count + 1, sizeof(*report->domains));
-    if (report->domains == NULL) {
-        return -1;
-    }
+    report->domains =
+        xcalloc(defs->domains_count + 1, sizeof(*report->domains));
     report->domains_count = defs->domains_count;
     for (uint32_t i = 0; i < defs->domains_count; i++) {
         struct report_domain *row = &report->domains[i];
@@ -372,11 +352,11 @@ static int domains_report(const struct defs *defs,
             row->why = clocklack_text(clocklack_find(defs, i));
         }
         way_report(defs, i, row);
-        if (clock_report(align, i, row) != 0 ||
-            align_watch(align, i, &row->watched, &row->watched_count) != 0 ||
-            times_report(defs, align, i, row) != 0) {
+        clock_report(align, i, row);
+        if (align_watch(align, i, &row->watched, &row->watched_count) != 0) {
             return -1;
         }
+        times_report(defs, align, i, row);
         bound_report(defs, align, i, report, row);
     }
     return 0;
@@ -420,19 +400,16 @@ static void aways_add(const struct defs_agent *agent,
     }
 }
 
-static int aways_report(const struct defs *defs,
-                        const struct align *align,
-                        struct report *report)
+static void aways_report(const struct defs *defs,
+                         const struct align *align,
+                         struct report *report)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < defs->agents_count; i++) {
         count += defs->agents[i].aways_count;
     }
-    report->aways = calloc(count + 1, sizeof(*report->aways));
-    if (report->aways == NULL) {
-        return -1;
-    }
+    report->aways = xcalloc(count + 1, sizeof(*report->aways));
     for (uint32_t i = 0; i < defs->agents_count; i++) {
         size_t r = 0;
 
@@ -447,21 +424,16 @@ static int aways_report(const struct defs *defs,
     }
     qsort(report->aways, report->aways_count, sizeof(*report->aways),
           away_order);
-    return 0;
 }
 
-static int notes_report(const struct defs *defs, struct report *report)
+static void notes_report(const struct defs *defs, struct report *report)
 {
-    report->notes = calloc(defs->notes_count + 1, sizeof(*report->notes));
-    if (report->notes == NULL) {
-        return -1;
-    }
+    report->notes = xcalloc(defs->notes_count + 1, sizeof(*report->notes));
     for (size_t i = 0; i < defs->notes_count; i++) {
         report->notes[i].text = defs->notes[i].text;
         report->notes[i].count = defs->notes[i].count;
     }
     report->notes_count = defs->notes_count;
-    return 0;
 }
 
 /* CPU time of the collectors, as their exit lines say it. */
@@ -540,13 +512,14 @@ int trust_report(const struct defs *defs,
     cost_report(defs, report);
     rings_report(defs, report);
     stacks_report(defs, report);
-    if (losses_report(defs, report) != 0 || spools_report(defs, report) != 0 ||
-        aways_report(defs, align, report) != 0 ||
-        domains_report(defs, align, report) != 0 ||
-        clockworst_report(defs, align, report) != 0 ||
-        conflicts_report(align, report) != 0 ||
-        notes_report(defs, report) != 0) {
+    losses_report(defs, report);
+    spools_report(defs, report);
+    aways_report(defs, align, report);
+    if (domains_report(defs, align, report) != 0) {
         return -1;
     }
+    clockworst_report(defs, align, report);
+    conflicts_report(align, report);
+    notes_report(defs, report);
     return 0;
 }

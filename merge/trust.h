@@ -10,7 +10,7 @@
 #include "merge/model/defs.h"
 #include "merge/report/report.h"
 
-/* Write what the report needs to be believed. 0, or -1 with ENOMEM. */
+/* Write what the report needs to be believed. */
 int trust_report(const struct defs *defs,
                  const struct align *align,
                  const struct rundir *store,

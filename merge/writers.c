@@ -162,8 +162,10 @@ static int wait_take(void *state, const struct waitstates_seen *seen)
         .error = seen->wait->error,
     };
 
-    if ((writers->lanes != NULL && lanes_wait(writers->lanes, &wait) != 0) ||
-        (writers->sqlite != NULL && sqlite_wait(writers->sqlite, &wait) != 0) ||
+    if (writers->lanes != NULL) {
+        lanes_wait(writers->lanes, &wait);
+    }
+    if ((writers->sqlite != NULL && sqlite_wait(writers->sqlite, &wait) != 0) ||
         (writers->perfetto != NULL &&
          perfetto_wait(writers->perfetto, &wait) != 0)) {
         return -1;
@@ -180,18 +182,15 @@ idle_take(void *state, const struct ledger_row *row, struct region part)
     const struct sqlite_idle idle = {row->device, part,        row->cause,
                                      row->rank,   row->blamed, row->is_start};
 
-    if (writers->lanes != NULL &&
-        lanes_idle(writers->lanes, row->device, row->rank, part, row->cause) !=
-            0) {
-        return -1;
+    if (writers->lanes != NULL) {
+        lanes_idle(writers->lanes, row->device, row->rank, part, row->cause);
     }
     if (writers->flames != NULL &&
         flames_idle(writers->flames, row, part) != 0) {
         return -1;
     }
-    if (writers->chrome != NULL && !writers->is_held &&
-        chrome_idle(writers->chrome, row->device, part, row->cause) != 0) {
-        return -1;
+    if (writers->chrome != NULL && !writers->is_held) {
+        chrome_idle(writers->chrome, row->device, part, row->cause);
     }
     if (writers->perfetto != NULL &&
         perfetto_idle(writers->perfetto, row->device, part, row->cause) != 0) {
@@ -217,6 +216,16 @@ static bool has_lanes(const struct options *options)
     return has_page(options) ||
            (!options->is_verify &&
             asked(options, CK_FORMAT_SVG_TIMELINE, &file) != NULL);
+}
+
+/* Flame graphs? */
+static bool has_flames(const struct options *options)
+{
+    const char *file;
+
+    return has_page(options) ||
+           (!options->is_verify &&
+            asked(options, CK_FORMAT_SVG_FLAME, &file) != NULL);
 }
 
 static int files_open(struct writers *writers, struct ck_err *err)
@@ -256,7 +265,7 @@ static int files_open(struct writers *writers, struct ck_err *err)
     return 0;
 }
 
-/* What is drawn in the page. 0, or -1 with ENOMEM. */
+/* What is drawn in the page. */
 static int page_open(struct writers *writers, struct analysis *analysis)
 {
     const struct options *options = writers->options;
@@ -265,11 +274,8 @@ static int page_open(struct writers *writers, struct analysis *analysis)
         writers->lanes =
             lanes_create(writers->defs, part_of(writers->report),
                          htmlpage_items((size_t)options->page_bytes));
-        if (writers->lanes == NULL) {
-            return -1;
-        }
     }
-    if (has_page(options)) {
+    if (has_flames(options)) {
         const struct flames_of of = {.defs = writers->defs,
                                      .lookback = analysis_scene(analysis),
                                      .lines = writers->lines,
@@ -294,8 +300,9 @@ int writers_open(struct writers *writers,
     if (files_open(writers, err) != 0) {
         return -1;
     }
-    if (writers->lanes != NULL || writers->sqlite != NULL ||
-        writers->perfetto != NULL || writers->chrome != NULL) {
+    if (writers->lanes != NULL || writers->flames != NULL ||
+        writers->sqlite != NULL || writers->perfetto != NULL ||
+        writers->chrome != NULL) {
         analysis_see_idle(analysis, idle_take, writers);
         analysis_see(analysis, wait_take, writers);
     }

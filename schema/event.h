@@ -212,7 +212,8 @@ struct ck_open {
     uint32_t depth;       /* 0 = outermost open call of its thread */
     uint32_t kind;        /* kind that the final record will have */
     uint32_t incarnation; /* process image of the name and the thread */
-    uint32_t tag;         /* of a message, + 2; 0 = it is about none */
+    uint32_t tag;         /* of a message, of a collective its root, + 2; 0 = it
+                             is about none */
 };
 
 struct ck_await {

@@ -17,15 +17,19 @@ __attribute__((section(".text.startup"))) static long
 ck_kernel_ask(long number, const long words[6])
 {
 #if defined(__x86_64__)
-    register long fourth __asm__("r10") = words[3];
-    register long fifth __asm__("r8") = words[4];
-    register long sixth __asm__("r9") = words[5];
+    /* Loaded before registers are chosen: with the thread sanitizer a load is
+     * a call, which would change them. */
+    long one = words[0], two = words[1], three = words[2];
+    long four = words[3], five = words[4], six = words[5];
+    register long fourth __asm__("r10") = four;
+    register long fifth __asm__("r8") = five;
+    register long sixth __asm__("r9") = six;
     long rc;
 
     __asm__ volatile("syscall"
                      : "=a"(rc)
-                     : "a"(number), "D"(words[0]), "S"(words[1]), "d"(words[2]),
-                       "r"(fourth), "r"(fifth), "r"(sixth)
+                     : "a"(number), "D"(one), "S"(two), "d"(three), "r"(fourth),
+                       "r"(fifth), "r"(sixth)
                      : "rcx", "r11", "memory");
     if (rc < 0 && rc >= -4095) {
         errno = (int)-rc;

@@ -27,6 +27,7 @@
 #include "agent/collector/processes.h"
 #include "agent/collector/reportout.h"
 #include "agent/collector/sendpolicy.h"
+#include "agent/collector/standwatch.h"
 #include "agent/link/claim.h"
 #include "agent/link/rendezvous.h"
 #include "agent/link/session.h"
@@ -73,6 +74,7 @@ struct collector {
     struct drain *drain;
     struct symbols *symbols;
     struct processes processes;
+    struct standwatch *standwatch;
     struct clockprobe *clock;
     struct session *session;
     struct rendezvous *rendezvous;
@@ -149,6 +151,7 @@ static int collector_open(struct collector *collector,
         .is_insecure = wish->is_insecure,
         .is_verbose = wish->is_verbose,
         .keep = wish->keep,
+        .http = wish->http,
         .is_pageless = wish->is_pageless,
         .recorded = wish->recorded,
         .header = ring->header,
@@ -187,6 +190,12 @@ static int collector_open(struct collector *collector,
         return ck_err_set(err, "out of memory");
     }
     drain_symbols(collector->drain, collector->symbols);
+    collector->standwatch =
+        standwatch_create(ring->header, ring->plan.slots, collector->selfstream,
+                          wish->sampler, collector->symbols);
+    if (collector->standwatch == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
     parts_join(collector);
     collector->rendezvous = rendezvous_create(&meeting, err);
     return collector->rendezvous == NULL ? -1 : 0;
@@ -199,6 +208,7 @@ static void collector_close(struct collector *collector)
     session_destroy(collector->session);
     clockprobe_destroy(collector->clock);
     drain_destroy(collector->drain);
+    standwatch_destroy(collector->standwatch);
     symbols_destroy(collector->symbols);
     selfstream_destroy(collector->selfstream);
     framewriter_fini(&collector->framewriter);
@@ -217,6 +227,7 @@ static void meet(struct collector *collector, ck_time_t now)
 {
     struct ck_endpoint endpoint;
     struct ck_err err;
+    const char *shown, *why;
     size_t url;
     /* Of one that makes the report its lock tells whether it lives. */
     bool is_there =
@@ -235,6 +246,9 @@ static void meet(struct collector *collector, ck_time_t now)
     }
     usermessages_lead(&collector->usermessages,
                       rendezvous_leads(collector->rendezvous));
+    if (rendezvous_has_pages(collector->rendezvous, &shown, &why)) {
+        usermessages_pages(&collector->usermessages, shown, why);
+    }
     if (rendezvous_has_restarted(collector->rendezvous)) {
         selfstream_note(
             collector->selfstream,
@@ -291,6 +305,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
     collector->second_at = pace_until(now, SENDPOLICY_BEAT);
     detach_home(&collector->home);
     periodic_facts(&collector->periodic);
+    standwatch_step(collector->standwatch, now);
     framewriter_settle(&collector->framewriter,
                        session_dir(collector->session));
     return true;
@@ -317,6 +332,7 @@ static void last_words(struct collector *collector, ck_time_t now)
     periodic_samples(&collector->periodic);
     periodic_facts(&collector->periodic);
     sampler_notes(collector->wish->sampler, collector->selfstream);
+    standwatch_notes(collector->standwatch);
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->selfstream,
                              SYMBOLS_LIMIT);
@@ -584,6 +600,19 @@ static void turn_wait(struct collector *collector, ck_time_t period)
              now < until);
 }
 
+/* The aggregator asks where everybody is: all that is known now is sent. */
+static void where_answer(struct collector *collector, ck_time_t now)
+{
+    (void)drain_step(collector->drain, now, true);
+    drain_open_again(collector->drain, now);
+    processes_step(&collector->processes);
+    periodic_samples(&collector->periodic);
+    processes_maps(&collector->processes, now);
+    standwatch_look(collector->standwatch);
+    (void)selfstream_flush(collector->selfstream);
+    session_looked(collector->session);
+}
+
 /* True when a beat is due. */
 static bool running_step(struct collector *collector, ck_time_t now)
 {
@@ -656,6 +685,13 @@ static ck_time_t turn(struct collector *collector)
         }
         session_step(collector->session, now, is_beat ? beat : NULL);
         clock_hear(collector);
+        if (session_asked(collector->session)) {
+            if (collector->phase == PHASE_RUNNING) {
+                where_answer(collector, now);
+            } else {
+                session_looked(collector->session);
+            }
+        }
         usermessages_hear(&collector->usermessages, collector->session);
         if (collector->phase == PHASE_RUNNING) {
             usermessages_look(&collector->usermessages,

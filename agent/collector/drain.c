@@ -494,6 +494,16 @@ void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end)
     }
 }
 
+void drain_open_again(struct drain *drain, ck_time_t now)
+{
+    for (uint32_t i = 0; i < drain->used_count; i++) {
+        struct slotstate *slotstate = &drain->slots[drain->used[i]];
+
+        memset(slotstate->open_told, 0, sizeof(slotstate->open_told));
+    }
+    drain_open_calls(drain, now, false);
+}
+
 static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
 {
     struct ck_ring_slot *slot = &ck_ring_heads(drain->ring->header)[index];

@@ -55,6 +55,10 @@ struct drain_strain drain_strain(const struct drain *drain);
  * all open calls, as cut. */
 void drain_open_calls(struct drain *drain, ck_time_t now, bool is_end);
 
+/* Record all calls that are open now and have been for longer than the limit,
+ * those that were recorded before as well: how long they are open by now. */
+void drain_open_again(struct drain *drain, ck_time_t now);
+
 /* Slots of threads that are gone, with is_end all of them, are emptied and
  * given back. */
 void drain_find_dead(struct drain *drain, bool is_end);

@@ -14,6 +14,7 @@
 #include "agent/process/processexit.h"
 #include "agent/symbols/symbols.h"
 #include "schema/store/run.h"
+#include "schema/time.h"
 
 #define ENVIRON_BYTES ((size_t)256 << 10)
 #define COMMAND_BYTES 1024
@@ -83,13 +84,30 @@ static char **words_split(char *block, size_t length)
     return words;
 }
 
-static void place_say(struct selfstream *selfstream,
-                      uint32_t incarnation,
-                      uint32_t pid,
-                      const struct identity_place *place)
+/* How often torchrun started its ranks again before. */
+static int restart_of(char *const *env)
 {
+    const char *text = identity_variable(env, "TORCHELASTIC_RESTART_COUNT");
+    long count = text == NULL ? 0 : strtol(text, NULL, 10);
+
+    return count > 0 && count < INT32_MAX ? (int)count : 0;
+}
+
+/* A process with a place of its own. */
+struct placed {
+    struct identity_place place;
+    uint32_t incarnation;
+    uint32_t pid;
+    int restart;
+    ck_time_t started; /* RAW */
+};
+
+static void place_say(struct selfstream *selfstream,
+                      const struct placed *placed)
+{
+    const struct identity_place *place = &placed->place;
     struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY},
-                           .object = incarnation};
+                           .object = placed->incarnation};
     char lines[512];
     size_t used = 0;
 
@@ -99,40 +117,56 @@ static void place_say(struct selfstream *selfstream,
                               place->local_rank);
     (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_size",
                               place->local_size);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "pid", pid);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "pid", placed->pid);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "restart",
+                              placed->restart);
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "started",
+                              placed->started);
     (void)ck_lines_put(lines, sizeof(lines), &used, "launcher",
                        place->launcher);
     (void)selfstream_text(selfstream, head, lines, used);
 }
 
 /* Does the image have another rank than we? torchrun's workers do. */
-static void
-rank_look(struct processes *processes, uint32_t incarnation, uint32_t pid)
+static void rank_look(struct processes *processes,
+                      uint32_t incarnation,
+                      const struct ck_ring_process *entry)
 {
-    struct identity_place place;
+    struct placed placed = {.incarnation = incarnation,
+                            .pid = entry->pid,
+                            .started = entry->started};
     char *block = malloc(ENVIRON_BYTES);
     char **words;
 
     if (block == NULL) {
         return;
     }
-    words = words_split(block, proc_read(pid, "environ", block, ENVIRON_BYTES));
+    words = words_split(block,
+                        proc_read(placed.pid, "environ", block, ENVIRON_BYTES));
     if (words != NULL && words[0] != NULL &&
-        identity_place_differs(processes->env, words, &place)) {
-        place_say(processes->selfstream, incarnation, pid, &place);
+        identity_place_differs(processes->env, words, &placed.place)) {
+        placed.restart = restart_of(words);
+        /* The program could write there. */
+        if (placed.started <= 0 || placed.started > ck_time_raw()) {
+            placed.started = ck_time_raw();
+        }
+        place_say(processes->selfstream, &placed);
     }
     free(words);
     free(block);
 }
 
-static void
-image_say(struct processes *processes, uint32_t incarnation, uint32_t pid)
+static void image_say(struct processes *processes,
+                      uint32_t incarnation,
+                      const struct ck_ring_process *entry)
 {
+    uint32_t pid = entry->pid;
+
     process_say(processes->selfstream, incarnation, pid);
     if (process_is_over(pid)) {
         return; /* there is nothing more to be read of it */
     }
-    rank_look(processes, incarnation, pid);
+    rank_look(processes, incarnation, entry);
     if (processes->symbols != NULL) {
         symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
         (void)symbols_modules(processes->symbols, processes->selfstream);
@@ -153,7 +187,7 @@ void processes_step(struct processes *processes)
 
         if (number != 0 && number != processes->entries[i]) {
             processes->entries[i] = number;
-            image_say(processes, number, table[i].pid);
+            image_say(processes, number, &table[i]);
             processes->told++;
         }
     }

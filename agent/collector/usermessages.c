@@ -325,6 +325,24 @@ void usermessages_kept(struct usermessages *usermessages,
     }
 }
 
+void usermessages_pages(const struct usermessages *usermessages,
+                        const char *url,
+                        const char *why)
+{
+    char text[TEXT_BYTES];
+
+    if (url[0] != '\0') {
+        (void)snprintf(text, sizeof(text), "the running job is shown at %s",
+                       url);
+        (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_FACT, text,
+                             strlen(text));
+    } else {
+        (void)snprintf(text, sizeof(text), "the running job is not shown: %s",
+                       why);
+        usermessages_warn(usermessages, text);
+    }
+}
+
 void usermessages_lead(struct usermessages *usermessages, bool leads)
 {
     if (leads && usermessages->wish->is_leader && !usermessages->is_leading) {

@@ -70,6 +70,12 @@ void usermessages_kept(struct usermessages *usermessages,
                        const char *full,
                        const char *run);
 
+/* Our ckagg shows the running job at `url`, or does not because of `why`; the
+ * other is "". */
+void usermessages_pages(const struct usermessages *usermessages,
+                        const char *url,
+                        const char *why);
+
 /* Do we lead in place of rank 0? The front is told once. */
 void usermessages_lead(struct usermessages *usermessages, bool leads);
 /* Is the report ours to show? */

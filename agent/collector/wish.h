@@ -37,6 +37,7 @@ struct collector_wish {
     pid_t target;
     int channel;
     int recorded;     /* ranks of the job that are recorded */
+    const char *http; /* for pages of the running job, NULL = none */
     bool is_pageless; /* no report.html at the job's end */
     bool is_pack_given;
     bool is_dir_given;

@@ -133,6 +133,8 @@ static void word_take(struct front *front,
     if (message->type == FRONTPIPE_WARN && !front->is_holding &&
         !restart_is_vain(&front->restart)) {
         ck_warn("%.*s", length, message->u.text);
+    } else if (message->type == FRONTPIPE_FACT) {
+        (void)fprintf(stderr, "ckagent: %.*s\n", length, message->u.text);
     } else if (message->type == FRONTPIPE_ALONE && front->why[0] == '\0') {
         (void)snprintf(front->why, sizeof(front->why), "%.*s", length,
                        message->u.text);

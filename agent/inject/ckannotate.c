@@ -10,6 +10,7 @@
  * text was at that address, and the bytes there now are compared with it, so
  * a buffer with new content is a miss and never a wrong name.
  */
+#include "agent/inject/annotatelink.h"
 #include "agent/inject/ck.h"
 #include "agent/inject/inject.h"
 
@@ -29,6 +30,8 @@ struct annotate_open {
     uint32_t name;
     uint16_t kind;
     uint16_t is_recorded; /* 0: there was no writer at its begin */
+    uint32_t token;       /* who ends it; 0 = the innermost is ended */
+    uint32_t pad;
 };
 
 /* A text seen at an address. Copies beside each other: following the pointer
@@ -259,8 +262,11 @@ static void entry_show(struct ck_ring_writer *writer,
     (void)ck_ring_open(writer, &open);
 }
 
-static inline void
-entry_push(enum ck_kind kind, const char *name, int64_t value, void *site)
+static inline void entry_push(enum ck_kind kind,
+                              const char *name,
+                              int64_t value,
+                              uint32_t token,
+                              void *site)
 {
     struct ck_ring_writer *writer = inject_writer();
     struct annotate_thread *self =
@@ -284,6 +290,7 @@ entry_push(enum ck_kind kind, const char *name, int64_t value, void *site)
     entry = &self->open[depth];
     entry->kind = (uint16_t)kind;
     entry->is_recorded = writer != NULL;
+    entry->token = token;
     if (writer == NULL) {
         return;
     }
@@ -298,13 +305,13 @@ static void annotate_range_push(const char *name)
 {
     const struct annotate_thread *self = self_kept();
 
-    entry_push(CK_KIND_RANGE, name, self == NULL ? 0 : self->ranges,
+    entry_push(CK_KIND_RANGE, name, self == NULL ? 0 : self->ranges, 0,
                __builtin_return_address(0));
 }
 
 static void annotate_step_begin(int64_t number)
 {
-    entry_push(CK_KIND_STEP, "step", number, __builtin_return_address(0));
+    entry_push(CK_KIND_STEP, "step", number, 0, __builtin_return_address(0));
 }
 
 /* Close the entry at `at` in what the collector sees: those above it, left
@@ -357,6 +364,18 @@ static inline void entry_close(struct annotate_thread *self, uint32_t at)
     }
 }
 
+/* One for which there was no room. */
+static void entry_lose(struct annotate_thread *self, enum ck_kind kind)
+{
+    struct ck_ring_writer *writer = inject_writer();
+
+    self->depth--;
+    self->ranges -= kind == CK_KIND_RANGE;
+    if (writer != NULL) {
+        ck_ring_count_lost(writer->slot, inject_ring.clock, 1);
+    }
+}
+
 /* Close the innermost open entry of the kind. */
 static inline void entry_pop(enum ck_kind kind)
 {
@@ -364,16 +383,11 @@ static inline void entry_pop(enum ck_kind kind)
     uint32_t at = self == NULL ? 0 : self->depth;
 
     if (at > ANNOTATE_DEPTH_MAX) {
-        struct ck_ring_writer *writer = inject_writer();
-
-        self->depth--;
-        self->ranges -= kind == CK_KIND_RANGE;
-        if (writer != NULL) {
-            ck_ring_count_lost(writer->slot, inject_ring.clock, 1);
-        }
+        entry_lose(self, kind);
         return;
     }
-    while (at > 0 && self->open[at - 1].kind != kind) {
+    while (at > 0 &&
+           (self->open[at - 1].kind != kind || self->open[at - 1].token != 0)) {
         at--;
     }
     if (at > 0) {
@@ -391,6 +405,49 @@ static void annotate_step_end(void)
     entry_pop(CK_KIND_STEP);
 }
 
+static void
+link_begin(enum ck_kind kind, const char *name, int64_t number, uint32_t token)
+{
+    const struct annotate_thread *self = self_kept();
+
+    if (kind == CK_KIND_RANGE) {
+        number = self == NULL ? 0 : self->ranges;
+    }
+    entry_push(kind, name, number, token, __builtin_return_address(0));
+}
+
+/* One that is kept, below others for which there is no room: of those one is
+ * from now on a range that is not recorded. */
+static void deep_close(struct annotate_thread *self, uint32_t at)
+{
+    uint32_t depth = self->depth;
+
+    self->depth = ANNOTATE_DEPTH_MAX;
+    entry_close(self, at);
+    self->open[ANNOTATE_DEPTH_MAX - 1] =
+        (struct annotate_open){.kind = CK_KIND_RANGE};
+    self->depth = depth - 1;
+}
+
+static void link_end(uint32_t token)
+{
+    struct annotate_thread *self = self_kept();
+    uint32_t at = self == NULL ? 0 : self->depth;
+    bool has_more = at > ANNOTATE_DEPTH_MAX;
+
+    at = has_more ? ANNOTATE_DEPTH_MAX : at;
+    while (at > 0 && self->open[at - 1].token != token) {
+        at--;
+    }
+    if (at > 0 && has_more) {
+        deep_close(self, at - 1);
+    } else if (at > 0) {
+        entry_close(self, at - 1);
+    } else if (has_more) {
+        entry_lose(self, CK_KIND_RANGE);
+    }
+}
+
 static struct ck_api annotate_api = {
     .version = CK_H_VERSION,
     .mark = annotate_mark,
@@ -400,6 +457,15 @@ static struct ck_api annotate_api = {
     .step_begin = annotate_step_begin,
     .step_end = annotate_step_end,
 };
+
+__attribute__((visibility("default"))) annotate_link_f ck_annotate_link;
+
+const struct annotate_link *ck_annotate_link(void)
+{
+    static const struct annotate_link link = {link_begin, link_end};
+
+    return &link;
+}
 
 __attribute__((constructor)) static void annotate_load(void)
 {

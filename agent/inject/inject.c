@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -27,6 +28,8 @@
 
 #define OFFERS_MAX 1024
 #define SLOW_PAUSES 1000
+/* A thread waits so often for another one that loads the library. */
+#define LOAD_YIELDS 100000
 /* Entering the ring takes 16 KiB, with what the loader saves at a first call.
  */
 #define STACK_BYTES_LEAST ((size_t)32 << 10)
@@ -290,6 +293,27 @@ INJECT_START void inject_load(enum ck_library library)
     errno = saved;
 }
 
+/* A child of fork() does not wait for ever for a thread that it does not have.
+ */
+void inject_load_once(enum ck_library library)
+{
+    static _Atomic int state; /* 1: is being loaded, 2: is */
+    int none = 0;
+
+    if (atomic_compare_exchange_strong(&state, &none, 1)) {
+        inject_load(library);
+        atomic_store(&state, 2);
+    }
+    for (int i = 0; i < LOAD_YIELDS && atomic_load(&state) != 2; i++) {
+        (void)sched_yield();
+    }
+}
+
+bool inject_is_loaded(void)
+{
+    return atomic_load(&is_ready) != 0;
+}
+
 int inject_say(enum ck_kind kind,
                uint32_t name,
                uint64_t object,
@@ -326,19 +350,24 @@ uint32_t inject_label_say(struct inject_label *label)
     return known_say(&label->known, label->text);
 }
 
-static uint32_t text_hash(const char *text)
+/* Of more than a record holds only the beginning counts. */
+static size_t text_length(const char *text)
+{
+    return strnlen(text, CK_TEXT_BYTES_MAX);
+}
+
+static uint32_t text_hash(const char *text, size_t length)
 {
     uint32_t hash = 2166136261u;
 
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
     }
     return hash;
 }
 
-static struct inject_text *text_copy(const char *text)
+static struct inject_text *text_copy(const char *text, size_t length)
 {
-    size_t length = strlen(text);
     size_t room = length < 16 ? 16 : length + 1;
     size_t align = _Alignof(struct inject_text);
     size_t bytes =
@@ -355,7 +384,8 @@ static struct inject_text *text_copy(const char *text)
         return NULL;
     }
     copy = (struct inject_text *)(text_pool + at);
-    memcpy(copy->text, text, length + 1);
+    memcpy(copy->text, text, length);
+    copy->text[length] = '\0';
     memset(copy->mask, 0xff, sizeof(copy->mask));
     if (length < 16) {
         memset((char *)copy->mask + length + 1, 0, 15 - length);
@@ -366,10 +396,11 @@ static struct inject_text *text_copy(const char *text)
 
 /* Put the text in an entry that was empty; what the entry holds then. */
 static struct inject_text *text_enter(_Atomic(struct inject_text *) *entry,
-                                      const char *text)
+                                      const char *text,
+                                      size_t length)
 {
     struct inject_text *none = NULL;
-    struct inject_text *copy = text_copy(text);
+    struct inject_text *copy = text_copy(text, length);
 
     if (copy == NULL) {
         return NULL;
@@ -380,7 +411,8 @@ static struct inject_text *text_enter(_Atomic(struct inject_text *) *entry,
 
 struct inject_text *inject_text_find(const char *text)
 {
-    uint32_t at = text_hash(text);
+    size_t length = text_length(text);
+    uint32_t at = text_hash(text, length);
 
     for (uint32_t i = 0; i < 16; i++) {
         _Atomic(struct inject_text *) *entry =
@@ -389,12 +421,12 @@ struct inject_text *inject_text_find(const char *text)
             atomic_load_explicit(entry, memory_order_acquire);
 
         if (held == NULL) {
-            held = text_enter(entry, text);
+            held = text_enter(entry, text, length);
         }
         if (held == NULL) {
             return NULL;
         }
-        if (strcmp(held->text, text) == 0) {
+        if (held->length == length && memcmp(held->text, text, length) == 0) {
             return held;
         }
     }

@@ -71,6 +71,14 @@ struct inject_label {
  * the ring with its first record. Keeps errno.
  */
 void inject_load(enum ck_library library);
+/* The same for a library that threads may begin with at once, each as often as
+ * it likes: it is loaded when this returns. In a child of a fork() meanwhile it
+ * may stay unloaded. */
+void inject_load_once(enum ck_library library);
+
+/* Is there an agent's ring? A thread may yet be without a place in it for a
+ * while: what is decided once for ever asks this, not inject_writer(). */
+bool inject_is_loaded(void);
 
 /* What a library does when the program is about to forbid system calls. */
 enum inject_closing {

@@ -164,7 +164,7 @@ static int ckagg_run(struct embedded *embedded,
 {
     char listen[128];
     char size[16];
-    char *argv[20];
+    char *argv[24];
     int argc = 0;
     int out[2];
     /* Slots fill up while we wait. */
@@ -194,6 +194,10 @@ static int ckagg_run(struct embedded *embedded,
     if (wish->keep != NULL) {
         argv[argc++] = (char *)(uintptr_t) "--keep";
         argv[argc++] = (char *)(uintptr_t)wish->keep;
+    }
+    if (wish->http != NULL) {
+        argv[argc++] = (char *)(uintptr_t) "--http";
+        argv[argc++] = (char *)(uintptr_t)wish->http;
     }
     if (wish->is_pageless) {
         argv[argc++] = (char *)(uintptr_t) "--no-page";
@@ -243,8 +247,21 @@ int embedded_start(struct embedded *embedded,
     return rc == 0 ? 1 : -1;
 }
 
-/* "ckagg ready ENDPOINT... run=DIR" -> endpoint, "ckagg failed WHY" -> err. */
-static int line_parse(char *line,
+/* Is this a line of that beginning? Its rest is kept. */
+static bool pages_take(const char *line, const char *head, char *rest)
+{
+    if (strncmp(line, head, strlen(head)) != 0) {
+        return false;
+    }
+    (void)snprintf(rest, EMBEDDED_PAGES, "%.*s", EMBEDDED_PAGES - 1,
+                   line + strlen(head));
+    return true;
+}
+
+/* "ckagg ready ENDPOINT... run=DIR" -> endpoint and 1, "ckagg failed WHY" ->
+ * err and -1; else 0: it is of the pages, or not for us. */
+static int line_parse(struct embedded *embedded,
+                      char *line,
                       char endpoint[CK_ENDPOINT_TEXT_BYTES],
                       struct ck_err *err)
 {
@@ -252,6 +269,11 @@ static int line_parse(char *line,
     static const char failed[] = "ckagg failed ";
     char *text = line + strlen(ready);
     char *run;
+
+    if (pages_take(line, "ckagg pages ", embedded->pages) ||
+        pages_take(line, "ckagg nopages ", embedded->nopages)) {
+        return 0;
+    }
 
     if (strncmp(line, failed, strlen(failed)) == 0) {
         return ck_err_set(err, "%s", line + strlen(failed));
@@ -284,13 +306,35 @@ static int ended_take(struct embedded *embedded, struct ck_err *err)
                : -1;
 }
 
+/* Whole lines of its stdout so far, up to the one that ends the wait: 1, -1; 0:
+ * there is none yet. */
+static int lines_take(struct embedded *embedded,
+                      char endpoint[CK_ENDPOINT_TEXT_BYTES],
+                      struct ck_err *err)
+{
+    char *line = embedded->line;
+    int rc = 0;
+
+    line[embedded->used] = '\0';
+    for (char *end; rc == 0 && (end = strchr(line, '\n')) != NULL;) {
+        *end = '\0';
+        rc = line_parse(embedded, line, endpoint, err);
+        line = end + 1;
+    }
+    embedded->used = strlen(line);
+    memmove(embedded->line, line, embedded->used);
+    if (embedded->used == sizeof(embedded->line) - 1) {
+        embedded->used = 0; /* that is not of ckagg */
+    }
+    return rc;
+}
+
 int embedded_ready(struct embedded *embedded,
                    char endpoint[CK_ENDPOINT_TEXT_BYTES],
                    struct ck_err *err)
 {
     size_t room = sizeof(embedded->line) - 1 - embedded->used;
     ssize_t n;
-    char *end;
 
     (void)ck_err_set(err, "%s", "");
     if (embedded->ready < 0) {
@@ -304,16 +348,7 @@ int embedded_ready(struct embedded *embedded,
         return ended_take(embedded, err);
     }
     embedded->used += (size_t)n;
-    embedded->line[embedded->used] = '\0';
-    end = strchr(embedded->line, '\n');
-    if (end == NULL) {
-        embedded->used =
-            embedded->used == sizeof(embedded->line) - 1 ? 0 : embedded->used;
-        return 0;
-    }
-    *end = '\0';
-    embedded->used = 0; /* nothing else on its stdout is for us */
-    return line_parse(embedded->line, endpoint, err);
+    return lines_take(embedded, endpoint, err);
 }
 
 /* Who listens on the job's socket: 0 where nobody does that is ours. A ckagg

@@ -33,11 +33,16 @@ int embedded_place_find(struct embedded_place *place,
                         const struct identity *identity,
                         struct ck_err *err);
 
+#define EMBEDDED_PAGES 512
+
 struct embedded {
     pid_t pid; /* 0 = none started by us */
     int ready; /* its stdout; -1 = none */
     size_t used;
     char line[CK_ENDPOINT_TEXT_BYTES + PATH_MAX]; /* of its stdout so far */
+    /* With --http: where the job is shown, or why it is not; "" = not known */
+    char pages[EMBEDDED_PAGES];
+    char nopages[EMBEDDED_PAGES];
 };
 
 /* How ckagg is to be started. */
@@ -49,6 +54,7 @@ struct embedded_wish {
     bool is_tcp;     /* other hosts need it too */
     bool is_insecure;
     const char *keep; /* value of --keep, NULL = everything */
+    const char *http; /* value of --http, NULL = no pages of the running job */
     bool is_pageless; /* no report.html at the job's end */
     bool is_verbose;  /* keep our stderr for its log */
 };

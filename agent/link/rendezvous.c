@@ -53,6 +53,7 @@ struct rendezvous {
     struct ck_err why;  /* there is no meeting point; "" = there is */
     bool is_hopeless;   /* it cannot be started here, and we know why */
     bool has_restarted; /* and nobody asked yet */
+    bool has_pages;     /* the same of what it reported of its pages */
     int starts;
     int failures; /* starts that did not come to the ready line */
     ck_time_t created;
@@ -140,6 +141,18 @@ bool rendezvous_has_restarted(struct rendezvous *rendezvous)
     return has;
 }
 
+bool rendezvous_has_pages(struct rendezvous *rendezvous,
+                          const char **url,
+                          const char **why)
+{
+    bool has = rendezvous->has_pages;
+
+    rendezvous->has_pages = false;
+    *url = rendezvous->embedded.pages;
+    *why = rendezvous->embedded.nopages;
+    return has;
+}
+
 /* Hand our ckagg's endpoint on: to ckmpi, and to who shares the directory. */
 static void publish(struct rendezvous *rendezvous, const char *text)
 {
@@ -171,6 +184,7 @@ static int start_step(struct rendezvous *rendezvous,
         .is_insecure = rendezvous->wish.is_insecure,
         .is_verbose = rendezvous->wish.is_verbose,
         .keep = rendezvous->wish.keep,
+        .http = rendezvous->wish.http,
         .is_pageless = rendezvous->wish.is_pageless,
     };
     int rc;
@@ -201,6 +215,7 @@ static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
     if (rc == 1) {
         rendezvous->is_ready = true;
         rendezvous->has_restarted = rendezvous->is_restart;
+        rendezvous->has_pages = rendezvous->wish.http != NULL;
         publish(rendezvous, text);
     }
     if (rc >= 0 || rendezvous->is_ready) {

@@ -29,6 +29,7 @@ struct rendezvous_wish {
     bool is_insecure;
     bool is_verbose;
     const char *keep;              /* how much of the run, NULL = everything */
+    const char *http;              /* for pages of the running job, or NULL */
     bool is_pageless;              /* no report.html at the job's end */
     int recorded;                  /* ranks that will say hello, 0 = unknown */
     struct ck_ring_header *header; /* NULL: no ring */
@@ -63,6 +64,12 @@ void rendezvous_wake(struct rendezvous *rendezvous);
 /* We started the ckagg of a job on one host though we are not rank 0: that one
  * is not recorded, or late. */
 bool rendezvous_leads(const struct rendezvous *rendezvous);
+
+/* The ckagg that we started shows the job at *url, or does not because of *why;
+ * the other is "". True once for each. */
+bool rendezvous_has_pages(struct rendezvous *rendezvous,
+                          const char **url,
+                          const char **why);
 
 /* True once for each ckagg that was started in place of a dead one. */
 bool rendezvous_has_restarted(struct rendezvous *rendezvous);

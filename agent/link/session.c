@@ -38,6 +38,8 @@ struct session {
     bool is_leaving;
     bool is_held;
     bool wants_report;
+    bool is_asked;  /* WHERE came */
+    bool is_looked; /* its answer goes behind what is to be sent */
     ck_time_t asked_at;
     bool is_rest_kept; /* what is not acknowledged stays in the spool */
     char goodbye[SESSION_GOODBYE_BYTES + 1100];
@@ -240,6 +242,9 @@ static void control_take(struct session *session,
     case CK_CONTROL_REPORT:
         report_take(session, control);
         break;
+    case CK_CONTROL_WHERE:
+        session->is_asked = true;
+        break;
     default: /* of a newer version: not for us */
         break;
     }
@@ -272,6 +277,19 @@ static void frames_send(struct session *session)
     }
 }
 
+/* Frames that are sent before it are stored before it is read. */
+static void look_answer(struct session *session)
+{
+    size_t bytes;
+
+    if (session->is_looked &&
+        outbox_unsent(&session->framewriter->outbox, &bytes) == NULL &&
+        spool_unsent(session->framewriter->spool, &bytes) == NULL &&
+        ship_control(session->ship, CK_CONTROL_WHERE, "") == 0) {
+        session->is_looked = false;
+    }
+}
+
 static void state_step(struct session *session, ck_time_t now, const char *beat)
 {
     if (session->state == SESSION_GREETING &&
@@ -282,6 +300,7 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
         if (!session->is_rest_kept) {
             frames_send(session);
         }
+        look_answer(session);
         if (session->is_leaving &&
             (session->is_rest_kept ||
              (!session->is_held &&
@@ -367,6 +386,19 @@ unsigned session_clock(const struct session *session,
     to->port = session->reference.port;
     to->agent = session->identity->agent;
     return session->welcomes;
+}
+
+bool session_asked(struct session *session)
+{
+    bool is_asked = session->is_asked;
+
+    session->is_asked = false;
+    return is_asked;
+}
+
+void session_looked(struct session *session)
+{
+    session->is_looked = true;
 }
 
 void session_ask_report(struct session *session)

@@ -68,6 +68,11 @@ unsigned session_clock(const struct session *session,
 /* Ask for the report, after the farewell. */
 void session_ask_report(struct session *session);
 
+/* The aggregator asked where all threads are; once for each time. It is to be
+ * told when what they do is written (session_looked()). */
+bool session_asked(struct session *session);
+void session_looked(struct session *session);
+
 enum session_state session_state(const struct session *session);
 /* Socket's descriptor for poll, -1 = none. */
 int session_fd(const struct session *session);

@@ -49,6 +49,8 @@
 #define WIDE_SHARERS 2
 /* Process ids that are looked up at once; a power of two. */
 #define IMAGES 256
+/* Threads whose newest sample is remembered. */
+#define LASTS 512
 /* A period is longer by this part of it, so that samples of a CPU do not fall
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
 #define PERIOD_ODD 269
@@ -57,6 +59,13 @@
 struct image {
     uint32_t pid;
     uint32_t incarnation; /* 0 = does not record (yet) */
+};
+
+/* The newest sample of a thread. */
+struct last {
+    uint32_t tid;
+    uint32_t stack;
+    ck_time_t at;
 };
 
 struct sampler {
@@ -83,7 +92,8 @@ struct sampler {
      * come by the thousand, and few have one. */
     uint16_t used[CK_RING_PROCESSES];
     unsigned used_count;
-    uint64_t unmapped; /* rings of samples */
+    uint64_t unmapped;        /* rings of samples */
+    struct last lasts[LASTS]; /* by tid */
 };
 
 /* What a step works with. */
@@ -200,7 +210,7 @@ struct sampler *sampler_create(pid_t held_child,
     sampler->python = wish->python;
     sampler->stack_bytes = EHFRAME_IS_READ ? wish->stack_bytes / 8 * 8 : 0;
     sampler->frames = sampleframes_create();
-    sampler->stacks = stacks_create();
+    sampler->stacks = stacks_create(0);
     sampler->switches = switches_create();
     if (sampler->frames == NULL || sampler->stacks == NULL ||
         sampler->switches == NULL ||
@@ -212,7 +222,7 @@ struct sampler *sampler_create(pid_t held_child,
     sampler->descendants = descendants_create(held_child, sampler->is_wide);
     sampler->unowned = unowned_create(held_child, sampler->period);
     if (wish->python != SAMPLER_PYTHON_OFF) {
-        sampler->pythons = pythons_create();
+        sampler->pythons = pythons_create(0);
     }
     if (sampler->descendants == NULL || sampler->unowned == NULL ||
         (sampler->pythons == NULL && wish->python != SAMPLER_PYTHON_OFF)) {
@@ -373,6 +383,9 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
             step->sampler->stacks, step->selfstream, step->symbols,
             &(struct stack){incarnation, sample->frames, sample->count});
     }
+    step->sampler->lasts[sample->record.tid % LASTS] =
+        (struct last){sample->record.tid, (uint32_t)sample->record.stack,
+                      sample->record.e.start};
     step->sampler->owned++;
     (void)selfstream_put(step->selfstream, &sample->record.e);
 }
@@ -643,6 +656,19 @@ struct sampler_stacks sampler_stacks(const struct sampler *sampler)
                ? (struct sampler_stacks){.bytes = 0}
                : (struct sampler_stacks){sampleframes_tally(sampler->frames),
                                          sampler->stack_bytes};
+}
+
+uint32_t
+sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at)
+{
+    const struct last *last;
+
+    if (sampler == NULL) {
+        return 0;
+    }
+    last = &sampler->lasts[tid % LASTS];
+    *at = last->at;
+    return last->tid == tid ? last->stack : 0;
 }
 
 uint64_t sampler_migrations(const struct sampler *sampler)

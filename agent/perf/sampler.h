@@ -56,6 +56,10 @@ void sampler_step(struct sampler *sampler,
                   struct selfstream *selfstream,
                   struct ck_ring_header *header,
                   struct symbols *symbols);
+/* The stack (its number) of the thread's newest sample, and when that was; 0 =
+ * none is known. NULL: none. */
+uint32_t
+sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at);
 /* Threads that came back on another CPU than they had left, so far. NULL: 0. */
 uint64_t sampler_migrations(const struct sampler *sampler);
 /* Are CPUs looked at in place of the target? */

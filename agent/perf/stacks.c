@@ -17,17 +17,19 @@
 struct stacks {
     uint64_t *hashes;  /* 0 = unused */
     uint32_t *numbers; /* by slot */
+    uint32_t before;   /* numbers of others */
     uint32_t count;
     uint64_t left_out;
 };
 
-struct stacks *stacks_create(void)
+struct stacks *stacks_create(uint32_t before)
 {
     struct stacks *stacks = calloc(1, sizeof(*stacks));
 
     if (stacks == NULL) {
         return NULL;
     }
+    stacks->before = before;
     stacks->hashes = calloc(SLOTS, sizeof(*stacks->hashes));
     stacks->numbers = calloc(SLOTS, sizeof(*stacks->numbers));
     if (stacks->hashes == NULL || stacks->numbers == NULL) {
@@ -91,13 +93,14 @@ uint32_t stacks_number(struct stacks *stacks,
         return stacks->numbers[at];
     }
     if (stacks->count == SAMPLER_STACKS_MAX ||
-        stack_say(selfstream, symbols, stack, stacks->count + 1) != 0) {
+        stack_say(selfstream, symbols, stack,
+                  stacks->before + stacks->count + 1) != 0) {
         stacks->left_out++;
         return 0;
     }
     stacks->hashes[at] = hash;
-    stacks->numbers[at] = ++stacks->count;
-    return stacks->count;
+    stacks->numbers[at] = stacks->before + ++stacks->count;
+    return stacks->numbers[at];
 }
 
 uint64_t stacks_left_out(const struct stacks *stacks)

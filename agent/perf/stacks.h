@@ -20,8 +20,9 @@ struct stack {
     size_t count;
 };
 
-/* NULL with ENOMEM. */
-struct stacks *stacks_create(void);
+/* Numbers follow `before`, where others number stacks of the agent as well.
+ * NULL with ENOMEM. */
+struct stacks *stacks_create(uint32_t before);
 void stacks_destroy(struct stacks *stacks);
 
 /* The stack's number, told as a STACK record at first sight; its addresses

@@ -116,8 +116,9 @@ static void slice_shorten(void)
     }
 }
 
-/* What a terminal sends to processes in its background is not for us. */
-static const int unheard[] = {SIGPIPE, SIGXFSZ, SIGHUP,
+/* What a terminal sends to processes in its background is not for us, nor what
+ * a scheduler sends to each process of a step: the target's end is ours. */
+static const int unheard[] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGTERM,
                               SIGTSTP, SIGTTIN, SIGTTOU};
 
 void detach_go(bool keeps_stderr, struct detach_cpus *home)

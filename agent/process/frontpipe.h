@@ -26,6 +26,7 @@ enum frontpipe_type {
     FRONTPIPE_READY = 9, /* collector: the aggregator answered */
     FRONTPIPE_ALONE = 10, /* collector: there will be none */
     FRONTPIPE_LEAD = 12,  /* collector: nobody else will show the report */
+    FRONTPIPE_FACT = 13,  /* collector: a line for the user, no warning */
 };
 
 struct frontpipe_end {

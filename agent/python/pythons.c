@@ -60,12 +60,12 @@ struct pythons {
     uint64_t late[LATE_STEPS];
 };
 
-struct pythons *pythons_create(void)
+struct pythons *pythons_create(uint32_t before)
 {
     struct pythons *pythons = calloc(1, sizeof(*pythons));
 
     if (pythons != NULL) {
-        pythons->sites = pythonsites_create();
+        pythons->sites = pythonsites_create(before);
         if (pythons->sites == NULL) {
             pythons_destroy(pythons);
             return NULL;

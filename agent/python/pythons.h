@@ -25,8 +25,8 @@
 
 struct pythons;
 
-/* NULL with ENOMEM. */
-struct pythons *pythons_create(void);
+/* Numbers of places follow `before` (pythonsites.h). NULL with ENOMEM. */
+struct pythons *pythons_create(uint32_t before);
 void pythons_destroy(struct pythons *pythons);
 
 /* A sample of a thread. */

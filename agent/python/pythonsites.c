@@ -28,6 +28,7 @@ struct site {
 };
 
 struct pythonsites {
+    uint64_t base;     /* of the numbers */
     uint64_t *hashes;  /* by slot, 0 = unused */
     uint32_t *numbers; /* by slot */
     struct site *sites;
@@ -37,13 +38,14 @@ struct pythonsites {
     uint64_t left_out;
 };
 
-struct pythonsites *pythonsites_create(void)
+struct pythonsites *pythonsites_create(uint32_t before)
 {
     struct pythonsites *sites = calloc(1, sizeof(*sites));
 
     if (sites == NULL) {
         return NULL;
     }
+    sites->base = BASE + before;
     sites->hashes = calloc(SLOTS, sizeof(*sites->hashes));
     sites->numbers = calloc(SLOTS, sizeof(*sites->numbers));
     sites->sites = calloc(PYTHONSITES_MAX, sizeof(*sites->sites));
@@ -110,7 +112,7 @@ uint64_t pythonsites_number(struct pythonsites *sites,
         sites->hashes[at] = hash;
         sites->numbers[at] = sites->count; /* number + 1 */
     }
-    return BASE + sites->numbers[at];
+    return sites->base + sites->numbers[at];
 }
 
 /* Reserve a record. False: there is one, or no room for more. */
@@ -137,11 +139,12 @@ void pythonsites_name(struct pythonsites *sites,
 {
     const struct site *place;
 
-    if (site <= BASE || site > BASE + sites->count ||
-        !record_add(sites, (uint64_t)incarnation << 32 | (site - BASE))) {
+    if (site <= sites->base || site > sites->base + sites->count ||
+        !record_add(sites,
+                    (uint64_t)incarnation << 32 | (site - sites->base))) {
         return;
     }
-    place = &sites->sites[site - BASE - 1];
+    place = &sites->sites[site - sites->base - 1];
     (void)selfstream_text(
         selfstream,
         (struct ck_text){.e = {.kind = CK_KIND_SYMBOL, .name = incarnation},

@@ -19,8 +19,9 @@
 
 struct pythonsites;
 
-/* NULL with ENOMEM. */
-struct pythonsites *pythonsites_create(void);
+/* Numbers follow `before`, where others number places of the same processes as
+ * well. NULL with ENOMEM. */
+struct pythonsites *pythonsites_create(uint32_t before);
 void pythonsites_destroy(struct pythonsites *sites);
 
 /* The place's site; the text is copied. 0 = there is no room for more. */

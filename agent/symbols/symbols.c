@@ -56,6 +56,7 @@ struct symbols {
     struct module *modules;
     size_t module_count;
     size_t modules_said;
+    bool has_said_hip;
     struct process processes[PROCESSES_MAX];
     size_t process_count;
     struct site *sites; /* open addressing, twice SYMBOLS_SITES_MAX */
@@ -372,6 +373,25 @@ static int module_say(struct selfstream *selfstream,
     return selfstream_text(selfstream, head, text, (size_t)length);
 }
 
+/* A runtime whose work nothing here records. Not libhsa-runtime64: AMD's OpenCL
+ * has it, too. */
+static void hip_say(struct symbols *symbols,
+                    struct selfstream *selfstream,
+                    const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+
+    if (!symbols->has_said_hip && strncmp(name, "libamdhip64.so", 14) == 0) {
+        symbols->has_said_hip = true;
+        selfstream_note(selfstream,
+                        "the program has loaded AMD's HIP runtime (%s): its "
+                        "work is not recorded, ck knows AMD devices through "
+                        "OpenCL only",
+                        name);
+    }
+}
+
 int symbols_modules(struct symbols *symbols, struct selfstream *selfstream)
 {
     while (symbols->modules_said < symbols->module_count) {
@@ -379,6 +399,8 @@ int symbols_modules(struct symbols *symbols, struct selfstream *selfstream)
             0) {
             return -1;
         }
+        hip_say(symbols, selfstream,
+                symbols->modules[symbols->modules_said].path);
         symbols->modules_said++;
     }
     return 0;

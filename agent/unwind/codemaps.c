@@ -4,6 +4,8 @@
  *
  * A file is the same as one seen before where path, inode and time of change
  * are equal: a program that is built again during the run is another file.
+ * Files are looked up when an address in them is first asked for: of a script's
+ * many programs few are ever sampled.
  */
 #include "agent/unwind/codemaps.h"
 
@@ -22,6 +24,9 @@
 #define LOOK_AGAIN (100 * CK_TIME_MS)
 #define RANGES_MAX 65536
 #define NO_FILE UINT32_MAX
+#define NOT_LOOKED_UP (UINT32_MAX - 1)
+/* Paths that are remembered; a power of two. */
+#define PATHS 8192
 
 /* Code of a process. */
 struct range {
@@ -29,6 +34,7 @@ struct range {
     uint64_t end;
     uint64_t offset; /* in the file */
     uint32_t file;   /* NO_FILE = none */
+    uint32_t path;   /* of one that is NOT_LOOKED_UP */
 };
 
 struct process {
@@ -50,6 +56,8 @@ struct file {
 
 struct codemaps {
     struct process processes[CODEMAPS_PROCESSES];
+    char *paths[PATHS]; /* by their hash, or behind it; NULL = unused */
+    uint32_t paths_count;
     struct file files[CODEMAPS_FILES];
     uint32_t files_count;
     struct mappings mappings;
@@ -70,6 +78,9 @@ void codemaps_destroy(struct codemaps *codemaps)
     }
     for (size_t i = 0; i < CODEMAPS_PROCESSES; i++) {
         free(codemaps->processes[i].ranges);
+    }
+    for (size_t i = 0; i < PATHS; i++) {
+        free(codemaps->paths[i]);
     }
     for (uint32_t i = 0; i < codemaps->files_count; i++) {
         free(codemaps->files[i].path);
@@ -151,8 +162,7 @@ file_number(struct codemaps *codemaps, pid_t pid, const char *path)
 
     if (strcmp(path, UNWINDFILE_VDSO) == 0) {
         (void)strcpy(as, path);
-    } else if (path[0] != '/' || path[1] == '/' ||
-               !file_stat(pid, path, as, &status)) {
+    } else if (!file_stat(pid, path, as, &status)) {
         return NO_FILE;
     }
     for (uint32_t i = 0; i < codemaps->files_count; i++) {
@@ -171,6 +181,35 @@ file_number(struct codemaps *codemaps, pid_t pid, const char *path)
                           .inode = status.st_ino,
                           .changed = status.st_mtim};
     return file->path == NULL ? NO_FILE : codemaps->files_count++;
+}
+
+/* May code of that name be in a file? */
+static bool is_file(const char *path)
+{
+    return (path[0] == '/' && path[1] != '/') ||
+           strcmp(path, UNWINDFILE_VDSO) == 0;
+}
+
+/* Number of the path, which is copied; PATHS = there is no room for it. */
+static uint32_t path_number(struct codemaps *codemaps, const char *path)
+{
+    uint32_t at = (uint32_t)ck_fnv(CK_FNV_START, path, strlen(path)) % PATHS;
+
+    while (codemaps->paths[at] != NULL) {
+        if (strcmp(codemaps->paths[at], path) == 0) {
+            return at;
+        }
+        at = (at + 1) % PATHS;
+    }
+    if (codemaps->paths_count == PATHS / 2) {
+        return PATHS;
+    }
+    codemaps->paths[at] = strdup(path);
+    if (codemaps->paths[at] == NULL) {
+        return PATHS;
+    }
+    codemaps->paths_count++;
+    return at;
 }
 
 /* The path as we see it, of one below a process' root. */
@@ -284,12 +323,18 @@ static void mapping_put(struct codemaps *codemaps,
                         const struct mapping *mapping)
 {
     struct range range = {mapping->start, mapping->end, mapping->offset,
-                          NO_FILE};
+                          NO_FILE, 0};
 
-    if (mapping->start < mapping->end) {
-        range.file = file_number(codemaps, process->pid, mapping->path);
-        range_put(process, &range);
+    if (mapping->start >= mapping->end) {
+        return;
     }
+    if (is_file(mapping->path)) {
+        range.path = path_number(codemaps, mapping->path);
+        range.file = range.path < PATHS
+                         ? NOT_LOOKED_UP
+                         : file_number(codemaps, process->pid, mapping->path);
+    }
+    range_put(process, &range);
 }
 
 void codemaps_mapped(struct codemaps *codemaps,
@@ -320,8 +365,7 @@ static void process_look(struct codemaps *codemaps, struct process *process)
     }
 }
 
-static const struct range *range_find(const struct process *process,
-                                      uint64_t address)
+static struct range *range_find(const struct process *process, uint64_t address)
 {
     size_t at = range_search(process, address);
 
@@ -336,7 +380,7 @@ bool codemaps_find(struct codemaps *codemaps,
                    struct code *code)
 {
     struct process *process = process_at(codemaps, pid);
-    const struct range *range;
+    struct range *range;
 
     if (process->pid != pid) {
         codemaps_begin(codemaps, pid);
@@ -351,6 +395,9 @@ bool codemaps_find(struct codemaps *codemaps,
     }
     if (range == NULL) {
         return false;
+    }
+    if (range->file == NOT_LOOKED_UP) {
+        range->file = file_number(codemaps, pid, codemaps->paths[range->path]);
     }
     *code = (struct code){.number = range->file};
     if (range->file != NO_FILE) {

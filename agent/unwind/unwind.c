@@ -37,7 +37,8 @@ struct walk {
     struct unwind *unwind;
     const struct unwind_thread *thread;
     uint64_t registers[EHFRAME_REGISTERS];
-    uint64_t copied; /* address of the copy's first byte */
+    uint32_t unknown; /* bits of registers */
+    uint64_t copied;  /* address of the copy's first byte */
     enum unwind_end end;
     bool has_pointers;
 };
@@ -101,6 +102,11 @@ static bool word_read(struct walk *walk, uint64_t address, uint64_t *word)
     return true;
 }
 
+static bool is_known(const struct walk *walk, unsigned number)
+{
+    return (walk->unknown >> number & 1) == 0;
+}
+
 static bool
 cfa_find(struct walk *walk, const struct ehframe_rule *rule, uint64_t *cfa)
 {
@@ -108,6 +114,11 @@ cfa_find(struct walk *walk, const struct ehframe_rule *rule, uint64_t *cfa)
     uint64_t from =
         registers[rule->cfa_register] + (uint64_t)(int64_t)rule->cfa;
 
+    if (!is_known(walk, rule->cfa_register) &&
+        rule->cfa_is != EHFRAME_CFA_PLT) {
+        walk->end = UNWIND_UNKNOWN;
+        return false;
+    }
     switch ((enum ehframe_cfa)rule->cfa_is) {
     case EHFRAME_CFA_REGISTER:
         *cfa = from;
@@ -135,6 +146,11 @@ static bool register_find(struct walk *walk,
 {
     uint64_t at = (uint64_t)(int64_t)rule->offset[kept];
 
+    if (rule->how[kept] == EHFRAME_AT_BP && !is_known(walk, EHFRAME_BP)) {
+        walk->end = UNWIND_UNKNOWN;
+        return false;
+    }
+
     switch ((enum ehframe_how)rule->how[kept]) {
     case EHFRAME_AT_CFA:
         at += cfa;
@@ -158,6 +174,7 @@ static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
     static const uint8_t numbers[EHFRAME_KEPT] = {
         3, EHFRAME_BP, 12, 13, 14, 15, EHFRAME_SP, EHFRAME_PC};
     uint64_t next[EHFRAME_REGISTERS];
+    uint32_t unknown = walk->unknown;
     uint64_t cfa;
 
     if (!cfa_find(walk, rule, &cfa)) {
@@ -170,12 +187,17 @@ static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
                            &next[numbers[kept]])) {
             return false;
         }
+        if (rule->how[kept] != EHFRAME_SAME &&
+            rule->how[kept] != EHFRAME_LOST) {
+            unknown &= ~(UINT32_C(1) << numbers[kept]);
+        }
     }
     if (next[EHFRAME_SP] <= walk->registers[EHFRAME_SP] && !rule->is_signal) {
         walk->end = UNWIND_WRONG;
         return false;
     }
     next[EHFRAME_PC] += rule->is_signal; /* of an instruction, as the first */
+    walk->unknown = unknown;
     memcpy(walk->registers, next, sizeof(next));
     return true;
 }
@@ -187,8 +209,9 @@ static bool pointer_step(struct walk *walk)
     uint64_t caller, pc;
     struct code code;
 
-    if (bp < walk->registers[EHFRAME_SP] || !word_read(walk, bp, &caller) ||
-        !word_read(walk, bp + 8, &pc) || (caller != 0 && caller <= bp) ||
+    if (!is_known(walk, EHFRAME_BP) || bp < walk->registers[EHFRAME_SP] ||
+        !word_read(walk, bp, &caller) || !word_read(walk, bp + 8, &pc) ||
+        (caller != 0 && caller <= bp) ||
         (pc != 0 && !codemaps_find(walk->unwind->codemaps, walk->thread->pid,
                                    pc - 1, &code))) {
         walk->end = UNWIND_UNKNOWN;
@@ -231,6 +254,7 @@ enum unwind_end unwind_walk(struct unwind *unwind,
 {
     struct walk walk = {.unwind = unwind,
                         .thread = thread,
+                        .unknown = thread->unknown,
                         .copied = thread->registers[EHFRAME_SP],
                         .end = UNWIND_DEEP};
 

@@ -22,6 +22,7 @@
 #include <microhttpd.h>
 
 #include "aggregator/http/token.h"
+#include "launch/loopback.h"
 #include "schema/auth.h"
 
 #if MHD_VERSION < 0x00097002
@@ -30,7 +31,7 @@
 #define MHD_Result enum MHD_Result
 #endif
 
-#define BACKLOG 16
+#define BACKLOG 128
 #define IDLE_S 20
 #define BEARER "Bearer "
 #define METRICS "/metrics"
@@ -38,6 +39,9 @@
 struct visitor {
     int fd; /* -1 = unused; libmicrohttpd's */
     ck_time_t until;
+    uint64_t number;  /* of the connection, in their order */
+    bool is_known;    /* it has shown the token */
+    bool is_shutdown; /* its end is under way */
 };
 
 struct httpserver {
@@ -49,6 +53,8 @@ struct httpserver {
     ck_time_t now;
     char token[CK_ENDPOINT_TOKEN_BYTES];
     char url[HTTPSERVER_URL_BYTES];
+    char host[64 + 2]; /* as in the URL */
+    uint64_t connections;
     struct visitor visitors[HTTPSERVER_CONNECTIONS];
 };
 
@@ -67,69 +73,9 @@ static const struct header headers_all[] = {
     {"X-Frame-Options", "DENY"},
 };
 
-/* "HOST:PORT" in two; "[::1]" loses its brackets. */
-static int address_split(const char *address, char host[64], char port[16])
-{
-    const char *colon = strrchr(address, ':');
-    bool has_brackets = address[0] == '[';
-    int length = colon == NULL ? 0 : (int)(colon - address) - 2 * has_brackets;
-
-    if (length <= 0 || length >= 64 || strlen(colon + 1) >= 16 ||
-        (has_brackets && colon[-1] != ']')) {
-        return -1;
-    }
-    (void)snprintf(host, 64, "%.*s", length, address + has_brackets);
-    (void)snprintf(port, 16, "%s", colon + 1);
-    return 0;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    const void *any = address;
-
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *four = any;
-
-        return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    }
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)any)->sin6_addr);
-}
-
-/* What to bind to, freeaddrinfo() takes it. NULL with err. */
-static struct addrinfo *address_resolve(const char *address, struct ck_err *err)
-{
-    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-                                   .ai_socktype = SOCK_STREAM};
-    struct addrinfo *to = NULL;
-    char host[64];
-    char port[16];
-
-    if (address_split(address, host, port) == 0 && strcmp(host, "*") != 0 &&
-        getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port,
-                    &hints, &to) == 0 &&
-        is_loopback(to->ai_addr)) {
-        return to;
-    }
-    if (to != NULL) {
-        freeaddrinfo(to);
-    }
-    (void)ck_err_set(err,
-                     "--http %.100s: give 127.0.0.1:PORT; pages are served on "
-                     "loopback only, to other machines by ssh -L",
-                     address);
-    return NULL;
-}
-
 int httpserver_check(const char *address, struct ck_err *err)
 {
-    struct addrinfo *to = address_resolve(address, err);
-
-    if (to == NULL) {
-        return -1;
-    }
-    freeaddrinfo(to);
-    return 0;
+    return ck_loopback_check(address, err);
 }
 
 /* The listening socket, or -1 with errno. */
@@ -167,16 +113,16 @@ static void url_make(struct httpserver *server)
         (void)getnameinfo(any, length, host, sizeof(host), port, sizeof(port),
                           NI_NUMERICHOST | NI_NUMERICSERV);
     }
-    (void)snprintf(server->url, sizeof(server->url),
-                   any->sa_family == AF_INET6 ? "http://[%s]:%s/%s/"
-                                              : "http://%s:%s/%s/",
-                   host, port, server->token);
+    (void)snprintf(server->host, sizeof(server->host),
+                   any->sa_family == AF_INET6 ? "[%s]" : "%s", host);
+    (void)snprintf(server->url, sizeof(server->url), "http://%s:%s/%s/",
+                   server->host, port, server->token);
 }
 
 static int
 socket_open(struct httpserver *server, const char *address, struct ck_err *err)
 {
-    struct addrinfo *to = address_resolve(address, err);
+    struct addrinfo *to = ck_loopback_resolve(address, err);
 
     if (to == NULL) {
         return -1;
@@ -211,24 +157,35 @@ static void connection_note(void *context,
     for (size_t i = 0; info != NULL && i < HTTPSERVER_CONNECTIONS; i++) {
         visitor = &server->visitors[i];
         if (visitor->fd < 0) {
-            visitor->fd = info->connect_fd;
-            visitor->until = server->now + HTTPSERVER_REQUEST_TIME;
+            *visitor = (struct visitor){
+                .fd = info->connect_fd,
+                .until = server->now + HTTPSERVER_REQUEST_TIME,
+                .number = ++server->connections,
+            };
             *own = visitor;
             return;
         }
     }
 }
 
-/* The connection has so long from now on. */
+/* Whose connection it is; NULL = nobody's. */
+static struct visitor *visitor_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info == NULL ? NULL : info->socket_context;
+}
+
+/* One that has shown the token has so long from now on; the time of others is
+ * that of their connection, whatever they ask for. */
 static void connection_allow(const struct httpserver *server,
                              struct MHD_Connection *connection,
                              ck_time_t time)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct visitor *visitor = info == NULL ? NULL : info->socket_context;
+    struct visitor *visitor = visitor_of(connection);
 
-    if (visitor != NULL) {
+    if (visitor != NULL && visitor->is_known) {
         visitor->until = server->now + time;
     }
 }
@@ -246,9 +203,11 @@ static void request_note(void *context,
 
 /* Is the request's Host a name of loopback? A forwarded port has another
  * number. */
-static bool is_local(struct MHD_Connection *connection)
+static bool is_local(const struct httpserver *server,
+                     struct MHD_Connection *connection)
 {
-    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    const char *const names[] = {"127.0.0.1", "localhost", "[::1]",
+                                 server->host};
     const char *host =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 
@@ -317,7 +276,8 @@ static struct MHD_Response *response_make(struct httpanswer *answer)
 }
 
 static MHD_Result response_send(struct MHD_Connection *connection,
-                                struct httpanswer *answer)
+                                struct httpanswer *answer,
+                                bool is_last)
 {
     struct MHD_Response *response = response_make(answer);
     MHD_Result rc;
@@ -339,6 +299,9 @@ static MHD_Result response_send(struct MHD_Connection *connection,
     if (answer->location[0] != '\0') {
         (void)MHD_add_response_header(response, "Location", answer->location);
     }
+    if (is_last) {
+        (void)MHD_add_response_header(response, "Connection", "close");
+    }
     rc = MHD_queue_response(connection, (unsigned)answer->status, response);
     MHD_destroy_response(response);
     return rc;
@@ -356,19 +319,25 @@ static MHD_Result request_take(void *context,
 {
     struct httpserver *server = context;
     struct httpanswer answer = {.status = MHD_HTTP_NOT_FOUND, .fd = -1};
+    struct visitor *visitor = visitor_of(connection);
     const char *path;
 
     (void)version;
     (void)upload;
     (void)upload_length;
     (void)own;
-    path = is_local(connection) ? path_wanted(server, connection, url) : NULL;
+    path = is_local(server, connection) ? path_wanted(server, connection, url)
+                                        : NULL;
+    if (visitor != NULL && path != NULL) {
+        visitor->is_known = true;
+    }
     if (path != NULL && (strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
                          strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)) {
         server->handler(server->context, path, &answer);
     }
     connection_allow(server, connection, HTTPSERVER_ANSWER_TIME);
-    return response_send(connection, &answer);
+    return response_send(connection, &answer,
+                         answer.status == MHD_HTTP_NOT_FOUND);
 }
 
 static int daemon_start(struct httpserver *server, struct ck_err *err)
@@ -461,15 +430,49 @@ int httpserver_timeout(const struct httpserver *server, int most_ms)
                : most_ms;
 }
 
+/* libmicrohttpd closes it when it looks at it next. */
+static void visitor_end(struct visitor *visitor)
+{
+    visitor->is_shutdown = true;
+    (void)shutdown(visitor->fd, SHUT_RDWR);
+}
+
+/* The oldest connection without the token, where there are more of them than
+ * may be; NULL = there are not. */
+static struct visitor *stranger_find(struct httpserver *server)
+{
+    struct visitor *oldest = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < HTTPSERVER_CONNECTIONS; i++) {
+        struct visitor *visitor = &server->visitors[i];
+
+        if (visitor->fd < 0 || visitor->is_known || visitor->is_shutdown) {
+            continue;
+        }
+        count++;
+        if (oldest == NULL || visitor->number < oldest->number) {
+            oldest = visitor;
+        }
+    }
+    return count > HTTPSERVER_STRANGERS ? oldest : NULL;
+}
+
 void httpserver_run(struct httpserver *server, ck_time_t now)
 {
+    struct visitor *stranger;
+
     server->now = now;
     for (size_t i = 0; i < HTTPSERVER_CONNECTIONS; i++) {
         struct visitor *visitor = &server->visitors[i];
 
-        if (visitor->fd >= 0 && now >= visitor->until) {
-            (void)shutdown(visitor->fd, SHUT_RDWR);
+        if (visitor->fd >= 0 && !visitor->is_shutdown &&
+            now >= visitor->until) {
+            visitor_end(visitor);
         }
     }
     (void)MHD_run(server->daemon);
+    while ((stranger = stranger_find(server)) != NULL) {
+        visitor_end(stranger);
+    }
 }

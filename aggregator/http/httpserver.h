@@ -8,8 +8,9 @@
  *
  * A request is answered when its first word is the token (/TOKEN/REST), or when
  * it asks for /metrics and shows the token as `Authorization: Bearer TOKEN`.
- * Whoever lacks it gets 404 with the same bytes, whatever it asks for. So does
- * a request whose Host is no name of loopback: a page of another site that had
+ * Whoever lacks it gets 404 with the same bytes, whatever it asks for, and the
+ * connection is closed. So does a request whose Host is no name of loopback,
+ * nor the address that the server listens on: a page of another site that had
  * its name resolved to 127.0.0.1 (DNS rebinding) sends its own name there.
  */
 #ifndef CK_AGGREGATOR_HTTP_HTTPSERVER_H
@@ -23,6 +24,9 @@
 
 /* Connections at once; the next ones wait in the kernel's queue. */
 #define HTTPSERVER_CONNECTIONS 64
+/* Of them without a request that shows the token: where more come, the oldest
+ * of them are closed. */
+#define HTTPSERVER_STRANGERS 32
 /* Memory of a connection, and with it the longest request. */
 #define HTTPSERVER_REQUEST_BYTES 16384
 /* A connection sends each request in this time, or is closed. */

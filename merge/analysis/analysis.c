@@ -26,6 +26,7 @@
 #include "merge/analysis/waits/unknowns.h"
 #include "merge/analysis/waits/waitstates.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/timeline/unknowntail.h"
 
 #define NAMES_KNOWN 64
@@ -57,6 +58,7 @@ struct analysis {
     struct {
         const char *name;
         bool is_instant;
+        bool is_poll;
         enum edge edge;
     } known[NAMES_KNOWN];
 };
@@ -75,22 +77,19 @@ static ck_time_t analysis_horizon(const void *state, ck_time_t now)
 }
 
 /* What is not known of agents is no idle time. */
-static int dark_cover(struct analysis *analysis,
-                      const struct defs *defs,
-                      const struct align *align)
+static void dark_cover(struct analysis *analysis,
+                       const struct defs *defs,
+                       const struct align *align)
 {
     for (uint32_t i = 0; i < defs->agents_count; i++) {
         struct unknowntail dark = unknowntail_find(defs, align_axis(align), i);
         struct masked_part part = {dark.part, unknowntail_cause(dark.reason), i,
                                    DEFS_NONE, 0};
 
-        if (dark.reason != REPORT_DARK_NOT &&
-            masked_add(lookback_shadow(analysis->lookback), &part, INT64_MIN) !=
-                0) {
-            return -1;
+        if (dark.reason != REPORT_DARK_NOT) {
+            masked_add(lookback_shadow(analysis->lookback), &part, INT64_MIN);
         }
     }
-    return 0;
 }
 
 /* From its end on a program did nothing. */
@@ -129,11 +128,8 @@ struct analysis *analysis_create(const struct defs *defs,
                                  const struct align *align,
                                  struct region region)
 {
-    struct analysis *analysis = calloc(1, sizeof(*analysis));
+    struct analysis *analysis = xcalloc(1, sizeof(*analysis));
 
-    if (analysis == NULL) {
-        return NULL;
-    }
     analysis->defs = defs;
     analysis->region = region;
     analysis->pendings = pendings_create(defs->threads_count);
@@ -142,8 +138,7 @@ struct analysis *analysis_create(const struct defs *defs,
     analysis->steps = steps_create(defs, region);
     analysis->late = when_create(analysis->steps, region, 0);
     analysis->idle = when_create(analysis->steps, region, 0);
-    if (analysis->lookback != NULL && analysis->steps != NULL &&
-        analysis->late != NULL && analysis->idle != NULL) {
+    if (analysis->lookback != NULL && analysis->idle != NULL) {
         analysis->ledger =
             ledger_create(defs, analysis->lookback, analysis->idle, region);
         analysis->waitstates = waitstates_create(defs, analysis->lookback,
@@ -153,16 +148,15 @@ struct analysis *analysis_create(const struct defs *defs,
         analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
         analysis->edges = initfinalize_create(defs, analysis->lookback);
     }
-    if (analysis->pendings == NULL || analysis->ledger == NULL ||
-        analysis->waitstates == NULL || analysis->idealnetwork == NULL ||
-        analysis->hotspots == NULL || analysis->edges == NULL ||
-        analysis->delay == NULL || analysis->unknowns == NULL ||
-        ledger_delay(analysis->ledger, analysis->delay) != 0 ||
-        waitstates_delay(analysis->waitstates, analysis->delay) != 0 ||
-        dark_cover(analysis, defs, align) != 0) {
+    if (analysis->ledger == NULL || analysis->waitstates == NULL ||
+        analysis->idealnetwork == NULL || analysis->hotspots == NULL ||
+        analysis->edges == NULL || analysis->delay == NULL) {
         analysis_destroy(analysis);
         return NULL;
     }
+    ledger_delay(analysis->ledger, analysis->delay);
+    waitstates_delay(analysis->waitstates, analysis->delay);
+    dark_cover(analysis, defs, align);
     ends_say(analysis, defs, align);
     waitstates_watch(analysis->waitstates, analysis->late);
     lookback_client(analysis->lookback, analysis_horizon, analysis);
@@ -207,20 +201,19 @@ struct steps *analysis_steps(struct analysis *analysis)
     return analysis->steps;
 }
 
-int analysis_stopped(struct analysis *analysis,
-                     uint32_t agent,
-                     struct region part)
+void analysis_stopped(struct analysis *analysis,
+                      uint32_t agent,
+                      struct region part)
 {
     struct masked_part stopped = {part, CAUSE_HOST_STOPPED, agent, DEFS_NONE,
                                   0};
 
-    return masked_add(lookback_shadow(analysis->lookback), &stopped, INT64_MIN);
+    masked_add(lookback_shadow(analysis->lookback), &stopped, INT64_MIN);
 }
 
-int analysis_impasse(struct analysis *analysis, const struct hang *hang)
+void analysis_impasse(struct analysis *analysis, const struct hang *hang)
 {
     analysis->stuck = stuck_create(analysis->defs, hang);
-    return analysis->stuck == NULL ? -1 : 0;
 }
 
 const struct lookback *analysis_scene(const struct analysis *analysis)
@@ -292,9 +285,11 @@ static void name_look(struct analysis *analysis,
     if (analysis->known[at].name != name) {
         analysis->known[at].name = name;
         analysis->known[at].is_instant = is_instant_name(name);
+        analysis->known[at].is_poll = wait_rule_of(name) == WAIT_RULE_NONE;
         analysis->known[at].edge = edge_of(name);
     }
     pending->is_instant = analysis->known[at].is_instant;
+    pending->is_poll = analysis->known[at].is_poll;
     pending->edge = analysis->known[at].edge;
 }
 
@@ -353,7 +348,8 @@ static int delay_close(struct analysis *analysis,
             return -1;
         }
     }
-    return delay_leave(analysis->delay, pending->thread, call);
+    delay_leave(analysis->delay, pending->thread, call);
+    return 0;
 }
 
 static int pending_close(struct analysis *analysis, struct pending *pending)
@@ -365,9 +361,9 @@ static int pending_close(struct analysis *analysis, struct pending *pending)
 
     pending->is_closed = true;
     pending_replay(analysis, pending, is_known ? &wait : NULL);
-    if (!is_known && pending->edge != EDGE_INIT && !pending->is_instant &&
-        unknowns_add(analysis->unknowns, call) != 0) {
-        return -1;
+    if (!is_known && pending->edge != EDGE_INIT &&
+        (!pending->is_instant || pending->is_poll)) {
+        unknowns_add(analysis->unknowns, call);
     }
     if (delay_close(analysis, pending, is_known ? &wait : NULL) != 0) {
         return -1;
@@ -467,20 +463,17 @@ static int stretches_close(struct analysis *analysis, ck_time_t now)
     return 0;
 }
 
-static int stretch_add(struct analysis *analysis)
+static void stretch_add(struct analysis *analysis)
 {
     const struct sockets_stretch *stretch =
         lookback_stretch(analysis->lookback);
 
     if (stretch == NULL) {
-        return 0;
+        return;
     }
-    if (array_grow(&analysis->stretches, &analysis->stretches_room,
-                   analysis->stretches_count, sizeof(*stretch)) != 0) {
-        return -1;
-    }
+    array_grow(&analysis->stretches, &analysis->stretches_room,
+               analysis->stretches_count, sizeof(*stretch));
     analysis->stretches[analysis->stretches_count++] = *stretch;
-    return 0;
 }
 
 /* ---- taking ------------------------------------------------------------- */
@@ -531,9 +524,8 @@ static int call_add(struct analysis *analysis,
     if (pending.edge != EDGE_NONE) {
         initfinalize_enter(analysis->edges, pending.edge, event, mark);
     }
-    if (analysis->stuck != NULL && pending.is_cut &&
-        stuck_take(analysis->stuck, event) != 0) {
-        return -1;
+    if (analysis->stuck != NULL && pending.is_cut) {
+        stuck_take(analysis->stuck, event);
     }
     delay_enter(analysis->delay, event->thread,
                 (struct region){event->start, event->end});
@@ -574,11 +566,14 @@ int analysis_take(void *state, const struct timeline_event *event)
     } else if (is_persistent && event->thread < analysis->defs->threads_count) {
         mark = idealnetwork_mark(analysis->idealnetwork, event->thread);
     }
-    if ((is_for_steps(analysis, event) &&
-         steps_take(analysis->steps, event) != 0) ||
-        lookback_take(analysis->lookback, event, mark) != 0 ||
-        stretch_add(analysis) != 0 ||
-        (is_call && call_add(analysis, event, mark) != 0)) {
+    if (is_for_steps(analysis, event)) {
+        steps_take(analysis->steps, event);
+    }
+    if (lookback_take(analysis->lookback, event, mark) != 0) {
+        return -1;
+    }
+    stretch_add(analysis);
+    if (is_call && call_add(analysis, event, mark) != 0) {
         return -1;
     }
     switch (ck_kind_class(event->record->kind)) {
@@ -586,7 +581,8 @@ int analysis_take(void *state, const struct timeline_event *event)
         return hotspots_take(analysis->hotspots, event);
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return ledger_take(analysis->ledger, event);
+        ledger_take(analysis->ledger, event);
+        return 0;
     default:
         return 0;
     }
@@ -599,8 +595,7 @@ int analysis_finish(struct analysis *analysis)
                : stretches_close(analysis, INT64_MAX);
 }
 
-/* Steps that the program does not mark: ranks.c knows nothing of them. 0, or -1
- * with ENOMEM. */
+/* Steps that the program does not mark: ranks.c knows nothing of them. */
 static int rank_steps(const struct analysis *analysis,
                       uint32_t index,
                       struct report_rank *rank)
@@ -617,7 +612,6 @@ static int rank_steps(const struct analysis *analysis,
     return 0;
 }
 
-/* 0, or -1 with ENOMEM. */
 static int ranks_report(const struct analysis *analysis, struct report *report)
 {
     for (size_t i = 0; i < report->ranks_count; i++) {
@@ -645,7 +639,7 @@ static int ranks_report(const struct analysis *analysis, struct report *report)
     return 0;
 }
 
-/* The waits of the ranks that are wanted, grouped. 0, or -1 with ENOMEM. */
+/* The waits of the ranks that are wanted, grouped. */
 static int waits_report(const struct analysis *analysis,
                         const struct causes_from *from,
                         struct report *report)
@@ -653,11 +647,8 @@ static int waits_report(const struct analysis *analysis,
     size_t count, used = 0;
     const struct ledger_row *rows =
         waitstates_rows(analysis->waitstates, &count);
-    struct ledger_row *kept = calloc(count + 1, sizeof(*kept));
+    struct ledger_row *kept = xcalloc(count + 1, sizeof(*kept));
 
-    if (kept == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         if (defs_is_wanted(analysis->defs, rows[i].rank)) {
             kept[used++] = rows[i];
@@ -680,9 +671,11 @@ int analysis_report(struct analysis *analysis, struct report *report)
     if (undone_report(analysis->defs, lookback_commands(analysis->lookback),
                       report) != 0 ||
         causes_report(analysis->ledger, &idle, report) != 0 ||
-        waits_report(analysis, &waits, report) != 0 ||
-        hotspots_report(analysis->hotspots, report) != 0 ||
-        initfinalize_report(analysis->edges, report) != 0 ||
+        waits_report(analysis, &waits, report) != 0) {
+        return -1;
+    }
+    hotspots_report(analysis->hotspots, report);
+    if (initfinalize_report(analysis->edges, report) != 0 ||
         ranks_report(analysis, report) != 0) {
         return -1;
     }
@@ -693,10 +686,8 @@ int analysis_report(struct analysis *analysis, struct report *report)
         delaysums_left_out(waitstates_delays(analysis->waitstates));
     efficiency_report(analysis->defs, analysis->idealnetwork,
                       lookback_counts(analysis->lookback), report);
-    if (steps_report(analysis->steps, report) != 0 ||
-        unknowns_report(analysis->unknowns, report) != 0) {
-        return -1;
-    }
+    steps_report(analysis->steps, report);
+    unknowns_report(analysis->unknowns, report);
     return stragglers_report(analysis->defs, &waits, analysis->waitstates,
                              analysis->late, report);
 }

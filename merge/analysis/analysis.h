@@ -20,22 +20,22 @@ struct delay;
 struct idealnetwork;
 struct lookback;
 struct steps;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct analysis *analysis_create(const struct defs *defs,
                                  const struct align *align,
                                  struct region region);
 void analysis_destroy(struct analysis *analysis);
 /* A timeline_take_f. */
 int analysis_take(void *analysis, const struct timeline_event *event);
-/* Once all events were taken. 0, or -1 with ENOMEM. */
+/* Once all events were taken. */
 int analysis_finish(struct analysis *analysis);
-/* An agent's host stood still; before the first event. 0, or -1 with ENOMEM. */
-int analysis_stopped(struct analysis *analysis,
-                     uint32_t agent,
-                     struct region part);
+/* An agent's host stood still; before the first event. */
+void analysis_stopped(struct analysis *analysis,
+                      uint32_t agent,
+                      struct region part);
 /* What finds calls that ranks never left; before the first event, and it is to
- * live until analysis_report() has returned. 0, or -1 with ENOMEM. */
-int analysis_impasse(struct analysis *analysis, const struct hang *hang);
+ * live until analysis_report() has returned. */
+void analysis_impasse(struct analysis *analysis, const struct hang *hang);
 /* Show each wait in MPI and on sockets; before the first event. */
 void analysis_see(struct analysis *analysis, waitstates_see_f f, void *state);
 /* Show each piece of idle time of a device, in order of time for a device;
@@ -48,7 +48,7 @@ const struct waitstates *analysis_waitstates(const struct analysis *analysis);
 const struct idealnetwork *analysis_replay(const struct analysis *analysis);
 const struct delay *analysis_delay(const struct analysis *analysis);
 /* Into the report's causes, waits and ranks; after devices_report() and
- * ranks_report(). 0, or -1 with ENOMEM. */
+ * ranks_report(). */
 int analysis_report(struct analysis *analysis, struct report *report);
 
 #endif

@@ -4,12 +4,12 @@
  */
 #include "merge/clocks/align.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/clocks/clockedges.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/timeline/clockmap.h"
 #include "schema/clock/clocktrend.h"
 #include "schema/store/run.h"
@@ -52,16 +52,9 @@ struct align {
 
 struct align *align_create(void)
 {
-    struct align *align = calloc(1, sizeof(*align));
+    struct align *align = xcalloc(1, sizeof(*align));
 
-    if (align == NULL) {
-        return NULL;
-    }
     align->calibration = calibration_create();
-    if (align->calibration == NULL) {
-        free(align);
-        return NULL;
-    }
     return align;
 }
 
@@ -104,10 +97,8 @@ int align_fact(struct align *align,
         pair_is_wild(fact)) {
         return 0;
     }
-    if (array_grow(&align->pairs, &align->pairs_room, align->pairs_count,
-                   sizeof(*pair)) != 0) {
-        return -1;
-    }
+    array_grow(&align->pairs, &align->pairs_room, align->pairs_count,
+               sizeof(*pair));
     pair = &align->pairs[align->pairs_count++];
     pair->agent = agent;
     pair->clock = (enum ck_clock)fact->clock;
@@ -163,13 +154,12 @@ static void pairs_sort(struct align *align)
     }
 }
 
-static int map_fill(struct map *map, const struct defs *defs)
+static void map_fill(struct map *map, const struct defs *defs)
 {
-    struct ticks_pair *pairs = calloc(map->pairs_count + 1, sizeof(*pairs));
+    struct ticks_pair *pairs = xcalloc(map->pairs_count + 1, sizeof(*pairs));
     size_t count = 0;
-    int rc = pairs == NULL ? -1 : 0;
 
-    for (size_t i = 0; rc == 0 && i < map->pairs_count; i++) {
+    for (size_t i = 0; i < map->pairs_count; i++) {
         const struct pair *pair = &map->pairs[i];
 
         if (pair->clock == CK_CLOCK_TSC) {
@@ -180,13 +170,10 @@ static int map_fill(struct map *map, const struct defs *defs)
                 pair->width, pair->source};
         }
     }
-    if (rc == 0) {
-        rc = ticks_make(&map->on->ticks, pairs, count);
-    }
+    ticks_make(&map->on->ticks, pairs, count);
     map->domain.pairs = map->on->ticks.count;
     map->domain.bound = map->on->ticks.worst;
     free(pairs);
-    return rc;
 }
 
 /* REALTIME - RAW of a domain from its narrowest snapshot. */
@@ -222,9 +209,8 @@ static void maps_realtime(struct align *align, const struct defs *defs)
     }
 }
 
-/* The map, or what is added to the RAW of domains that have none. 0, or -1 with
- * ENOMEM. */
-static int map_place(struct align *align, uint32_t domain)
+/* The map, or what is added to the RAW of domains that have none. */
+static void map_place(struct align *align, uint32_t domain)
 {
     struct map *map = &align->maps[domain];
     const struct map *axis = &align->maps[0];
@@ -242,9 +228,9 @@ static int map_place(struct align *align, uint32_t domain)
         zero = axis->domain.clock.offset;
         map->on->offset = map->realtime - axis->realtime + zero;
     }
-    return map->on->clock == NULL
-               ? 0
-               : clockfold_make(&map->on->fold, map->on->clock);
+    if (!(map->on->clock == NULL)) {
+        clockfold_make(&map->on->fold, map->on->clock);
+    }
 }
 
 /* What a device's clock is against its host's. */
@@ -273,14 +259,11 @@ static void device_compare(const struct align *align,
 }
 
 /* Devices that were set apart and could be placed. */
-static int devices_place(struct align *align, const struct clockedges *edges)
+static void devices_place(struct align *align, const struct clockedges *edges)
 {
     size_t count = edges == NULL ? 0 : clockedges_devices(edges);
 
-    align->axis.devices = calloc(count + 1, sizeof(*align->axis.devices));
-    if (align->axis.devices == NULL) {
-        return -1;
-    }
+    align->axis.devices = xcalloc(count + 1, sizeof(*align->axis.devices));
     for (size_t i = 0; i < count; i++) {
         const struct clockedges_device *apart = clockedges_device_at(edges, i);
         uint32_t domain = (uint32_t)(align->axis.maps_count + 1 + i);
@@ -299,21 +282,18 @@ static int devices_place(struct align *align, const struct clockedges *edges)
         device_compare(align, domain, device);
         align->axis.devices_count++;
     }
-    return 0;
 }
 
 /* RAW of a domain beside a clock that nobody can set, as its collectors read
  * them: CLOCK_BOOTTIME goes on while the machine sleeps, which RAW and
  * CLOCK_MONOTONIC do not; older runs have only the latter. */
-static int readings_fill(const struct map *map, struct clockstep_clock *clock)
+static void readings_fill(const struct map *map, struct clockstep_clock *clock)
 {
     size_t counts[2] = {0, 0};
     uint32_t kind;
 
-    clock->readings = malloc((map->pairs_count + 1) * sizeof(*clock->readings));
-    if (clock->readings == NULL) {
-        return -1;
-    }
+    clock->readings =
+        xmalloc((map->pairs_count + 1) * sizeof(*clock->readings));
     for (size_t i = 0; i < map->pairs_count; i++) {
         counts[0] += map->pairs[i].clock == CK_CLOCK_BOOTTIME;
         counts[1] += map->pairs[i].clock == CK_CLOCK_MONOTONIC;
@@ -327,27 +307,26 @@ static int readings_fill(const struct map *map, struct clockstep_clock *clock)
                 (struct clockstep_reading){pair->raw, pair->stamp, pair->width};
         }
     }
-    return 0;
 }
 
-/* Name the steps on the clocks that jumped. 0, or -1 with ENOMEM. */
+/* Name the steps on the clocks that jumped. */
 static int steps_blame(struct align *align)
 {
     struct clockstep_clock *clocks =
-        calloc(align->axis.maps_count + 1, sizeof(*clocks));
+        xcalloc(align->axis.maps_count + 1, sizeof(*clocks));
     bool is_any = false;
-    int rc = clocks == NULL ? -1 : 0;
+    int rc = 0;
 
     for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         is_any |= calibration_fault(align->calibration, i, 0) != NULL;
     }
     for (uint32_t i = 0; is_any && rc == 0 && i < align->axis.maps_count; i++) {
-        rc = readings_fill(&align->maps[i], &clocks[i]);
+        readings_fill(&align->maps[i], &clocks[i]);
     }
     if (rc == 0 && is_any) {
         rc = calibration_blame(align->calibration, clocks);
     }
-    for (uint32_t i = 0; clocks != NULL && i < align->axis.maps_count; i++) {
+    for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         free(clocks[i].faults);
         free(clocks[i].readings);
     }
@@ -357,22 +336,24 @@ static int steps_blame(struct align *align)
 
 int align_settle(struct align *align, const struct clockedges *edges)
 {
-    ck_time_t *errors = calloc(align->axis.maps_count + 1, sizeof(*errors));
-    int rc = -1;
+    ck_time_t *errors = xcalloc(align->axis.maps_count + 1, sizeof(*errors));
+    int rc;
 
-    for (size_t i = 0; errors != NULL && i < align->axis.maps_count; i++) {
+    for (size_t i = 0; i < align->axis.maps_count; i++) {
         errors[i] = align->axis.maps[i].ticks.bound;
     }
     align->has_edges = edges != NULL && clockedges_kept(edges) > 0;
-    if (errors != NULL) {
-        rc = calibration_solve(align->calibration, edges, errors);
-    }
+    rc = calibration_solve(align->calibration, edges, errors);
     free(errors);
     rc = rc == 0 ? steps_blame(align) : rc;
     for (uint32_t i = 0; rc == 0 && i < align->axis.maps_count; i++) {
-        rc = map_place(align, i);
+        map_place(align, i);
     }
-    return rc == 0 ? devices_place(align, edges) : -1;
+    if (rc == 0) {
+        devices_place(align, edges);
+        return 0;
+    }
+    return -1;
 }
 
 void align_believe(struct align *align,
@@ -429,14 +410,10 @@ int align_close(struct align *align, const struct defs *defs)
 {
     align->axis.agents_count = defs->agents_count;
     align->axis.domains =
-        calloc(defs->agents_count + 1, sizeof(*align->axis.domains));
+        xcalloc(defs->agents_count + 1, sizeof(*align->axis.domains));
     align->axis.maps =
-        calloc(defs->domains_count + 1, sizeof(*align->axis.maps));
-    align->maps = calloc(defs->domains_count + 1, sizeof(*align->maps));
-    if (align->axis.domains == NULL || align->axis.maps == NULL ||
-        align->maps == NULL) {
-        return -1;
-    }
+        xcalloc(defs->domains_count + 1, sizeof(*align->axis.maps));
+    align->maps = xcalloc(defs->domains_count + 1, sizeof(*align->maps));
     align->axis.maps_count = defs->domains_count;
     for (size_t i = 0; i < defs->domains_count; i++) {
         align->maps[i].on = &align->axis.maps[i];
@@ -450,12 +427,8 @@ int align_close(struct align *align, const struct defs *defs)
     }
     maps_realtime(align, defs);
     for (uint32_t i = 0; i < align->axis.maps_count; i++) {
-        if (map_fill(&align->maps[i], defs) != 0) {
-            return -1;
-        }
-        if (map_place(align, i) != 0) {
-            return -1;
-        }
+        map_fill(&align->maps[i], defs);
+        map_place(align, i);
     }
     return 0;
 }
@@ -868,10 +841,10 @@ static bool counter_event(const struct ticks *ticks,
            point->source != point[1].source;
 }
 
-/* Add what happened to a domain's counter. 0, or -1 with ENOMEM. */
-static int ticks_watch(const struct ticks *ticks,
-                       struct clockwatch_event **events,
-                       size_t *count)
+/* Add what happened to a domain's counter. */
+static void ticks_watch(const struct ticks *ticks,
+                        struct clockwatch_event **events,
+                        size_t *count)
 {
     struct clockwatch_event event;
     size_t more = 0;
@@ -880,11 +853,8 @@ static int ticks_watch(const struct ticks *ticks,
         more += counter_event(ticks, i, &event);
     }
     if (more > 0) {
-        void *grown = realloc(*events, (*count + more) * sizeof(event));
+        void *grown = xrealloc(*events, (*count + more) * sizeof(event));
 
-        if (grown == NULL) {
-            return -1;
-        }
         *events = grown;
     }
     for (size_t i = 0; i + 1 < ticks->count; i++) {
@@ -892,7 +862,6 @@ static int ticks_watch(const struct ticks *ticks,
             (*events)[(*count)++] = event;
         }
     }
-    return 0;
 }
 
 int align_watch(const struct align *align,
@@ -902,13 +871,9 @@ int align_watch(const struct align *align,
 {
     const struct map *map = &align->maps[domain];
     struct clockwatch_reading *readings =
-        malloc((map->pairs_count + 1) * sizeof(*readings));
+        xmalloc((map->pairs_count + 1) * sizeof(*readings));
     size_t kept = 0;
-    int rc;
 
-    if (readings == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < map->pairs_count; i++) {
         const struct pair *pair = &map->pairs[i];
 
@@ -918,9 +883,11 @@ int align_watch(const struct align *align,
                 pair->width};
         }
     }
-    rc = clockwatch_find(readings, kept, domain, events, count);
+    clockwatch_find(readings, kept, domain, events, count);
     free(readings);
-    return rc == 0 ? ticks_watch(&map->on->ticks, events, count) : -1;
+    ticks_watch(&map->on->ticks, events, count);
+    return 0;
+    return -1;
 }
 
 int64_t align_realtime(const struct align *align)

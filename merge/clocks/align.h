@@ -27,11 +27,10 @@
 
 struct align;
 struct clockedges;
-/* NULL with ENOMEM. */
 struct align *align_create(void);
 void align_destroy(struct align *align);
 
-/* A clock fact that an agent stored. 0, or -1 with ENOMEM. */
+/* A clock fact that an agent stored. */
 int align_fact(struct align *align,
                uint32_t agent,
                const struct ck_clock_fact *fact);
@@ -43,7 +42,7 @@ void align_forget_probes(struct align *align);
  * `defs` is read only now. 0 or -1. */
 int align_close(struct align *align, const struct defs *defs);
 /* Make the maps for good, with what messages and collectives say (NULL =
- * nothing). 0, or -1 with ENOMEM. */
+ * nothing). */
 int align_settle(struct align *align, const struct clockedges *edges);
 
 /* Before that: the dates are believed. `errors` (by rank of the definitions) is
@@ -103,8 +102,7 @@ struct align_domain {
     bool lacks_pairs; /* ticks were recorded and no pair was stored */
 };
 struct align_domain align_domain(const struct align *align, uint32_t domain);
-/* What happened to a domain's other clocks; the caller's to free. 0, or -1 with
- * ENOMEM. */
+/* What happened to a domain's other clocks; the caller's to free. */
 int align_watch(const struct align *align,
                 uint32_t domain,
                 struct clockwatch_event **events,

@@ -18,6 +18,7 @@
 #include "merge/clocks/solve/clockgraph.h"
 #include "merge/clocks/solve/clocksolve.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 #include "schema/store/run.h"
 
@@ -47,7 +48,7 @@ struct calibration {
 
 struct calibration *calibration_create(void)
 {
-    return calloc(1, sizeof(struct calibration));
+    return xcalloc(1, sizeof(struct calibration));
 }
 
 void calibration_destroy(struct calibration *calibration)
@@ -81,10 +82,8 @@ int calibration_probe(struct calibration *calibration,
 {
     struct calibration_probe *probe;
 
-    if (array_grow(&calibration->probes, &calibration->probes_room,
-                   calibration->probes_count, sizeof(*probe)) != 0) {
-        return -1;
-    }
+    array_grow(&calibration->probes, &calibration->probes_room,
+               calibration->probes_count, sizeof(*probe));
     probe = &calibration->probes[calibration->probes_count++];
     probe->agent = agent;
     probe->stamps = (struct ck_clock_probe){
@@ -216,12 +215,9 @@ int calibration_close(struct calibration *calibration, const struct defs *defs)
 {
     calibration->reference = calibration_reference(defs);
     calibration->domains =
-        calloc(defs->domains_count + 1, sizeof(*calibration->domains));
+        xcalloc(defs->domains_count + 1, sizeof(*calibration->domains));
     calibration->domain_of =
-        calloc(defs->agents_count + 1, sizeof(*calibration->domain_of));
-    if (calibration->domains == NULL || calibration->domain_of == NULL) {
-        return -1;
-    }
+        xcalloc(defs->agents_count + 1, sizeof(*calibration->domain_of));
     calibration->domains_count = defs->domains_count;
     for (size_t i = 0; i < defs->agents_count; i++) {
         calibration->domain_of[i] = defs->agents[i].domain;
@@ -241,23 +237,21 @@ int calibration_close(struct calibration *calibration, const struct defs *defs)
         }
     }
     axis_choose(calibration);
-    return clockback_find(calibration->probes, calibration->probes_count,
-                          calibration->domain_of, &calibration->backs,
-                          &calibration->backs_count);
+    clockback_find(calibration->probes, calibration->probes_count,
+                   calibration->domain_of, &calibration->backs,
+                   &calibration->backs_count);
+    return 0;
 }
 
 /* ---- maps of bands ------------------------------------------------------- */
 
-static int points_add(struct clockmap_point **points,
-                      size_t *room,
-                      size_t count,
-                      struct clockmap_point point)
+static void points_add(struct clockmap_point **points,
+                       size_t *room,
+                       size_t count,
+                       struct clockmap_point point)
 {
-    if (array_grow(points, room, count, sizeof(point)) != 0) {
-        return -1;
-    }
+    array_grow(points, room, count, sizeof(point));
     (*points)[count] = point;
-    return 0;
 }
 
 static int band_map(struct domain *domain)
@@ -268,14 +262,14 @@ static int band_map(struct domain *domain)
     int rc = 0;
 
     while (rc == 0 && ck_clockband_knot(domain->band, &index, &knot)) {
-        rc = points_add(&points, &room, count,
-                        (struct clockmap_point){
-                            .at = knot.at,
-                            .offset = knot.theta.offset,
-                            .bound = knot.theta.bound,
-                            .rate_ppb = knot.rate_ppb,
-                            .is_last = knot.is_last,
-                        });
+        points_add(&points, &room, count,
+                   (struct clockmap_point){
+                       .at = knot.at,
+                       .offset = knot.theta.offset,
+                       .bound = knot.theta.bound,
+                       .rate_ppb = knot.rate_ppb,
+                       .is_last = knot.is_last,
+                   });
         count += rc == 0;
     }
     if (rc == 0 && count > 0) {
@@ -377,7 +371,7 @@ static struct clock_cut cut_of(uint32_t domain,
 }
 
 /* Where a band shows that a clock jumped. */
-static int cuts_put(struct calibration *calibration)
+static void cuts_put(struct calibration *calibration)
 {
     for (uint32_t d = 0; d < calibration->domains_count; d++) {
         const struct ck_clockband *band = calibration->domains[d].band;
@@ -388,13 +382,11 @@ static int cuts_put(struct calibration *calibration)
              i++) {
             struct clock_cut cut = cut_of(d, fault);
 
-            if (fault->kind == CK_CLOCK_FAULT_STEP &&
-                clockgraph_cut(calibration->graph, &cut) != 0) {
-                return -1;
+            if (fault->kind == CK_CLOCK_FAULT_STEP) {
+                clockgraph_cut(calibration->graph, &cut);
             }
         }
     }
-    return 0;
 }
 
 static int graph_fill(struct calibration *calibration,
@@ -405,8 +397,7 @@ static int graph_fill(struct calibration *calibration,
 
     calibration->graph =
         clockgraph_create(count + 1 + (uint32_t)clockedges_devices(edges));
-    if (calibration->graph == NULL ||
-        clockedges_fill(edges, calibration->graph) != 0) {
+    if (clockedges_fill(edges, calibration->graph) != 0) {
         return -1;
     }
     for (size_t i = 0; i < calibration->probes_count; i++) {
@@ -417,9 +408,7 @@ static int graph_fill(struct calibration *calibration,
             return -1;
         }
     }
-    if (cuts_put(calibration) != 0) {
-        return -1;
-    }
+    cuts_put(calibration);
     return clockgraph_close(calibration->graph);
 }
 
@@ -451,14 +440,14 @@ static int knots_map(const struct calibration *calibration,
     struct clockmap_point *points;
     const struct clocksolve_knot *knots;
     size_t count, kept;
-    int rc;
+    int rc = 0;
 
     knots = clocksolve_knots(calibration->solve, domain, &count);
-    rc = clockjump_points(knots, count, &points, &kept);
+    clockjump_points(knots, count, &points, &kept);
     of->facts.method = CALIBRATION_NONE;
     of->facts.offset = 0;
     if (rc == 0 && of->band == NULL) {
-        rc = clockjump_find(points, kept, &of->jumps, &of->facts.band.faults);
+        clockjump_find(points, kept, &of->jumps, &of->facts.band.faults);
     }
     if (rc == 0 && kept > 0) {
         ck_time_t span = points[kept - 1].at - points[0].at;
@@ -483,10 +472,7 @@ static int devices_map(struct calibration *calibration,
     uint32_t first = (uint32_t)calibration->domains_count + 1;
     size_t count = clockedges_devices(edges);
 
-    calibration->devices = calloc(count + 1, sizeof(*calibration->devices));
-    if (calibration->devices == NULL) {
-        return -1;
-    }
+    calibration->devices = xcalloc(count + 1, sizeof(*calibration->devices));
     calibration->devices_count = count;
     for (size_t i = 0; i < count; i++) {
         if (clockedges_device_at(edges, i)->is_apart &&
@@ -506,8 +492,7 @@ static int facts_solve(struct calibration *calibration,
         return -1;
     }
     calibration->solve = clocksolve_create(calibration->graph, NULL);
-    if (calibration->solve == NULL ||
-        clocksolve_run(calibration->solve, 0) != 0) {
+    if (clocksolve_run(calibration->solve, 0) != 0) {
         return -1;
     }
     for (uint32_t d = 1; d < calibration->domains_count; d++) {
@@ -518,7 +503,7 @@ static int facts_solve(struct calibration *calibration,
     calibration->domains[0].facts.method = CALIBRATION_SAME;
     calibration->domains[0].facts.offset = 0;
     calibration->pair = clockpair_create(calibration->solve);
-    return calibration->pair == NULL ? -1 : devices_map(calibration, edges);
+    return devices_map(calibration, edges);
 }
 
 int calibration_solve(struct calibration *calibration,
@@ -559,9 +544,9 @@ static bool is_twice(const struct calibration *calibration,
 }
 
 /* Steps that the order of probes shows, and nothing else did. */
-static int backs_collect(const struct calibration *calibration,
-                         uint32_t number,
-                         struct clockstep_clock *clock)
+static void backs_collect(const struct calibration *calibration,
+                          uint32_t number,
+                          struct clockstep_clock *clock)
 {
     struct clockmap *map = calibration_map(calibration, number);
 
@@ -575,17 +560,16 @@ static int backs_collect(const struct calibration *calibration,
         }
         step.from += clock_map(map, step.from);
         step.to += clock_map(map, step.to);
-        if (!clockstep_has(clock, &step) && clockstep_add(clock, &step) != 0) {
-            return -1;
+        if (!clockstep_has(clock, &step)) {
+            clockstep_add(clock, &step);
         }
     }
-    return 0;
 }
 
 /* A domain's faults, with the clock that they were found against. */
-static int faults_collect(const struct calibration *calibration,
-                          uint32_t number,
-                          struct clockstep_clock *clock)
+static void faults_collect(const struct calibration *calibration,
+                           uint32_t number,
+                           struct clockstep_clock *clock)
 {
     const struct domain *domain = &calibration->domains[number];
     struct clockmap *map = calibration_map(calibration, number);
@@ -614,21 +598,16 @@ static int faults_collect(const struct calibration *calibration,
         }
         step.from += from.offset;
         step.to += to.offset;
-        if (clockstep_add(clock, &step) != 0) {
-            return -1;
-        }
+        clockstep_add(clock, &step);
     }
-    return backs_collect(calibration, number, clock);
+    backs_collect(calibration, number, clock);
 }
 
-static int faults_keep(struct domain *domain,
-                       const struct clockstep_clock *clock)
+static void faults_keep(struct domain *domain,
+                        const struct clockstep_clock *clock)
 {
-    struct ck_clock_fault *kept = calloc(clock->count + 1, sizeof(*kept));
+    struct ck_clock_fault *kept = xcalloc(clock->count + 1, sizeof(*kept));
 
-    if (kept == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < clock->count; i++) {
         kept[i] = clock->faults[i].fault;
     }
@@ -636,21 +615,20 @@ static int faults_keep(struct domain *domain,
     domain->jumps = kept;
     domain->facts.band.faults = clock->count;
     domain->is_blamed = true;
-    return 0;
 }
 
 int calibration_blame(struct calibration *calibration,
                       struct clockstep_clock *clocks)
 {
     size_t count = calibration->domains_count;
-    int rc = 0;
+    int rc;
 
-    for (uint32_t i = 0; rc == 0 && i < count; i++) {
-        rc = faults_collect(calibration, i, &clocks[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        faults_collect(calibration, i, &clocks[i]);
     }
-    rc = rc == 0 ? clockstep_blame(clocks, count) : rc;
+    rc = clockstep_blame(clocks, count);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
-        rc = faults_keep(&calibration->domains[i], &clocks[i]);
+        faults_keep(&calibration->domains[i], &clocks[i]);
     }
     return rc;
 }

@@ -37,11 +37,10 @@ enum calibration_method {
 struct calibration;
 struct clockedges;
 struct clocksolve_fault;
-/* NULL with ENOMEM. */
 struct calibration *calibration_create(void);
 void calibration_destroy(struct calibration *calibration);
 
-/* A CLOCK_PROBE that an agent stored. 0, or -1 with ENOMEM. */
+/* A CLOCK_PROBE that an agent stored. */
 int calibration_probe(struct calibration *calibration,
                       uint32_t agent,
                       const struct ck_clock_fact *fact);
@@ -51,11 +50,11 @@ calibration_probes(const struct calibration *calibration, size_t *count);
 /* Forget the probes so far. */
 void calibration_forget(struct calibration *calibration);
 /* Once the definitions is closed: the bands of all domains. `defs` is read only
- * now. 0, or -1 with ENOMEM. */
+ * now. */
 int calibration_close(struct calibration *calibration, const struct defs *defs);
 /* Make the maps, with what messages and collectives say if there are any (NULL
  * = none), else of the bands alone. `stamp_error` says by domain how wrong its
- * RAW may be where it was made of ticks. 0, or -1 with ENOMEM. */
+ * RAW may be where it was made of ticks. */
 int calibration_solve(struct calibration *calibration,
                       const struct clockedges *edges,
                       const ck_time_t *stamp_error);
@@ -67,7 +66,7 @@ void calibration_believe(struct calibration *calibration);
 uint32_t calibration_reference(const struct defs *defs);
 /* Once solved: name each step on the clock that jumped. Of the clocks, as many
  * as there are domains, the readings are given; their faults are the caller's
- * to free. 0, or -1 with ENOMEM. */
+ * to free. */
 int calibration_blame(struct calibration *calibration,
                       struct clockstep_clock *clocks);
 /* The map of a domain's RAW to the axis; NULL = there is none: it is the axis,

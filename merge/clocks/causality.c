@@ -11,6 +11,7 @@
 
 #include "merge/messages/collective.h"
 #include "merge/messages/match.h"
+#include "merge/model/memory.h"
 
 struct causality {
     const struct defs *defs;   /* borrowed */
@@ -107,20 +108,13 @@ static int collective_count(void *state,
 struct causality *causality_create(const struct defs *defs,
                                    const struct align *align)
 {
-    struct causality *causality = calloc(1, sizeof(*causality));
+    struct causality *causality = xcalloc(1, sizeof(*causality));
 
-    if (causality == NULL) {
-        return NULL;
-    }
     causality->defs = defs;
     causality->align = align;
     causality->matcher = matcher_create(defs, message_count, causality);
     causality->collective =
         collective_create(defs, collective_count, causality);
-    if (causality->matcher == NULL || causality->collective == NULL) {
-        causality_destroy(causality);
-        return NULL;
-    }
     return causality;
 }
 

@@ -15,7 +15,7 @@
 #include "merge/timeline/timeline.h"
 
 struct causality;
-/* NULL with ENOMEM. Definitions and align are borrowed. */
+/* Definitions and align are borrowed. */
 struct causality *causality_create(const struct defs *defs,
                                    const struct align *align);
 void causality_destroy(struct causality *causality);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 
 /* Probes that run side by side overlap by less. */
@@ -62,24 +63,23 @@ static bool is_sure(const struct clockback *back)
     return ck_clock_distance(back->fault.step, 0) > back->fault.bound;
 }
 
-int clockback_find(const struct calibration_probe *probes,
-                   size_t count,
-                   const uint32_t *domain_of,
-                   struct clockback **backs,
-                   size_t *found)
+void clockback_find(const struct calibration_probe *probes,
+                    size_t count,
+                    const uint32_t *domain_of,
+                    struct clockback **backs,
+                    size_t *found)
 {
     uint32_t agents = 0;
     const struct ck_clock_probe **last;
     size_t room = 0;
-    int rc = 0;
 
     *backs = NULL;
     *found = 0;
     for (size_t i = 0; i < count; i++) {
         agents = probes[i].agent >= agents ? probes[i].agent + 1 : agents;
     }
-    last = calloc((size_t)agents + 1, sizeof(const struct ck_clock_probe *));
-    for (size_t i = 0; last != NULL && rc == 0 && i < count; i++) {
+    last = xcalloc((size_t)agents + 1, sizeof(const struct ck_clock_probe *));
+    for (size_t i = 0; i < count; i++) {
         const struct ck_clock_probe *probe = &probes[i].stamps;
         const struct ck_clock_probe **before = &last[probes[i].agent];
 
@@ -94,16 +94,12 @@ int clockback_find(const struct calibration_probe *probes,
             if (!is_sure(&back)) {
                 continue;
             }
-            rc = array_grow(backs, &room, *found, sizeof(**backs));
-            if (rc == 0) {
-                (*backs)[(*found)++] = back;
-            }
+            array_grow(backs, &room, *found, sizeof(**backs));
+            (*backs)[(*found)++] = back;
         }
         *before = probe;
     }
-    rc = last == NULL ? -1 : rc;
     free((void *)last);
-    return rc;
 }
 
 static uint32_t widened(uint32_t error, ck_time_t more)

@@ -25,12 +25,12 @@ struct clockback {
 };
 
 /* Find them in probes as they were stored; `domain_of` by agent. *backs is the
- * caller's to free. 0, or -1 with ENOMEM. */
-int clockback_find(const struct calibration_probe *probes,
-                   size_t count,
-                   const uint32_t *domain_of,
-                   struct clockback **backs,
-                   size_t *found);
+ * caller's to free. */
+void clockback_find(const struct calibration_probe *probes,
+                    size_t count,
+                    const uint32_t *domain_of,
+                    struct clockback **backs,
+                    size_t *found);
 /* Mark the pieces of a domain's map that show such readings: the step is in
  * their error. */
 void clockback_mark(const struct clockback *backs,

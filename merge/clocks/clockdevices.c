@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define TABLE_BITS 16
@@ -80,22 +81,14 @@ struct clockdevices *clockdevices_create(const struct defs *defs,
                                          const struct axis *axis,
                                          struct clockedges *edges)
 {
-    struct clockdevices *devices = calloc(1, sizeof(*devices));
+    struct clockdevices *devices = xcalloc(1, sizeof(*devices));
 
-    if (devices == NULL) {
-        return NULL;
-    }
     devices->defs = defs;
     devices->axis = axis;
     devices->edges = edges;
-    devices->calls = calloc(TABLE_SIZE, sizeof(*devices->calls));
-    devices->works = calloc(TABLE_SIZE, sizeof(*devices->works));
+    devices->calls = xcalloc(TABLE_SIZE, sizeof(*devices->calls));
+    devices->works = xcalloc(TABLE_SIZE, sizeof(*devices->works));
     devices->scope_keys = table_create();
-    if (devices->calls == NULL || devices->works == NULL ||
-        devices->scope_keys == NULL) {
-        clockdevices_destroy(devices);
-        return NULL;
-    }
     return devices;
 }
 
@@ -133,10 +126,8 @@ device_find(struct clockdevices *devices, uint32_t agent, uint32_t number)
     while (devices->devices_count <= index) {
         struct device *fresh;
 
-        if (array_grow(&devices->devices, &devices->devices_room,
-                       devices->devices_count, sizeof(*fresh)) != 0) {
-            return DEFS_NONE;
-        }
+        array_grow(&devices->devices, &devices->devices_room,
+                   devices->devices_count, sizeof(*fresh));
         fresh = &devices->devices[devices->devices_count];
         memset(fresh, 0, sizeof(*fresh));
         fresh->domain = (uint32_t)devices->defs->domains_count + 1 +
@@ -148,10 +139,10 @@ device_find(struct clockdevices *devices, uint32_t agent, uint32_t number)
 }
 
 /* A kernel began after its launch was entered. */
-static int launch_add(struct clockdevices *devices,
-                      struct device *device,
-                      ck_time_t enter,
-                      ck_time_t start)
+static void launch_add(struct clockdevices *devices,
+                       struct device *device,
+                       ck_time_t enter,
+                       ck_time_t start)
 {
     struct clock_edge edge = {
         .from = domain_of(devices, device->facts.agent),
@@ -166,14 +157,14 @@ static int launch_add(struct clockdevices *devices,
     if (enter - start > device->facts.worst) {
         device->facts.worst = enter - start;
     }
-    return clockedges_add(devices->edges, &edge);
+    clockedges_add(devices->edges, &edge);
 }
 
 /* Work had ended when the call that waited for it returned. */
-static int sync_add(struct clockdevices *devices,
-                    struct device *device,
-                    ck_time_t end,
-                    ck_time_t leave)
+static void sync_add(struct clockdevices *devices,
+                     struct device *device,
+                     ck_time_t end,
+                     ck_time_t leave)
 {
     struct clock_edge edge = {
         .from = device->domain,
@@ -188,7 +179,7 @@ static int sync_add(struct clockdevices *devices,
     if (end - leave > device->facts.worst) {
         device->facts.worst = end - leave;
     }
-    return clockedges_add(devices->edges, &edge);
+    clockedges_add(devices->edges, &edge);
 }
 
 static struct scope *
@@ -198,14 +189,9 @@ scope_find(struct clockdevices *devices, uint32_t process, uint64_t queue)
     int64_t number = table_number(devices->scope_keys, key);
     struct scope *scope;
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == devices->scopes_count) {
-        if (array_grow(&devices->scopes, &devices->scopes_room,
-                       devices->scopes_count, sizeof(*scope)) != 0) {
-            return NULL;
-        }
+        array_grow(&devices->scopes, &devices->scopes_room,
+                   devices->scopes_count, sizeof(*scope));
         scope = &devices->scopes[devices->scopes_count++];
         memset(scope, 0, sizeof(*scope));
         scope->device = DEFS_NONE;
@@ -215,28 +201,28 @@ scope_find(struct clockdevices *devices, uint32_t process, uint64_t queue)
 }
 
 /* The oldest synchronisation that is open: what it waited for is known. */
-static int sync_close(struct clockdevices *devices, struct scope *scope)
+static void sync_close(struct clockdevices *devices, struct scope *scope)
 {
     struct sync sync = scope->syncs[0];
 
     scope->count--;
     memmove(&scope->syncs[0], &scope->syncs[1],
             scope->count * sizeof(*scope->syncs));
-    return sync.work == INT64_MIN || scope->device == DEFS_NONE
-               ? 0
-               : sync_add(devices, &devices->devices[scope->device], sync.work,
-                          sync.leave);
+    if (!(sync.work == INT64_MIN || scope->device == DEFS_NONE)) {
+        sync_add(devices, &devices->devices[scope->device], sync.work,
+                 sync.leave);
+    }
 }
 
-static int sync_take(struct clockdevices *devices,
-                     struct scope *scope,
-                     ck_time_t enter,
-                     ck_time_t leave)
+static void sync_take(struct clockdevices *devices,
+                      struct scope *scope,
+                      ck_time_t enter,
+                      ck_time_t leave)
 {
     struct sync *sync;
 
-    if (scope->count == SYNCS_OPEN && sync_close(devices, scope) != 0) {
-        return -1;
+    if (scope->count == SYNCS_OPEN) {
+        sync_close(devices, scope);
     }
     sync = &scope->syncs[scope->count++];
     *sync = (struct sync){enter, leave, INT64_MIN};
@@ -245,7 +231,6 @@ static int sync_take(struct clockdevices *devices,
         scope->work = INT64_MIN;
         scope->launched = INT64_MIN;
     }
-    return 0;
 }
 
 /* Work of a scope whose launch had returned at `launched`. */
@@ -296,20 +281,14 @@ static int pair_take(struct clockdevices *devices,
         devices->devices[index].facts.suspects++;
         return 0;
     }
-    if (launch_add(devices, &devices->devices[index], call->start,
-                   work->start) != 0) {
-        return -1;
-    }
+    launch_add(devices, &devices->devices[index], call->start, work->start);
     if (call->is_blocking && work->is_blocking) {
-        return sync_add(devices, &devices->devices[index], work->end,
-                        call->end);
+        sync_add(devices, &devices->devices[index], work->end, call->end);
+        return 0;
     }
     for (int i = 0; i < 2; i++) {
         scope = scope_find(devices, call->process,
                            i == 0 ? 0 : (uint64_t)work->queue + 1);
-        if (scope == NULL) {
-            return -1;
-        }
         scope->device = index;
         work_note(scope, call->end, work->end);
     }
@@ -383,7 +362,11 @@ static int call_take(struct clockdevices *devices,
     } else {
         return 0;
     }
-    return scope == NULL ? -1 : sync_take(devices, scope, half.start, half.end);
+    if (scope == NULL) {
+        return -1;
+    }
+    sync_take(devices, scope, half.start, half.end);
+    return 0;
 }
 
 static int work_take(struct clockdevices *devices,
@@ -430,18 +413,15 @@ static bool is_queue_sync(const struct defs *defs,
            defs->processes[event->process].devices_count == 1;
 }
 
-static int queue_sync_take(struct clockdevices *devices,
-                           const struct timeline_event *event)
+static void queue_sync_take(struct clockdevices *devices,
+                            const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
     struct scope *scope =
         scope_find(devices, event->process, (uint64_t)call->object + 1);
 
-    return scope == NULL
-               ? -1
-               : sync_take(devices, scope,
-                           raw_of(devices, event->process, event->start),
-                           raw_of(devices, event->process, event->end));
+    sync_take(devices, scope, raw_of(devices, event->process, event->start),
+              raw_of(devices, event->process, event->end));
 }
 
 int clockdevices_take(void *state, const struct timeline_event *event)
@@ -456,9 +436,10 @@ int clockdevices_take(void *state, const struct timeline_event *event)
         return work_take(devices, event);
     }
     if (kind == CK_KIND_SYNC) {
-        return is_queue_sync(devices->defs, event)
-                   ? queue_sync_take(devices, event)
-                   : 0;
+        if (is_queue_sync(devices->defs, event)) {
+            queue_sync_take(devices, event);
+        }
+        return 0;
     }
     return kind == CK_KIND_API_OPENCL || kind == CK_KIND_API_CUDA_RUNTIME ||
                    kind == CK_KIND_API_CUDA_DRIVER
@@ -478,13 +459,11 @@ static bool is_off(const struct report_device_clock *facts)
             facts->syncs_refuted * STRAY >= facts->syncs);
 }
 
-int clockdevices_finish(struct clockdevices *devices)
+void clockdevices_finish(struct clockdevices *devices)
 {
     for (size_t i = 0; i < devices->scopes_count; i++) {
         while (devices->scopes[i].count > 0) {
-            if (sync_close(devices, &devices->scopes[i]) != 0) {
-                return -1;
-            }
+            sync_close(devices, &devices->scopes[i]);
         }
     }
     for (size_t i = 0; i < devices->devices_count; i++) {
@@ -495,7 +474,6 @@ int clockdevices_finish(struct clockdevices *devices)
             clockedges_apart(devices->edges, device->domain);
         }
     }
-    return 0;
 }
 
 uint32_t clockdevices_domain(const struct clockdevices *devices,
@@ -513,16 +491,13 @@ uint32_t clockdevices_domain(const struct clockdevices *devices,
     return domain_of(devices, agent);
 }
 
-int clockdevices_report(const struct clockdevices *devices,
-                        struct report *report)
+void clockdevices_report(const struct clockdevices *devices,
+                         struct report *report)
 {
     const struct defs *defs = devices->defs;
 
     report->device_clocks =
-        calloc(devices->devices_count + 1, sizeof(*report->device_clocks));
-    if (report->device_clocks == NULL) {
-        return -1;
-    }
+        xcalloc(devices->devices_count + 1, sizeof(*report->device_clocks));
     for (size_t i = 0; i < devices->devices_count; i++) {
         struct report_device_clock *row = &report->device_clocks[i];
         const struct axis_device *placed;
@@ -537,5 +512,4 @@ int clockdevices_report(const struct clockdevices *devices,
         }
     }
     report->device_clocks_count = devices->devices_count;
-    return 0;
 }

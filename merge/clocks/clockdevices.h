@@ -19,21 +19,21 @@
 #include "merge/timeline/timeline.h"
 
 struct clockdevices;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct clockdevices *clockdevices_create(const struct defs *defs,
                                          const struct axis *axis,
                                          struct clockedges *edges);
 void clockdevices_destroy(struct clockdevices *devices);
 /* A timeline_take_f, of calls, kernels and copies. */
 int clockdevices_take(void *devices, const struct timeline_event *event);
-/* Hand over what is left, and set devices apart. 0, or -1 with ENOMEM. */
-int clockdevices_finish(struct clockdevices *devices);
+/* Hand over what is left, and set devices apart. */
+void clockdevices_finish(struct clockdevices *devices);
 /* The domain whose clock a device has: its host's, or one of its own. */
 uint32_t clockdevices_domain(const struct clockdevices *devices,
                              uint32_t agent,
                              uint32_t number);
-/* Into report->device_clocks, once all is settled. 0, or -1 with ENOMEM. */
-int clockdevices_report(const struct clockdevices *devices,
-                        struct report *report);
+/* Into report->device_clocks, once all is settled. */
+void clockdevices_report(const struct clockdevices *devices,
+                         struct report *report);
 
 #endif

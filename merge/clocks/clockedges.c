@@ -16,6 +16,7 @@
 #include "merge/messages/collective.h"
 #include "merge/messages/match.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "schema/clock/clocktrend.h"
 
@@ -74,11 +75,8 @@ static int collective_take(void *state,
 struct clockedges *clockedges_create(const struct defs *defs,
                                      const struct axis *axis)
 {
-    struct clockedges *edges = calloc(1, sizeof(*edges));
+    struct clockedges *edges = xcalloc(1, sizeof(*edges));
 
-    if (edges == NULL) {
-        return NULL;
-    }
     edges->defs = defs;
     edges->axis = axis;
     edges->window_bits = WINDOW_BITS;
@@ -86,14 +84,8 @@ struct clockedges *clockedges_create(const struct defs *defs,
     edges->keys = table_create();
     edges->matcher = matcher_create(defs, message_take, edges);
     edges->collective = collective_create(defs, collective_take, edges);
-    edges->party = calloc(defs->domains_count + 1, sizeof(*edges->party));
-    edges->place = malloc((defs->domains_count + 1) * sizeof(*edges->place));
-    if (edges->keys == NULL || edges->matcher == NULL ||
-        edges->collective == NULL || edges->party == NULL ||
-        edges->place == NULL) {
-        clockedges_destroy(edges);
-        return NULL;
-    }
+    edges->party = xcalloc(defs->domains_count + 1, sizeof(*edges->party));
+    edges->place = xmalloc((defs->domains_count + 1) * sizeof(*edges->place));
     return edges;
 }
 
@@ -136,9 +128,6 @@ static struct lane_facts *lane_find(struct clockedges *edges,
     struct table_key key = {edge->from, edge->to, edge->source};
     int64_t number = table_number(edges->keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == edges->lanes_count) {
         struct lane_facts fresh = {.from = edge->from,
                                    .to = edge->to,
@@ -147,43 +136,34 @@ static struct lane_facts *lane_find(struct clockedges *edges,
 
         fresh.more = edge->source == CLOCK_SOURCE_DEVICE ? DEVICE_BITS : 0;
 
-        if (array_grow(&edges->lanes, &edges->lanes_room, edges->lanes_count,
-                       sizeof(fresh)) != 0) {
-            return NULL;
-        }
+        array_grow(&edges->lanes, &edges->lanes_room, edges->lanes_count,
+                   sizeof(fresh));
         edges->lanes[edges->lanes_count++] = fresh;
     }
     return &edges->lanes[number];
 }
 
-int clockedges_add(struct clockedges *edges, const struct clock_edge *edge)
+void clockedges_add(struct clockedges *edges, const struct clock_edge *edge)
 {
     struct clockhull_fact fact = {edge->sent, edge->received - edge->sent};
     struct lane_facts *lane = lane_find(edges, edge);
     size_t before;
 
     edges->seen++;
-    if (lane == NULL) {
-        return -1;
-    }
     before = lane->hull.count;
-    if (clockhull_add(&lane->hull, fact, edges->window_bits + lane->more) !=
-        0) {
-        return -1;
-    }
+    clockhull_add(&lane->hull, fact, edges->window_bits + lane->more);
     edges->facts += lane->hull.count - before;
     if (edges->facts > CLOCKEDGES_MAX) {
         edges_thin(edges);
     }
-    return 0;
 }
 
 /* ---- meetings ------------------------------------------------------------ */
 
-static int pairwise_add(struct clockedges *edges,
-                        const struct clock_member *members,
-                        size_t count,
-                        enum clock_source source)
+static void pairwise_add(struct clockedges *edges,
+                         const struct clock_member *members,
+                         size_t count,
+                         enum clock_source source)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
@@ -196,13 +176,11 @@ static int pairwise_add(struct clockedges *edges,
             };
 
             if (i != j && edge.sent != CK_CLOCK_NONE &&
-                edge.received != CK_CLOCK_NONE &&
-                clockedges_add(edges, &edge) != 0) {
-                return -1;
+                edge.received != CK_CLOCK_NONE) {
+                clockedges_add(edges, &edge);
             }
         }
     }
-    return 0;
 }
 
 /* Of neighbours keep the better one. */
@@ -228,10 +206,10 @@ static void meetings_thin(struct clockedges *edges)
     edges->grouped = 0;
 }
 
-static int meeting_keep(struct clockedges *edges,
-                        const struct clock_member *members,
-                        size_t count,
-                        enum clock_source source)
+static void meeting_keep(struct clockedges *edges,
+                         const struct clock_member *members,
+                         size_t count,
+                         enum clock_source source)
 {
     struct meeting meeting = {
         .first = edges->members_count, .count = count, .source = source};
@@ -245,43 +223,39 @@ static int meeting_keep(struct clockedges *edges,
 
         if (last->stay <= meeting.stay) {
             edges->grouped++;
-            return 0;
+            return;
         }
         edges->meetings_count--;
         edges->members_count = meeting.first = last->first;
     }
     edges->grouped++;
-    if (array_grow(&edges->meetings, &edges->meetings_room,
-                   edges->meetings_count, sizeof(meeting)) != 0) {
-        return -1;
-    }
+    array_grow(&edges->meetings, &edges->meetings_room, edges->meetings_count,
+               sizeof(meeting));
     for (size_t i = 0; i < count; i++) {
-        if (array_grow(&edges->members, &edges->members_room,
-                       edges->members_count, sizeof(*members)) != 0) {
-            return -1;
-        }
+        array_grow(&edges->members, &edges->members_room, edges->members_count,
+                   sizeof(*members));
         edges->members[edges->members_count++] = members[i];
     }
     edges->meetings[edges->meetings_count++] = meeting;
     if (edges->members_count > CLOCKEDGES_MAX) {
         meetings_thin(edges);
     }
-    return 0;
 }
 
-int clockedges_meet(struct clockedges *edges,
-                    const struct clock_member *members,
-                    size_t count,
-                    enum clock_source source)
+void clockedges_meet(struct clockedges *edges,
+                     const struct clock_member *members,
+                     size_t count,
+                     enum clock_source source)
 {
     if (count < 2) {
-        return 0;
+        return;
     }
     if (count <= PAIRWISE_MAX) {
-        return pairwise_add(edges, members, count, source);
+        pairwise_add(edges, members, count, source);
+        return;
     }
     edges->seen++;
-    return meeting_keep(edges, members, count, source);
+    meeting_keep(edges, members, count, source);
 }
 
 /* ---- events -------------------------------------------------------------- */
@@ -316,7 +290,8 @@ message_take(void *state, enum match_news news, const struct match *match)
     edge.sent = raw_of(edges, match->send.process, match->send.post);
     edge.received =
         raw_of(edges, match->recv.process, match->recv.done) - CLOCKEDGES_DELAY;
-    return clockedges_add(edges, &edge);
+    clockedges_add(edges, &edge);
+    return 0;
 }
 
 /* The domains of a meeting: of each the last to enter and the first to leave.
@@ -394,13 +369,16 @@ static int collective_take(void *state,
     if (meeting->role == COLLECTIVE_FROM_ROOT ||
         meeting->role == COLLECTIVE_TO_ROOT || !meeting->has_bytes) {
         /* Some parts are no senders or no receivers. */
-        return meeting->role == COLLECTIVE_BARRIER
-                   ? clockedges_meet(edges, edges->party, count,
-                                     CLOCK_SOURCE_COLLECTIVE)
-                   : pairwise_add(edges, edges->party, count,
-                                  CLOCK_SOURCE_COLLECTIVE);
+        if (meeting->role == COLLECTIVE_BARRIER) {
+            clockedges_meet(edges, edges->party, count,
+                            CLOCK_SOURCE_COLLECTIVE);
+            return 0;
+        }
+        pairwise_add(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
+        return 0;
     }
-    return clockedges_meet(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
+    clockedges_meet(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
+    return 0;
 }
 
 int clockedges_take(void *state, const struct timeline_event *event)
@@ -439,10 +417,8 @@ clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number)
             return devices_first(edges) + (uint32_t)i;
         }
     }
-    if (array_grow(&edges->devices, &edges->devices_room, edges->devices_count,
-                   sizeof(*edges->devices)) != 0) {
-        return DEFS_NONE;
-    }
+    array_grow(&edges->devices, &edges->devices_room, edges->devices_count,
+               sizeof(*edges->devices));
     edges->devices[edges->devices_count] =
         (struct clockedges_device){agent, number, false};
     return devices_first(edges) + (uint32_t)edges->devices_count++;

@@ -26,19 +26,19 @@
 #define CLOCKEDGES_DELAY CLOCKSOLVE_GRAIN
 
 struct clockedges;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct clockedges *clockedges_create(const struct defs *defs,
                                      const struct axis *axis);
 void clockedges_destroy(struct clockedges *edges);
 /* A timeline_take_f; the timeline of an axis that is not settled. */
 int clockedges_take(void *edges, const struct timeline_event *event);
-/* A message, or what is like one. 0, or -1 with ENOMEM. */
-int clockedges_add(struct clockedges *edges, const struct clock_edge *edge);
-/* All enter before any leaves. 0, or -1 with ENOMEM. */
-int clockedges_meet(struct clockedges *edges,
-                    const struct clock_member *members,
-                    size_t count,
-                    enum clock_source source);
+/* A message, or what is like one. */
+void clockedges_add(struct clockedges *edges, const struct clock_edge *edge);
+/* All enter before any leaves. */
+void clockedges_meet(struct clockedges *edges,
+                     const struct clock_member *members,
+                     size_t count,
+                     enum clock_source source);
 /* Facts seen, and those kept that are of use. */
 uint64_t clockedges_seen(const struct clockedges *edges);
 uint64_t clockedges_kept(const struct clockedges *edges);
@@ -61,7 +61,7 @@ void clockedges_apart(struct clockedges *edges, uint32_t domain);
 const struct clockedges_device *
 clockedges_device_at(const struct clockedges *edges, size_t index);
 size_t clockedges_devices(const struct clockedges *edges);
-/* Put what was kept into a graph. 0, or -1 with ENOMEM. */
+/* Put what was kept into a graph. */
 int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph);
 
 #endif

@@ -16,7 +16,7 @@
 #include "schema/err.h"
 
 struct clockfacts;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct clockfacts *clockfacts_create(const struct defs *defs,
                                      const struct axis *axis);
 void clockfacts_destroy(struct clockfacts *facts);
@@ -33,7 +33,7 @@ const struct clockedges *clockfacts_edges(const struct clockfacts *facts);
 int clockfacts_dates(const struct clockfacts *facts,
                      struct clockkernels_dates *dates,
                      ck_time_t *errors);
-/* Once all is settled, behind causality_report(). 0, or -1 with ENOMEM. */
-int clockfacts_report(const struct clockfacts *facts, struct report *report);
+/* Once all is settled, behind causality_report(). */
+void clockfacts_report(const struct clockfacts *facts, struct report *report);
 
 #endif

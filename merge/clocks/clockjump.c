@@ -12,10 +12,10 @@
 /* No clock runs away faster without a jump: 100 ppm. */
 #define RATE_BLIND 100000
 
-int clockjump_points(const struct clocksolve_knot *knots,
-                     size_t count,
-                     struct clockmap_point **points,
-                     size_t *kept)
+void clockjump_points(const struct clocksolve_knot *knots,
+                      size_t count,
+                      struct clockmap_point **points,
+                      size_t *kept)
 {
     size_t room = 0;
 
@@ -28,11 +28,7 @@ int clockjump_points(const struct clocksolve_knot *knots,
             }
             continue;
         }
-        if (array_grow(points, &room, *kept, sizeof(**points)) != 0) {
-            free(*points);
-            *points = NULL;
-            return -1;
-        }
+        array_grow(points, &room, *kept, sizeof(**points));
         (*points)[(*kept)++] = (struct clockmap_point){
             .at = knots[i].at,
             .offset = knots[i].offset,
@@ -41,7 +37,6 @@ int clockjump_points(const struct clocksolve_knot *knots,
             .is_last = knots[i].is_last && i + 1 < count,
         };
     }
-    return 0;
 }
 
 int64_t clockjump_drift(const struct clockmap_point *points, size_t count)
@@ -135,10 +130,10 @@ size_t clockjump_clear(struct clockmap_point *points, size_t count)
     return kept;
 }
 
-int clockjump_find(const struct clockmap_point *points,
-                   size_t count,
-                   struct ck_clock_fault **faults,
-                   size_t *found)
+void clockjump_find(const struct clockmap_point *points,
+                    size_t count,
+                    struct ck_clock_fault **faults,
+                    size_t *found)
 {
     size_t room = 0;
 
@@ -151,12 +146,7 @@ int clockjump_find(const struct clockmap_point *points,
         if (!points[i].is_last || (step < 0 ? -step : step) <= bound) {
             continue;
         }
-        if (array_grow(faults, &room, *found, sizeof(**faults)) != 0) {
-            free(*faults);
-            *faults = NULL;
-            *found = 0;
-            return -1;
-        }
+        array_grow(faults, &room, *found, sizeof(**faults));
         (*faults)[(*found)++] = (struct ck_clock_fault){
             .kind = CK_CLOCK_FAULT_STEP,
             .from = points[i].at,
@@ -165,5 +155,4 @@ int clockjump_find(const struct clockmap_point *points,
             .bound =
                 bound + ck_clock_drift(step < 0 ? -step : step, RATE_BLIND)};
     }
-    return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "merge/clocks/kernelshift.h"
 #include "merge/model/kernelgroup.h"
+#include "merge/model/memory.h"
 
 struct run {
     struct region part; /* on the clock of its rank's domain */
@@ -64,11 +65,8 @@ bool clockkernels_is_meeting(const char *name)
 struct clockkernels *clockkernels_create(const struct defs *defs,
                                          const struct axis *axis)
 {
-    struct clockkernels *kernels = calloc(1, sizeof(*kernels));
+    struct clockkernels *kernels = xcalloc(1, sizeof(*kernels));
 
-    if (kernels == NULL) {
-        return NULL;
-    }
     kernels->defs = defs;
     kernels->axis = axis;
     for (size_t i = 0; i < defs->agents_count; i++) {
@@ -103,11 +101,11 @@ static void row_fill(const struct defs *defs, struct row *row)
 }
 
 /* The row of a name and group, a new one if there is room; *row NULL: there is
- * none. 0, or -1 with ENOMEM. */
-static int row_find(struct clockkernels *kernels,
-                    const char *name,
-                    const char *group,
-                    struct row **found)
+ * none. */
+static void row_find(struct clockkernels *kernels,
+                     const char *name,
+                     const char *group,
+                     struct row **found)
 {
     size_t ranks = kernels->defs->ranks_count;
     struct row *row;
@@ -116,28 +114,23 @@ static int row_find(struct clockkernels *kernels,
         row = &kernels->rows[i];
         if (row->name == name && row->group == group) {
             *found = row;
-            return 0;
+            return;
         }
     }
     *found = NULL;
     if (kernels->count == CLOCKKERNELS_NAMES) {
-        return 0;
+        return;
     }
     row = &kernels->rows[kernels->count++];
     row->name = name;
     row->group = group;
     row->is_known = kernelgroup_is_known(kernels->defs, group);
-    row->is_member = calloc(ranks, sizeof(*row->is_member));
-    row->counts = calloc(ranks, sizeof(*row->counts));
-    row->runs = calloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
-    row->first = calloc(ranks, sizeof(*row->first));
-    if (row->is_member == NULL || row->counts == NULL || row->runs == NULL ||
-        row->first == NULL) {
-        return -1;
-    }
+    row->is_member = xcalloc(ranks, sizeof(*row->is_member));
+    row->counts = xcalloc(ranks, sizeof(*row->counts));
+    row->runs = xcalloc(ranks * CLOCKKERNELS_EACH, sizeof(*row->runs));
+    row->first = xcalloc(ranks, sizeof(*row->first));
     row_fill(kernels->defs, row);
     *found = row;
-    return 0;
 }
 
 int clockkernels_take(void *state, const struct timeline_event *event)
@@ -157,11 +150,8 @@ int clockkernels_take(void *state, const struct timeline_event *event)
     if (!clockkernels_is_meeting(name)) {
         return 0;
     }
-    if (row_find(kernels, name,
-                 kernelgroup_of(kernels->defs, event->process, kernel),
-                 &row) != 0) {
-        return -1;
-    }
+    row_find(kernels, name,
+             kernelgroup_of(kernels->defs, event->process, kernel), &row);
     if (row == NULL) {
         return 0;
     }
@@ -233,20 +223,16 @@ static uint32_t number_next(const struct clockkernels *kernels,
 }
 
 /* Where kernels say their numbers, those that all members have are left: then
- * the n-th are the same wherever a profile begins, and whatever one lacks. 0,
- * or -1 with ENOMEM. */
-static int row_pair(const struct clockkernels *kernels, struct row *row)
+ * the n-th are the same wherever a profile begins, and whatever one lacks. */
+static void row_pair(const struct clockkernels *kernels, struct row *row)
 {
     size_t ranks = kernels->defs->ranks_count;
     uint64_t *at, count = 0;
 
     if (row->members == 0 || !is_numbered(kernels, row)) {
-        return 0;
+        return;
     }
-    at = calloc(ranks, sizeof(*at));
-    if (at == NULL) {
-        return -1;
-    }
+    at = xcalloc(ranks, sizeof(*at));
     while (number_next(kernels, row, at) != 0) {
         for (size_t i = 0; i < ranks; i++) {
             struct run *runs = &row->runs[i * CLOCKKERNELS_EACH];
@@ -261,7 +247,6 @@ static int row_pair(const struct clockkernels *kernels, struct row *row)
         row->counts[i] = row->is_member[i] ? count : row->counts[i];
     }
     free(at);
-    return 0;
 }
 
 /* All of the group have equally many, and nobody else has any. */
@@ -376,8 +361,8 @@ row_number(const struct clockkernels *kernels, struct row *row, int *shifts)
 }
 
 /* Of a group whose profiles may begin or end at different kernels, and do not
- * number them. 0, or -1 with ENOMEM. */
-static int row_order(const struct clockkernels *kernels, struct row *row)
+ * number them. */
+static void row_order(const struct clockkernels *kernels, struct row *row)
 {
     ck_time_t *ends;
     int *shifts;
@@ -385,38 +370,32 @@ static int row_order(const struct clockkernels *kernels, struct row *row)
     if (!kernels->is_partial || !row->is_known || row->members < 2 ||
         is_numbered(kernels, row) ||
         (is_even(kernels, row) && is_alike(kernels, row))) {
-        return 0;
+        return;
     }
     row->is_doubtful = true;
-    ends = calloc((size_t)2 * CLOCKKERNELS_EACH, sizeof(*ends));
-    shifts = calloc(kernels->defs->ranks_count, sizeof(*shifts));
-    if (ends != NULL && shifts != NULL &&
-        row_shifts(kernels, row, ends, shifts)) {
+    ends = xcalloc((size_t)2 * CLOCKKERNELS_EACH, sizeof(*ends));
+    shifts = xcalloc(kernels->defs->ranks_count, sizeof(*shifts));
+    if (row_shifts(kernels, row, ends, shifts)) {
         row_number(kernels, row, shifts);
         row->is_doubtful = false;
     }
     free(ends);
     free(shifts);
-    return ends == NULL || shifts == NULL ? -1 : 0;
 }
 
-static int rows_pair(struct clockkernels *kernels)
+static void rows_pair(struct clockkernels *kernels)
 {
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
-        rc = row_order(kernels, &kernels->rows[i]) != 0
-                 ? -1
-                 : row_pair(kernels, &kernels->rows[i]);
+    for (size_t i = 0; i < kernels->count; i++) {
+        row_order(kernels, &kernels->rows[i]);
+        row_pair(kernels, &kernels->rows[i]);
     }
-    return rc;
 }
 
-static int row_meet(const struct clockkernels *kernels,
-                    const struct clockdevices *devices,
-                    const struct row *row,
-                    struct clock_member *members,
-                    struct clockedges *edges)
+static void row_meet(const struct clockkernels *kernels,
+                     const struct clockdevices *devices,
+                     const struct row *row,
+                     struct clock_member *members,
+                     struct clockedges *edges)
 {
     const struct defs *defs = kernels->defs;
 
@@ -432,11 +411,8 @@ static int row_meet(const struct clockkernels *kernels,
                     run->part.start, run->part.end - CLOCKEDGES_DELAY};
             }
         }
-        if (clockedges_meet(edges, members, count, CLOCK_SOURCE_KERNEL) != 0) {
-            return -1;
-        }
+        clockedges_meet(edges, members, count, CLOCK_SOURCE_KERNEL);
     }
-    return 0;
 }
 
 static bool is_fact(const struct clockkernels *kernels,
@@ -449,25 +425,24 @@ static bool is_fact(const struct clockkernels *kernels,
             (assume == CLOCKKERNELS_ALIKE && is_alike(kernels, row)));
 }
 
-int clockkernels_finish(struct clockkernels *kernels,
-                        enum clockkernels_assume assume,
-                        const struct clockdevices *devices,
-                        struct clockedges *edges)
+void clockkernels_finish(struct clockkernels *kernels,
+                         enum clockkernels_assume assume,
+                         const struct clockdevices *devices,
+                         struct clockedges *edges)
 {
     struct clock_member *members =
-        calloc(kernels->defs->ranks_count + 1, sizeof(*members));
-    int rc = members == NULL ? -1 : rows_pair(kernels);
+        xcalloc(kernels->defs->ranks_count + 1, sizeof(*members));
 
-    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
+    rows_pair(kernels);
+    for (size_t i = 0; i < kernels->count; i++) {
         struct row *row = &kernels->rows[i];
 
         row->is_used = is_fact(kernels, row, assume);
         if (row->is_used) {
-            rc = row_meet(kernels, devices, row, members, edges);
+            row_meet(kernels, devices, row, members, edges);
         }
     }
     free(members);
-    return rc;
 }
 
 /* Some rank leaves the k-th before the last enters. */
@@ -698,12 +673,9 @@ int clockkernels_dates(struct clockkernels *kernels,
 {
     size_t ranks = kernels->defs->ranks_count;
     ck_time_t *room =
-        calloc(ranks * (CLOCKKERNELS_EACH + 1) + 1, sizeof(*room));
+        xcalloc(ranks * (CLOCKKERNELS_EACH + 1) + 1, sizeof(*room));
 
-    if (room == NULL || rows_pair(kernels) != 0) {
-        free(room);
-        return -1;
-    }
+    rows_pair(kernels);
     *dates = (struct clockkernels_dates){0};
     memset(errors, 0, ranks * sizeof(*errors));
     for (size_t i = 0; i < kernels->count; i++) {

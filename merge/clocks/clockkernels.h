@@ -34,7 +34,7 @@
 #define CLOCKKERNELS_STAMPS (20 * CK_TIME_US)
 
 struct clockkernels;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct clockkernels *clockkernels_create(const struct defs *defs,
                                          const struct axis *axis);
 void clockkernels_destroy(struct clockkernels *kernels);
@@ -46,12 +46,11 @@ enum clockkernels_assume {
     CLOCKKERNELS_ALIKE, /* those that end together: nothing else does */
     CLOCKKERNELS_ALL,   /* the user says so */
 };
-/* Hand over what can be used, each on the clock of its device. 0, or -1 with
- * ENOMEM. */
-int clockkernels_finish(struct clockkernels *kernels,
-                        enum clockkernels_assume assume,
-                        const struct clockdevices *devices,
-                        struct clockedges *edges);
+/* Hand over what can be used, each on the clock of its device. */
+void clockkernels_finish(struct clockkernels *kernels,
+                         enum clockkernels_assume assume,
+                         const struct clockdevices *devices,
+                         struct clockedges *edges);
 /* Once all is settled, of kernels of a name and group (kept texts) that do not
  * say their numbers: that of the rank's first one (by rank of the definitions),
  * so that those of equal number met; 0 = as the n-th are the same, or it is not
@@ -81,7 +80,7 @@ struct clockkernels_dates {
 };
 /* While clocks are placed by their dates: `errors` (by rank of the definitions)
  * gets how far a rank's ends lie from the others', again and again: as far its
- * date may be off. 0, or -1 with ENOMEM. */
+ * date may be off. */
 int clockkernels_dates(struct clockkernels *kernels,
                        struct clockkernels_dates *dates,
                        ck_time_t *errors);

@@ -16,6 +16,7 @@
 
 #include "merge/clocks/solve/clocksystem.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/timeline/clockmap.h"
 #include "schema/clock/clocktrend.h"
 
@@ -46,18 +47,11 @@ struct clockpair {
 
 struct clockpair *clockpair_create(const struct clocksolve *solve)
 {
-    struct clockpair *pair = calloc(1, sizeof(*pair));
+    struct clockpair *pair = xcalloc(1, sizeof(*pair));
 
-    if (pair == NULL) {
-        return NULL;
-    }
     pair->solve = solve;
     pair->against =
-        calloc((size_t)solve->graph->domains + 1, sizeof(*pair->against));
-    if (pair->against == NULL) {
-        free(pair);
-        return NULL;
-    }
+        xcalloc((size_t)solve->graph->domains + 1, sizeof(*pair->against));
     return pair;
 }
 
@@ -109,8 +103,7 @@ static void course_fini(struct course *course)
     free(course->stretch);
 }
 
-/* 0, or -1 with ENOMEM. */
-static int
+static void
 course_init(struct course *course, const struct clocksolve *solve, uint32_t g)
 {
     const struct clockrelax_node *nodes = solve->relax.nodes;
@@ -120,14 +113,10 @@ course_init(struct course *course, const struct clocksolve *solve, uint32_t g)
     uint32_t stretch = 0;
 
     memset(course, 0, sizeof(*course));
-    course->at = calloc(count + 1, sizeof(*course->at));
-    course->middle = calloc(count + 1, sizeof(*course->middle));
-    course->moved = calloc(count + 1, sizeof(*course->moved));
-    course->stretch = calloc(count + 1, sizeof(*course->stretch));
-    if (course->at == NULL || course->middle == NULL || course->moved == NULL ||
-        course->stretch == NULL) {
-        return -1;
-    }
+    course->at = xcalloc(count + 1, sizeof(*course->at));
+    course->middle = xcalloc(count + 1, sizeof(*course->middle));
+    course->moved = xcalloc(count + 1, sizeof(*course->moved));
+    course->stretch = xcalloc(count + 1, sizeof(*course->stretch));
     for (size_t k = first; k < first + count; k++) {
         size_t i = course->count;
         ck_time_t at = time_of(solve, k);
@@ -147,7 +136,6 @@ course_init(struct course *course, const struct clocksolve *solve, uint32_t g)
         course->rate_ppb[0] = solve->relax.places[first].rate_ppb;
         course->rate_ppb[1] = solve->relax.places[first + count - 1].rate_ppb;
     }
-    return 0;
 }
 
 /* v_g at an instant: what it moved so far, and its middle. */
@@ -285,10 +273,7 @@ static int bounds_map(const struct clocksolve *solve,
             }
             continue;
         }
-        if (array_grow(&points, &room, count, sizeof(*points)) != 0) {
-            rc = -1;
-            break;
-        }
+        array_grow(&points, &room, count, sizeof(*points));
         above = nodes[k].upper - middle;
         below = middle - nodes[k].lower;
         points[count] = (struct clockmap_point){
@@ -314,32 +299,27 @@ static int bounds_map(const struct clocksolve *solve,
     return rc;
 }
 
-/* Relax for g and keep what comes of it. 0, or -1 with ENOMEM. */
+/* Relax for g and keep what comes of it. */
 static int against_solve(const struct clocksolve *solve,
                          const struct course *course,
                          uint32_t g,
                          struct clockmap *maps)
 {
     struct clockrelax relax = solve->relax;
-    struct clockrelax_conflict *conflict = malloc(sizeof(*conflict));
-    int rc = -1;
+    struct clockrelax_conflict *conflict = xmalloc(sizeof(*conflict));
+    int rc = 0;
 
-    relax.nodes = malloc((relax.nodes_count + 1) * sizeof(*relax.nodes));
-    relax.links = malloc((relax.links_count + 1) * sizeof(*relax.links));
-    relax.groups = malloc((relax.groups_count + 1) * sizeof(*relax.groups));
-    if (relax.nodes != NULL && relax.links != NULL && relax.groups != NULL &&
-        conflict != NULL) {
-        nodes_make(solve, course, g, relax.nodes);
-        links_make(solve, course, relax.links);
-        memcpy(relax.groups, solve->relax.groups,
-               relax.groups_count * sizeof(*relax.groups));
-        rc = clockrelax_run(&relax, conflict);
-        for (uint32_t d = 0;
-             rc == 0 && conflict->excess == 0 && d < solve->graph->domains;
-             d++) {
-            rc = d == g ? 0
-                        : bounds_map(solve, course, relax.nodes, d, &maps[d]);
-        }
+    relax.nodes = xmalloc((relax.nodes_count + 1) * sizeof(*relax.nodes));
+    relax.links = xmalloc((relax.links_count + 1) * sizeof(*relax.links));
+    relax.groups = xmalloc((relax.groups_count + 1) * sizeof(*relax.groups));
+    nodes_make(solve, course, g, relax.nodes);
+    links_make(solve, course, relax.links);
+    memcpy(relax.groups, solve->relax.groups,
+           relax.groups_count * sizeof(*relax.groups));
+    clockrelax_run(&relax, conflict);
+    for (uint32_t d = 0;
+         rc == 0 && conflict->excess == 0 && d < solve->graph->domains; d++) {
+        rc = d == g ? 0 : bounds_map(solve, course, relax.nodes, d, &maps[d]);
     }
     free(relax.nodes);
     free(relax.links);
@@ -359,14 +339,11 @@ static struct clockmap *against(struct clockpair *pair, uint32_t g)
     if (maps != NULL || pair->work + cost > CLOCKPAIR_WORK) {
         return maps;
     }
-    maps = calloc((size_t)solve->graph->domains + 1, sizeof(*maps));
-    if (maps == NULL) {
-        return NULL;
-    }
+    maps = xcalloc((size_t)solve->graph->domains + 1, sizeof(*maps));
     pair->work += cost;
     pair->against[g].maps = maps;
-    /* Without memory the pairs are as far apart as each alone allows. */
-    if (course_init(&course, solve, g) == 0 && course.count > 0) {
+    course_init(&course, solve, g);
+    if (course.count > 0) {
         (void)against_solve(solve, &course, g, maps);
     }
     course_fini(&course);

@@ -23,7 +23,7 @@
 #define CLOCKPAIR_WORK ((size_t)20000000)
 
 struct clockpair;
-/* Of a solve that has run, borrowed. NULL with ENOMEM. */
+/* Of a solve that has run, borrowed. */
 struct clockpair *clockpair_create(const struct clocksolve *solve);
 void clockpair_destroy(struct clockpair *pair);
 /* At a time on the axis: what the solution says of the one clock less what it

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 
 /* MONOTONIC leaves its usual rate against RAW no faster: 50 ppm. */
@@ -18,15 +19,11 @@
  * delays, a quarter of it at most. */
 #define STAMP_SHARE 4
 
-int clockstep_add(struct clockstep_clock *clock,
-                  const struct clockstep_fault *fault)
+void clockstep_add(struct clockstep_clock *clock,
+                   const struct clockstep_fault *fault)
 {
-    if (array_grow(&clock->faults, &clock->room, clock->count,
-                   sizeof(*fault)) != 0) {
-        return -1;
-    }
+    array_grow(&clock->faults, &clock->room, clock->count, sizeof(*fault));
     clock->faults[clock->count++] = *fault;
-    return 0;
 }
 
 /* How much MONOTONIC gained on RAW from a reading to the next, in ppb of the
@@ -47,16 +44,13 @@ static int gain_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The usual gain. 0, or -1 with ENOMEM. */
-static int gain_median(const struct clockstep_clock *clock, int64_t *median)
+/* The usual gain. */
+static void gain_median(const struct clockstep_clock *clock, int64_t *median)
 {
     size_t count = clock->readings_count;
-    int64_t *gains = malloc((count + 1) * sizeof(*gains));
+    int64_t *gains = xmalloc((count + 1) * sizeof(*gains));
 
     *median = 0;
-    if (gains == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i + 1 < count; i++) {
         gains[i] = gain_of(&clock->readings[i]);
     }
@@ -65,7 +59,6 @@ static int gain_median(const struct clockstep_clock *clock, int64_t *median)
         *median = gains[(count - 1) / 2];
     }
     free(gains);
-    return 0;
 }
 
 /* A jump of RAW, and how well its size is known. */
@@ -73,6 +66,27 @@ struct jump {
     ck_time_t size;
     ck_time_t slack;
 };
+
+/* What RAW did from a reading to the next. */
+static struct jump jump_of(const struct clockstep_reading *a, int64_t usual)
+{
+    ck_time_t passed = a[1].other - a->other;
+
+    return (struct jump){a[1].raw - a->raw - passed +
+                             (ck_time_t)((__int128)passed * usual / 1000000000),
+                         a->width + a[1].width +
+                             ck_clock_drift(passed, SLEW_PPB)};
+}
+
+/* The two are near a stretch of the clock. */
+static bool is_near(const struct clockstep_reading *a, const ck_time_t part[2])
+{
+    ck_time_t low = a->raw < a[1].raw ? a->raw : a[1].raw;
+    ck_time_t high = a->raw < a[1].raw ? a[1].raw : a->raw;
+
+    return a[1].other > a->other && high >= part[0] - NEAR &&
+           low <= part[1] + NEAR;
+}
 
 /* Between two readings near a stretch of the clock: did RAW jump by about
  * that much? As the readings have it, if so. */
@@ -82,27 +96,67 @@ static bool jump_find(const struct clockstep_clock *clock,
 {
     int64_t usual;
 
-    if (gain_median(clock, &usual) != 0) {
-        return false;
-    }
+    gain_median(clock, &usual);
     for (size_t i = 0; i + 1 < clock->readings_count; i++) {
-        const struct clockstep_reading *a = &clock->readings[i];
-        ck_time_t passed = a[1].other - a->other;
-        ck_time_t jump = a[1].raw - a->raw - passed +
-                         (ck_time_t)((__int128)passed * usual / 1000000000);
-        ck_time_t doubt =
-            a->width + a[1].width + ck_clock_drift(passed, SLEW_PPB);
-        ck_time_t low = a->raw < a[1].raw ? a->raw : a[1].raw;
-        ck_time_t high = a->raw < a[1].raw ? a[1].raw : a->raw;
+        struct jump jump = jump_of(&clock->readings[i], usual);
 
-        if (passed > 0 && (jump > doubt || jump < -doubt) &&
-            high >= part[0] - NEAR && low <= part[1] + NEAR &&
-            ck_clock_distance(jump, wanted->size) <= doubt + wanted->slack) {
-            *wanted = (struct jump){jump, doubt};
+        if (is_near(&clock->readings[i], part) &&
+            ck_clock_distance(jump.size, 0) > jump.slack &&
+            ck_clock_distance(jump.size, wanted->size) <=
+                jump.slack + wanted->slack) {
+            *wanted = jump;
             return true;
         }
     }
     return false;
+}
+
+/* The largest that RAW did between readings near a stretch; `least`: what they
+ * show at least. False: there are none on both sides of it. */
+static bool jump_largest(const struct clockstep_clock *clock,
+                         const ck_time_t part[2],
+                         ck_time_t *largest,
+                         ck_time_t *least)
+{
+    size_t count = clock->readings_count;
+    int64_t usual;
+
+    *largest = *least = 0;
+    if (count < 2 || clock->readings[0].raw > part[0] ||
+        clock->readings[count - 1].raw < part[1]) {
+        return false;
+    }
+    gain_median(clock, &usual);
+    for (size_t i = 0; i + 1 < count; i++) {
+        struct jump jump = jump_of(&clock->readings[i], usual);
+        ck_time_t size = ck_clock_distance(jump.size, 0);
+
+        if (!is_near(&clock->readings[i], part)) {
+            continue;
+        }
+        *least = jump.slack > *least ? jump.slack : *least;
+        if (size > jump.slack && size > *largest) {
+            *largest = size;
+        }
+    }
+    return true;
+}
+
+/* A clock that is set twice within a second shows another size than what the
+ * facts do: then it is the one whose readings jumped at all, if the other's
+ * would show such a step and do not. */
+static bool is_alone(const struct clockstep_clock *clock,
+                     const ck_time_t part[2],
+                     const struct clockstep_clock *quiet,
+                     const ck_time_t its[2],
+                     ck_time_t size)
+{
+    ck_time_t largest, least, none;
+
+    return jump_largest(clock, part, &largest, &least) &&
+           largest >= size / STAMP_SHARE && largest > 0 &&
+           jump_largest(quiet, its, &none, &least) && none == 0 &&
+           size > 2 * least;
 }
 
 static bool has_jump(const struct clockstep_clock *clock,
@@ -178,19 +232,23 @@ static bool is_others(const struct clockstep_clock *clocks,
     }
     return has_jump(&clocks[against], its, step->fault.step,
                     step->fault.bound) ||
+           is_alone(&clocks[against], its, &clocks[number], own,
+                    ck_clock_distance(step->fault.step, 0)) ||
            is_common(clocks, count, against, step);
 }
 
 /* The step as that of the other clock, unless that is known of it. */
-static int step_move(struct clockstep_clock *to,
-                     const struct clockstep_fault *step)
+static void step_move(struct clockstep_clock *to,
+                      const struct clockstep_fault *step)
 {
     struct clockstep_fault moved = *step;
 
     moved.fault.from = step->from;
     moved.fault.to = step->to;
     moved.fault.step = -step->fault.step;
-    return clockstep_has(to, &moved) ? 0 : clockstep_add(to, &moved);
+    if (!(clockstep_has(to, &moved))) {
+        clockstep_add(to, &moved);
+    }
 }
 
 /* Take the marked steps out of their clocks. How many: in `moved`, with the
@@ -262,8 +320,7 @@ static bool step_read(const struct clockstep_clock *clock,
     return false;
 }
 
-/* Whether a fault stays with its clock: a stamp that is none of a step. 1, 0,
- * or -1 with ENOMEM. */
+/* Whether a fault stays with its clock: a stamp that is none of a step. 1. */
 static int stamp_keep(struct clockstep_clock *clocks,
                       size_t count,
                       struct clockstep_clock *clock,
@@ -283,12 +340,13 @@ static int stamp_keep(struct clockstep_clock *clocks,
     }
     if (!step_read(clock, own, -1, stamp) && against != NULL &&
         step_read(against, its, 1, stamp)) {
-        return step_move(against, stamp);
+        step_move(against, stamp);
+        return 0;
     }
     return 1;
 }
 
-/* Wrong stamps beside steps are none. 0, or -1 with ENOMEM. */
+/* Wrong stamps beside steps are none. */
 static int stamps_sift(struct clockstep_clock *clocks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -318,30 +376,24 @@ int clockstep_blame(struct clockstep_clock *clocks, size_t count)
     bool *is_moved;
     struct clockstep_fault *moved;
     uint32_t *whose;
-    int rc = -1;
 
     for (size_t i = 0; i < count; i++) {
         faults += clocks[i].count;
     }
-    is_moved = calloc(faults + 1, sizeof(*is_moved));
-    moved = malloc((faults + 1) * sizeof(*moved));
-    whose = malloc((faults + 1) * sizeof(*whose));
-    if (is_moved != NULL && moved != NULL && whose != NULL) {
-        for (size_t i = 0; i < count; i++) {
-            for (size_t k = 0; k < clocks[i].count; k++) {
-                is_moved[at++] =
-                    is_others(clocks, count, i, &clocks[i].faults[k]);
-            }
+    is_moved = xcalloc(faults + 1, sizeof(*is_moved));
+    moved = xmalloc((faults + 1) * sizeof(*moved));
+    whose = xmalloc((faults + 1) * sizeof(*whose));
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < clocks[i].count; k++) {
+            is_moved[at++] = is_others(clocks, count, i, &clocks[i].faults[k]);
         }
-        faults = steps_take(clocks, count, is_moved, moved, whose);
-        rc = 0;
-        for (size_t i = 0; rc == 0 && i < faults; i++) {
-            rc = step_move(&clocks[whose[i]], &moved[i]);
-        }
-        rc = rc == 0 ? stamps_sift(clocks, count) : rc;
+    }
+    faults = steps_take(clocks, count, is_moved, moved, whose);
+    for (size_t i = 0; i < faults; i++) {
+        step_move(&clocks[whose[i]], &moved[i]);
     }
     free(is_moved);
     free(moved);
     free(whose);
-    return rc;
+    return stamps_sift(clocks, count);
 }

@@ -40,10 +40,10 @@ struct clockstep_clock {
     size_t readings_count;
 };
 
-/* Append a fault. 0, or -1 with ENOMEM. */
-int clockstep_add(struct clockstep_clock *clock,
-                  const struct clockstep_fault *fault);
-/* Move each step to the clock that jumped. 0, or -1 with ENOMEM. */
+/* Append a fault. */
+void clockstep_add(struct clockstep_clock *clock,
+                   const struct clockstep_fault *fault);
+/* Move each step to the clock that jumped. */
 int clockstep_blame(struct clockstep_clock *clocks, size_t count);
 
 /* Whether a clock has the same step at about that time. */

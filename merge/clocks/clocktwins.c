@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "schema/clock/clockband.h"
 #include "schema/store/run.h"
 
@@ -88,11 +89,8 @@ static int twins_init(struct twins *twins)
 {
     size_t agents = twins->defs->agents_count;
 
-    twins->machines = calloc(agents + 1, sizeof(*twins->machines));
-    twins->machine_of = calloc(agents + 1, sizeof(*twins->machine_of));
-    if (twins->machines == NULL || twins->machine_of == NULL) {
-        return -1;
-    }
+    twins->machines = xcalloc(agents + 1, sizeof(*twins->machines));
+    twins->machine_of = xcalloc(agents + 1, sizeof(*twins->machine_of));
     for (uint32_t i = 0; i < agents; i++) {
         twins->machine_of[i] = machine_find(twins, i);
     }

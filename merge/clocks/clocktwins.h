@@ -13,7 +13,7 @@
 
 /* Give each machine of a domain whose probes contradict those of the others a
  * domain of its own, and count in the domains what was compared. Between
- * defs_close() and align_close(). 0, or -1 with ENOMEM. */
+ * defs_close() and align_close(). */
 int clocktwins_split(struct defs *defs, const struct calibration *calibration);
 
 #endif

@@ -25,17 +25,13 @@ struct events {
     size_t count, room;
 };
 
-static int event_add(struct events *events, struct clockwatch_event event)
+static void event_add(struct events *events, struct clockwatch_event event)
 {
     if (events->count == EVENTS_MAX) {
-        return 0;
+        return;
     }
-    if (array_grow(&events->items, &events->room, events->count,
-                   sizeof(event)) != 0) {
-        return -1;
-    }
+    array_grow(&events->items, &events->room, events->count, sizeof(event));
     events->items[events->count++] = event;
-    return 0;
 }
 
 static int reading_order(const void *a, const void *b)
@@ -58,9 +54,9 @@ static ck_time_t absolute(ck_time_t value)
 }
 
 /* REALTIME: what no slewing explains. */
-static int steps_find(const struct clockwatch_reading *readings,
-                      size_t count,
-                      struct events *events)
+static void steps_find(const struct clockwatch_reading *readings,
+                       size_t count,
+                       struct events *events)
 {
     for (size_t i = 1; i < count; i++) {
         const struct clockwatch_reading *a = &readings[i - 1];
@@ -68,15 +64,12 @@ static int steps_find(const struct clockwatch_reading *readings,
         ck_time_t change = b->offset - a->offset;
 
         if (absolute(change) >
-                STEP_MIN + a->width + b->width +
-                    ck_clock_drift(b->raw - a->raw, SLEW_MAX_PPB) &&
-            event_add(events,
-                      (struct clockwatch_event){CLOCKWATCH_STEP, a->raw, b->raw,
-                                                change, 0, 0}) != 0) {
-            return -1;
+            STEP_MIN + a->width + b->width +
+                ck_clock_drift(b->raw - a->raw, SLEW_MAX_PPB)) {
+            event_add(events, (struct clockwatch_event){CLOCKWATCH_STEP, a->raw,
+                                                        b->raw, change, 0, 0});
         }
     }
-    return 0;
 }
 
 /* Rate of a clock against RAW between two readings, and how vague it is. */
@@ -91,9 +84,9 @@ static int64_t rate_of(const struct clockwatch_reading *a,
 }
 
 /* MONOTONIC: each stretch of some seconds against the one before. */
-static int slews_find(const struct clockwatch_reading *readings,
-                      size_t count,
-                      struct events *events)
+static void slews_find(const struct clockwatch_reading *readings,
+                       size_t count,
+                       struct events *events)
 {
     size_t first = 0, middle = 0;
 
@@ -106,24 +99,21 @@ static int slews_find(const struct clockwatch_reading *readings,
         if (middle > first) {
             before = rate_of(&readings[first], &readings[middle], &vague[0]);
             after = rate_of(&readings[middle], &readings[i], &vague[1]);
-            if (absolute(after - before) > SLEW_MIN_PPB + vague[0] + vague[1] &&
-                event_add(events,
-                          (struct clockwatch_event){
-                              CLOCKWATCH_SLEW, readings[middle].raw,
-                              readings[i].raw, 0, after - before, 0}) != 0) {
-                return -1;
+            if (absolute(after - before) > SLEW_MIN_PPB + vague[0] + vague[1]) {
+                event_add(events, (struct clockwatch_event){
+                                      CLOCKWATCH_SLEW, readings[middle].raw,
+                                      readings[i].raw, 0, after - before, 0});
             }
         }
         first = middle;
         middle = i;
     }
-    return 0;
 }
 
 /* BOOTTIME: a step forward is sleep. RAW stood still meanwhile. */
-static int suspends_find(const struct clockwatch_reading *readings,
-                         size_t count,
-                         struct events *events)
+static void suspends_find(const struct clockwatch_reading *readings,
+                          size_t count,
+                          struct events *events)
 {
     for (size_t i = 1; i < count; i++) {
         const struct clockwatch_reading *a = &readings[i - 1];
@@ -131,50 +121,48 @@ static int suspends_find(const struct clockwatch_reading *readings,
         ck_time_t slept = b->offset - a->offset;
 
         if (slept >
-                SUSPEND_MIN + ck_clock_drift(b->raw - a->raw, SLEW_MAX_PPB) &&
+            SUSPEND_MIN + ck_clock_drift(b->raw - a->raw, SLEW_MAX_PPB)) {
             event_add(events,
                       (struct clockwatch_event){CLOCKWATCH_SUSPEND, a->raw,
-                                                b->raw, slept, 0, 0}) != 0) {
-            return -1;
+                                                b->raw, slept, 0, 0});
         }
     }
-    return 0;
 }
 
 /* REALTIME's readings: nobody took one for too long. */
-static int pauses_find(const struct clockwatch_reading *readings,
-                       size_t count,
-                       struct events *events)
+static void pauses_find(const struct clockwatch_reading *readings,
+                        size_t count,
+                        struct events *events)
 {
     for (size_t i = 1; i < count; i++) {
         ck_time_t from = readings[i - 1].raw;
         ck_time_t gap = readings[i].raw - from;
 
-        if (gap > PAUSE_MIN &&
-            event_add(events, (struct clockwatch_event){
-                                  CLOCKWATCH_PAUSE, from, readings[i].raw,
-                                  gap - CK_TIME_S, 0, 0}) != 0) {
-            return -1;
+        if (gap > PAUSE_MIN) {
+            event_add(events, (struct clockwatch_event){CLOCKWATCH_PAUSE, from,
+                                                        readings[i].raw,
+                                                        gap - CK_TIME_S, 0, 0});
         }
     }
-    return 0;
 }
 
-static int clock_find(const struct clockwatch_reading *readings,
-                      size_t count,
-                      struct events *events)
+static void clock_find(const struct clockwatch_reading *readings,
+                       size_t count,
+                       struct events *events)
 {
     switch (readings[0].clock) {
     case CK_CLOCK_REALTIME:
-        return steps_find(readings, count, events) != 0
-                   ? -1
-                   : pauses_find(readings, count, events);
+        steps_find(readings, count, events);
+        pauses_find(readings, count, events);
+        return;
     case CK_CLOCK_MONOTONIC:
-        return slews_find(readings, count, events);
+        slews_find(readings, count, events);
+        return;
     case CK_CLOCK_BOOTTIME:
-        return suspends_find(readings, count, events);
+        suspends_find(readings, count, events);
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
@@ -186,11 +174,11 @@ static int event_order(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-int clockwatch_find(struct clockwatch_reading *readings,
-                    size_t count,
-                    uint32_t domain,
-                    struct clockwatch_event **items,
-                    size_t *items_count)
+void clockwatch_find(struct clockwatch_reading *readings,
+                     size_t count,
+                     uint32_t domain,
+                     struct clockwatch_event **items,
+                     size_t *items_count)
 {
     struct events events = {0};
 
@@ -204,10 +192,8 @@ int clockwatch_find(struct clockwatch_reading *readings,
                readings[end].domain == readings[at].domain) {
             end++;
         }
-        if (readings[at].domain == domain &&
-            clock_find(&readings[at], end - at, &events) != 0) {
-            free(events.items);
-            return -1;
+        if (readings[at].domain == domain) {
+            clock_find(&readings[at], end - at, &events);
         }
         at = end;
     }
@@ -216,7 +202,6 @@ int clockwatch_find(struct clockwatch_reading *readings,
     }
     *items = events.items;
     *items_count = events.count;
-    return 0;
 }
 
 const char *clockwatch_name(enum clockwatch_kind kind)

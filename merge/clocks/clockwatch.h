@@ -26,12 +26,12 @@ struct clockwatch_reading {
 };
 
 /* Find what happened in one domain. `readings` are put in order of clock and
- * time. *events is the caller's to free. 0, or -1 with ENOMEM. */
-int clockwatch_find(struct clockwatch_reading *readings,
-                    size_t count,
-                    uint32_t domain,
-                    struct clockwatch_event **events,
-                    size_t *events_count);
+ * time. *events is the caller's to free. */
+void clockwatch_find(struct clockwatch_reading *readings,
+                     size_t count,
+                     uint32_t domain,
+                     struct clockwatch_event **events,
+                     size_t *events_count);
 /* "realtime_step" ...; static. */
 const char *clockwatch_name(enum clockwatch_kind kind);
 

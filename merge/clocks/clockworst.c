@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "merge/clocks/calibration.h"
+#include "merge/model/memory.h"
 
 /* Of so many domains each pair is told. */
 #define DOMAINS_TOLD 32
@@ -21,12 +22,12 @@
 /* An agent of each domain, DEFS_NONE = it has none. The caller's to free. */
 static uint32_t *agents_of(const struct defs *defs)
 {
-    uint32_t *agents = malloc((defs->domains_count + 1) * sizeof(*agents));
+    uint32_t *agents = xmalloc((defs->domains_count + 1) * sizeof(*agents));
 
-    for (size_t i = 0; agents != NULL && i < defs->domains_count; i++) {
+    for (size_t i = 0; i < defs->domains_count; i++) {
         agents[i] = DEFS_NONE;
     }
-    for (uint32_t i = 0; agents != NULL && i < defs->agents_count; i++) {
+    for (uint32_t i = 0; i < defs->agents_count; i++) {
         if (agents[defs->agents[i].domain] == DEFS_NONE) {
             agents[defs->agents[i].domain] = i;
         }
@@ -77,16 +78,16 @@ static void pair_look(const struct align *align,
                                     stretch[0] + (stretch[1] - stretch[0]) / 2);
 }
 
-/* All pairs, by the sum of both. The caller's to free, NULL with ENOMEM. */
+/* All pairs, by the sum of both. The caller's to free. */
 static struct report_clock_pair *pairs_list(const struct report *report,
                                             size_t *count)
 {
     size_t domains = report->domains_count;
     struct report_clock_pair *pairs =
-        calloc(domains * domains / 2 + 1, sizeof(*pairs));
+        xcalloc(domains * domains / 2 + 1, sizeof(*pairs));
 
     *count = 0;
-    for (uint32_t a = 0; pairs != NULL && a < domains; a++) {
+    for (uint32_t a = 0; a < domains; a++) {
         const struct report_domain *x = &report->domains[a];
 
         for (uint32_t b = a + 1; b < domains; b++) {
@@ -123,19 +124,14 @@ static struct report_clock_pair worst_find(const struct align *align,
     return worst;
 }
 
-int clockworst_report(const struct defs *defs,
-                      const struct align *align,
-                      struct report *report)
+void clockworst_report(const struct defs *defs,
+                       const struct align *align,
+                       struct report *report)
 {
     size_t count;
     struct report_clock_pair *pairs = pairs_list(report, &count);
     uint32_t *agents = agents_of(defs);
 
-    if (pairs == NULL || agents == NULL) {
-        free(pairs);
-        free(agents);
-        return -1;
-    }
     if (report->domains_count > DOMAINS_TOLD) {
         qsort(pairs, count, sizeof(*pairs), worst_first);
         report->clock_worst = worst_find(align, report, agents, pairs, count);
@@ -151,5 +147,4 @@ int clockworst_report(const struct defs *defs,
         report->clock_pairs_count = count;
     }
     free(agents);
-    return 0;
 }

@@ -10,9 +10,9 @@
 #include "merge/report/report.h"
 
 /* Write report->clock_worst and, of few domains, report->clock_pairs; the rows
- * of its domains are there. 0, or -1 with ENOMEM. */
-int clockworst_report(const struct defs *defs,
-                      const struct align *align,
-                      struct report *report);
+ * of its domains are there. */
+void clockworst_report(const struct defs *defs,
+                       const struct align *align,
+                       struct report *report);
 
 #endif

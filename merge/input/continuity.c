@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/store/run.h"
 
 /* More records than any run has: sums of such guesses stay in range. */
@@ -250,19 +251,16 @@ static struct defs_agent *agent_find(struct defs *defs, const uint8_t id[16])
 }
 
 /* 0 or -1. */
-static int absent_add(struct defs *defs, const struct manifest_agent *told)
+static void absent_add(struct defs *defs, const struct manifest_agent *told)
 {
     struct defs_absent *absent;
 
-    if (array_grow(&defs->absents, &defs->absents_room, defs->absents_count,
-                   sizeof(*absent)) != 0) {
-        return -1;
-    }
+    array_grow(&defs->absents, &defs->absents_room, defs->absents_count,
+               sizeof(*absent));
     absent = &defs->absents[defs->absents_count++];
     ck_run_agent_hex(told->id, absent->hex);
     absent->rank = told->rank;
     absent->records = told->records;
-    return 0;
 }
 
 /* What an agent said that it keeps, where its last words are not here: they lie
@@ -289,11 +287,11 @@ static int spool_take(struct defs *defs,
     }
     spool.host = texts_keep(defs->texts, host, strlen(host));
     spool.path = texts_keep(defs->texts, path, strlen(path));
-    if (spool.host == NULL || spool.path == NULL ||
-        array_grow(&defs->spools, &defs->spools_room, defs->spools_count,
-                   sizeof(spool)) != 0) {
+    if (spool.host == NULL || spool.path == NULL) {
         return -1;
     }
+    array_grow(&defs->spools, &defs->spools_room, defs->spools_count,
+               sizeof(spool));
     defs->spools[defs->spools_count++] = spool;
     if (agent != NULL) {
         agent->elsewhere = defs_sum(spool.records, spool.lost);
@@ -328,8 +326,8 @@ int continuity_tell(const struct manifest *manifest, struct defs *defs)
             return -1;
         }
         if (agent == NULL) {
-            if (told->records > 0 && absent_add(defs, told) != 0) {
-                return -1;
+            if (told->records > 0) {
+                absent_add(defs, told);
             }
             continue;
         }
@@ -341,19 +339,14 @@ int continuity_tell(const struct manifest *manifest, struct defs *defs)
     return 0;
 }
 
-int continuity_check(const struct rundir_stream *streams,
-                     size_t count,
-                     struct defs *defs)
+void continuity_check(const struct rundir_stream *streams,
+                      size_t count,
+                      struct defs *defs)
 {
-    const struct rundir_stream **sorted = calloc(count + 1, sizeof(*sorted));
-    struct slot_sums *ends = calloc(defs->agents_count + 1, sizeof(*ends));
+    const struct rundir_stream **sorted = xcalloc(count + 1, sizeof(*sorted));
+    struct slot_sums *ends = xcalloc(defs->agents_count + 1, sizeof(*ends));
     size_t at = 0;
 
-    if (sorted == NULL || ends == NULL) {
-        free(sorted);
-        free(ends);
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         sorted[i] = &streams[i];
     }
@@ -379,5 +372,4 @@ int continuity_check(const struct rundir_stream *streams,
     }
     free(sorted);
     free(ends);
-    return 0;
 }

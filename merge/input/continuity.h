@@ -22,12 +22,11 @@
 void continuity_trim(struct rundir_stream *stream);
 /* Note what the manifest says of the segments, and which of them are not there
  * at all. One that could not be read, or that was written before the end, says
- * nothing. 0, or -1 with ENOMEM. */
+ * nothing. */
 int continuity_tell(const struct manifest *manifest, struct defs *defs);
-/* Say of each agent what is missing. The streams were read. 0, or -1 with
- * ENOMEM. */
-int continuity_check(const struct rundir_stream *streams,
-                     size_t count,
-                     struct defs *defs);
+/* Say of each agent what is missing. The streams were read. */
+void continuity_check(const struct rundir_stream *streams,
+                      size_t count,
+                      struct defs *defs);
 
 #endif

@@ -11,9 +11,12 @@
 #include "merge/model/array.h"
 #include "merge/model/comm.h"
 #include "merge/model/demangle.h"
+#include "merge/model/memory.h"
 #include "schema/store/run.h"
 
 /* Open calls that one agent may show at once; more are not kept. */
+/* Threads of an agent. */
+#define STANDINGS_MAX 4096
 #define OPENS_MAX 4096
 /* Where ckagent's libraries lie, and how their names begin. */
 #define OWN_LIBRARIES "/ck/libck"
@@ -102,6 +105,8 @@ static int identity_read(struct defs *defs,
     defs->processes[process].rank =
         (int32_t)text_number(text, "rank", DEFS_RANK_UNKNOWN);
     defs->processes[process].size = (int32_t)text_number(text, "size", 0);
+    defs->processes[process].restart = (int32_t)text_number(text, "restart", 0);
+    defs->processes[process].started = text_number(text, "started", 0);
     return 0;
 }
 
@@ -139,24 +144,21 @@ static int process_read(struct defs *defs,
 }
 
 /* Enter a device; one that is there is replaced only if asked. */
-static int device_enter(struct defs_process *process,
-                        const struct defs_device *device,
-                        bool replaces)
+static void device_enter(struct defs_process *process,
+                         const struct defs_device *device,
+                         bool replaces)
 {
     for (size_t i = 0; i < process->devices_count; i++) {
         if (process->devices[i].number == device->number) {
             if (replaces) {
                 process->devices[i] = *device;
             }
-            return 0;
+            return;
         }
     }
-    if (array_grow(&process->devices, &process->devices_room,
-                   process->devices_count, sizeof(*device)) != 0) {
-        return -1;
-    }
+    array_grow(&process->devices, &process->devices_room,
+               process->devices_count, sizeof(*device));
     process->devices[process->devices_count++] = *device;
-    return 0;
 }
 
 static int device_read(struct defs *defs,
@@ -172,17 +174,18 @@ static int device_read(struct defs *defs,
         return -1;
     }
     device.parent = (uint32_t)text_number(text, "parent", 0);
-    return device_enter(process, &device, true);
+    device_enter(process, &device, true);
+    return 0;
 }
 
-int facts_device(struct defs *defs,
-                 const struct facts_source *source,
-                 uint32_t number)
+void facts_device(struct defs *defs,
+                  const struct facts_source *source,
+                  uint32_t number)
 {
     struct defs_process *process = &defs->processes[source->process];
     struct defs_device device = {.number = number, .name = "", .uuid = ""};
 
-    return device_enter(process, &device, false);
+    device_enter(process, &device, false);
 }
 
 static int queue_read(struct defs *defs,
@@ -198,10 +201,8 @@ static int queue_read(struct defs *defs,
         return -1;
     }
     queue.is_in_order = is_text(text, "order", "in-order");
-    if (array_grow(&process->queues, &process->queues_room,
-                   process->queues_count, sizeof(queue)) != 0) {
-        return -1;
-    }
+    array_grow(&process->queues, &process->queues_room, process->queues_count,
+               sizeof(queue));
     process->queues[process->queues_count++] = queue;
     return 0;
 }
@@ -229,7 +230,8 @@ static int symbol_read(struct defs *defs,
         place.file =
             texts_keep(defs->texts, bytes + cut + 1, text->length - cut - 1);
     }
-    return names_set_place(defs->processes[index].names, text->object, place);
+    names_set_place(defs->processes[index].names, text->object, place);
+    return 0;
 }
 
 /* Is that the file of an OpenMP runtime? A package may add a hash to its name.
@@ -284,10 +286,8 @@ static int module_read(struct defs *defs,
     if (path[0] != '/' || process->modules_count == MODULES_MAX) {
         return 0;
     }
-    if (array_grow(&process->modules, &process->modules_room,
-                   process->modules_count, sizeof(module)) != 0) {
-        return -1;
-    }
+    array_grow(&process->modules, &process->modules_room,
+               process->modules_count, sizeof(module));
     process->modules[process->modules_count++] = module;
     return 0;
 }
@@ -328,19 +328,17 @@ static int thread_read(struct defs *defs,
 /* Numbers beyond it are damage: a collector gives a tenth of them. */
 #define STACKS_MAX 131072
 
-static int stack_read(struct defs_agent *agent, const struct ck_text *text)
+static void stack_read(struct defs_agent *agent, const struct ck_text *text)
 {
     uint32_t count = text->length / (uint32_t)sizeof(uint64_t);
     struct defs_stack *stack;
 
     if (text->e.name == 0 || text->e.name > STACKS_MAX) {
-        return 0;
+        return;
     }
     while (agent->stacks_count < text->e.name) {
-        if (array_grow(&agent->stacks, &agent->stacks_room, agent->stacks_count,
-                       sizeof(*agent->stacks)) != 0) {
-            return -1;
-        }
+        array_grow(&agent->stacks, &agent->stacks_room, agent->stacks_count,
+                   sizeof(*agent->stacks));
         agent->stacks[agent->stacks_count++] =
             (struct defs_stack){.frames = NULL};
     }
@@ -348,13 +346,44 @@ static int stack_read(struct defs_agent *agent, const struct ck_text *text)
     stack = &agent->stacks[text->e.name - 1];
     free(stack->frames);
     stack->count = stack->depth = 0;
-    stack->frames = calloc(count + 1, sizeof(*stack->frames));
-    if (stack->frames == NULL) {
-        return -1;
-    }
+    stack->frames = xcalloc(count + 1, sizeof(*stack->frames));
     stack->depth = count;
     stack->count = count < STACK_FRAMES ? count : STACK_FRAMES;
     memcpy(stack->frames, ck_text_bytes(text), count * sizeof(*stack->frames));
+}
+
+/* The newest look at a thread holds. */
+static int standing_read(struct defs *defs,
+                         struct defs_agent *agent,
+                         const struct ck_text *text)
+{
+    struct defs_standing standing = {
+        .incarnation = text->e.name,
+        .tid = (uint32_t)text->object,
+        .stack = text->extra,
+        .at = text->e.start,
+        .lines = texts_keep(defs->texts, ck_text_bytes(text), text->length),
+    };
+    size_t i = 0;
+
+    if (standing.lines == NULL) {
+        return -1;
+    }
+    while (i < agent->standings_count &&
+           (agent->standings[i].incarnation != standing.incarnation ||
+            agent->standings[i].tid != standing.tid)) {
+        i++;
+    }
+    if (i == STANDINGS_MAX) {
+        return 0;
+    }
+    array_grow(&agent->standings, &agent->standings_room, i, sizeof(standing));
+    if (i == agent->standings_count) {
+        agent->standings_count++;
+    } else if (agent->standings[i].at > standing.at) {
+        return 0;
+    }
+    agent->standings[i] = standing;
     return 0;
 }
 
@@ -404,7 +433,10 @@ static int text_read(struct defs *defs,
     case CK_KIND_NOTE:
         return defs_note(defs, ck_text_bytes(text), text->length);
     case CK_KIND_STACK:
-        return stack_read(&defs->agents[source->agent], text);
+        stack_read(&defs->agents[source->agent], text);
+        return 0;
+    case CK_KIND_STANDING:
+        return standing_read(defs, &defs->agents[source->agent], text);
     case CK_KIND_DISCARDED:
         discarded_read(&defs->agents[source->agent], text);
         return 0;
@@ -414,8 +446,8 @@ static int text_read(struct defs *defs,
 }
 
 /* Running totals: the latest one holds. */
-static int counter_read(struct defs_agent *agent,
-                        const struct ck_counter *counter)
+static void counter_read(struct defs_agent *agent,
+                         const struct ck_counter *counter)
 {
     struct defs_counter total = {counter->e.name, counter->tid, counter->value,
                                  counter->enabled, counter->running};
@@ -424,19 +456,16 @@ static int counter_read(struct defs_agent *agent,
         if (agent->counters[i].name == total.name &&
             agent->counters[i].tid == total.tid) {
             agent->counters[i] = total;
-            return 0;
+            return;
         }
     }
-    if (array_grow(&agent->counters, &agent->counters_room,
-                   agent->counters_count, sizeof(total)) != 0) {
-        return -1;
-    }
+    array_grow(&agent->counters, &agent->counters_room, agent->counters_count,
+               sizeof(total));
     agent->counters[agent->counters_count++] = total;
-    return 0;
 }
 
-static int libc_read(struct defs_process *process,
-                     const struct ck_counter *calls)
+static void libc_read(struct defs_process *process,
+                      const struct ck_counter *calls)
 {
     struct defs_libc total = {
         .name = calls->e.name,
@@ -450,22 +479,19 @@ static int libc_read(struct defs_process *process,
         if (process->libc[i].name == total.name &&
             process->libc[i].tid == total.tid) {
             process->libc[i] = total;
-            return 0;
+            return;
         }
     }
-    if (array_grow(&process->libc, &process->libc_room, process->libc_count,
-                   sizeof(total)) != 0) {
-        return -1;
-    }
+    array_grow(&process->libc, &process->libc_room, process->libc_count,
+               sizeof(total));
     process->libc[process->libc_count++] = total;
-    return 0;
 }
 
 /* Keep the thread's stack of open calls as last seen: a look at depth d
  * replaces what was open at d and deeper. */
-static int open_read(struct defs_agent *agent,
-                     const struct facts_source *source,
-                     const struct ck_open *open)
+static void open_read(struct defs_agent *agent,
+                      const struct facts_source *source,
+                      const struct ck_open *open)
 {
     size_t kept = 0;
     struct defs_open *entry;
@@ -479,32 +505,25 @@ static int open_read(struct defs_agent *agent,
     }
     agent->opens_count = kept;
     if (kept == OPENS_MAX) {
-        return 0;
+        return;
     }
-    if (array_grow(&agent->opens, &agent->opens_room, kept, sizeof(*entry)) !=
-        0) {
-        return -1;
-    }
+    array_grow(&agent->opens, &agent->opens_room, kept, sizeof(*entry));
     entry = &agent->opens[agent->opens_count++];
     entry->open = *open;
     entry->start = open->e.start;
     entry->is_ticks = source->is_ticks && (open->e.flags & CK_FLAG_RAW) == 0;
     entry->is_completed = false;
-    return 0;
 }
 
-static int away_read(struct defs_agent *agent, const struct ck_counter *away)
+static void away_read(struct defs_agent *agent, const struct ck_counter *away)
 {
     if (away->enabled < 0 || (away->e.flags & CK_FLAG_RAW) == 0) {
-        return 0; /* damage */
+        return; /* damage */
     }
-    if (array_grow(&agent->aways, &agent->aways_room, agent->aways_count,
-                   sizeof(*agent->aways)) != 0) {
-        return -1;
-    }
+    array_grow(&agent->aways, &agent->aways_room, agent->aways_count,
+               sizeof(*agent->aways));
     agent->aways[agent->aways_count++] =
         (struct defs_away){away->e.start, away->enabled};
-    return 0;
 }
 
 int facts_read(struct defs *defs,
@@ -536,15 +555,19 @@ int facts_read(struct defs *defs,
             return 0;
         }
         if (event->kind == CK_KIND_AWAY) {
-            return away_read(agent, (const struct ck_counter *)event);
+            away_read(agent, (const struct ck_counter *)event);
+            return 0;
         }
         if (event->kind == CK_KIND_CALLS) {
-            return libc_read(&defs->processes[source->process],
-                             (const struct ck_counter *)event);
+            libc_read(&defs->processes[source->process],
+                      (const struct ck_counter *)event);
+            return 0;
         }
-        return counter_read(agent, (const struct ck_counter *)event);
+        counter_read(agent, (const struct ck_counter *)event);
+        return 0;
     case CK_CLASS_OPEN:
-        return open_read(agent, source, (const struct ck_open *)event);
+        open_read(agent, source, (const struct ck_open *)event);
+        return 0;
     default:
         return 0;
     }

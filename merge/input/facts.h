@@ -26,10 +26,9 @@ int facts_read(struct defs *defs,
                const struct facts_source *source,
                const struct ck_event *event);
 
-/* Enter a device that a process used, whether or not its record is there. 0,
- * or -1 with ENOMEM. */
-int facts_device(struct defs *defs,
-                 const struct facts_source *source,
-                 uint32_t number);
+/* Enter a device that a process used, whether or not its record is there. */
+void facts_device(struct defs *defs,
+                  const struct facts_source *source,
+                  uint32_t number);
 
 #endif

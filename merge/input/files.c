@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "merge/model/memory.h"
+
 int64_t files_age(const struct ck_run_files *files)
 {
     struct stat status;
@@ -46,9 +48,9 @@ int files_append(struct ck_run_files *files,
     size_t room;
 
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
-        more.paths = calloc(1, sizeof(*more.paths));
+        more.paths = xcalloc(1, sizeof(*more.paths));
         more.count = more.paths != NULL;
-        if (more.paths == NULL || (more.paths[0] = strdup(path)) == NULL) {
+        if ((more.paths[0] = xstrdup(path)) == NULL) {
             free(more.paths);
             return ck_err_set(err, "out of memory");
         }
@@ -63,11 +65,7 @@ int files_append(struct ck_run_files *files,
                           path);
     }
     room = files->count + more.count;
-    grown = realloc(files->paths, room * sizeof(*grown));
-    if (grown == NULL) {
-        ck_run_files_free(&more);
-        return ck_err_set(err, "out of memory");
-    }
+    grown = xrealloc(files->paths, room * sizeof(*grown));
     memcpy(grown + files->count, more.paths, more.count * sizeof(*grown));
     files->paths = grown;
     files->count = room;

@@ -74,7 +74,7 @@ static const struct defs_module *module_find(const struct defs_process *process,
     return NULL;
 }
 
-static int site_add(struct sites *sites, uint32_t process, uint64_t address)
+static void site_add(struct sites *sites, uint32_t process, uint64_t address)
 {
     const struct defs_module *module =
         module_find(&sites->defs->processes[process], address - 1);
@@ -83,26 +83,20 @@ static int site_add(struct sites *sites, uint32_t process, uint64_t address)
 
     if (address == 0 || module == NULL || module->build_id[0] == '\0' ||
         sites->count == LATELOOKUP_SITES_MAX) {
-        return 0;
+        return;
     }
     number = table_number(sites->keys, key);
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number < sites->count) {
-        return 0;
+        return;
     }
-    if (array_grow(&sites->items, &sites->room, sites->count,
-                   sizeof(*sites->items)) != 0) {
-        return -1;
-    }
+    array_grow(&sites->items, &sites->room, sites->count,
+               sizeof(*sites->items));
     sites->items[sites->count++] = (struct site){process, address, module};
-    return 0;
 }
 
-static int rows_take(struct sites *sites,
-                     const struct rundir_stream *stream,
-                     const struct store_rows *rows)
+static void rows_take(struct sites *sites,
+                      const struct rundir_stream *stream,
+                      const struct store_rows *rows)
 {
     const uint8_t *at = rows->bytes;
     const uint8_t *end = at + rows->used;
@@ -111,14 +105,12 @@ static int rows_take(struct sites *sites,
         const struct ck_event *event = (const struct ck_event *)at;
 
         /* The site lies at the same place in all three classes. */
-        if (((uint32_t)1 << ck_kind_class(event->kind) & SITES) != 0 &&
+        if (((uint32_t)1 << ck_kind_class(event->kind) & SITES) != 0) {
             site_add(sites, stream->process,
-                     ((const struct ck_call *)event)->site) != 0) {
-            return -1;
+                     ((const struct ck_call *)event)->site);
         }
         at += (size_t)event->units * CK_UNIT_BYTES;
     }
-    return 0;
 }
 
 static int stream_take(struct sites *sites,
@@ -131,8 +123,8 @@ static int stream_take(struct sites *sites,
 
     for (size_t i = 0; rc == 0 && i < stream->frames_count; i++) {
         rc = rundir_read(store, &stream->frames[i], SITES, &rows, err);
-        if (rc == 0 && rows_take(sites, stream, &rows) != 0) {
-            rc = ck_err_set(err, "out of memory");
+        if (rc == 0) {
+            rows_take(sites, stream, &rows);
         }
     }
     free(rows.bytes);
@@ -149,9 +141,36 @@ static int opens_take(struct sites *sites, uint32_t agent)
 
         for (uint32_t p = 0; p < sites->defs->processes_count; p++) {
             if (sites->defs->processes[p].agent == agent &&
-                sites->defs->processes[p].incarnation == open->incarnation &&
-                site_add(sites, p, open->site) != 0) {
-                return -1;
+                sites->defs->processes[p].incarnation == open->incarnation) {
+                site_add(sites, p, open->site);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Stacks of threads that were looked at. */
+static int standings_take(struct sites *sites, uint32_t agent)
+{
+    const struct defs_agent *owner = &sites->defs->agents[agent];
+
+    for (size_t i = 0; i < owner->standings_count; i++) {
+        const struct defs_standing *standing = &owner->standings[i];
+        const struct defs_stack *stack =
+            standing->stack > 0 && standing->stack <= owner->stacks_count
+                ? &owner->stacks[standing->stack - 1]
+                : NULL;
+
+        for (uint32_t p = 0; stack != NULL && p < sites->defs->processes_count;
+             p++) {
+            const struct defs_process *process = &sites->defs->processes[p];
+
+            if (process->agent != agent ||
+                process->incarnation != standing->incarnation) {
+                continue;
+            }
+            for (uint32_t f = 0; f < stack->depth; f++) {
+                site_add(sites, p, stack->frames[f]);
             }
         }
     }
@@ -168,7 +187,7 @@ sites_take(struct sites *sites, struct rundir *store, struct ck_err *err)
     }
     for (uint32_t a = 0; a < sites->defs->agents_count; a++) {
         if (is_wanted(&sites->defs->agents[a], domain.boot_id) &&
-            opens_take(sites, a) != 0) {
+            (opens_take(sites, a) != 0 || standings_take(sites, a) != 0)) {
             return ck_err_set(err, "out of memory");
         }
     }
@@ -229,26 +248,24 @@ static bool answer_read(struct texts *texts, char *line, struct place *place)
     return place->function != NULL;
 }
 
-/* One answer a site, in their order. 0 or -1 with ENOMEM. */
-static int
+/* One answer a site, in their order. 0. */
+static void
 answers_take(const struct sites *sites, struct defs *defs, FILE *file)
 {
     char *line = NULL;
     size_t room = 0;
-    int rc = 0;
 
-    for (size_t i = 0;
-         rc == 0 && i < sites->count && getline(&line, &room, file) > 0; i++) {
+    for (size_t i = 0; i < sites->count && getline(&line, &room, file) > 0;
+         i++) {
         const struct site *site = &sites->items[i];
         struct place place;
 
         if (answer_read(defs->texts, line, &place)) {
-            rc = names_set_place(defs->processes[site->process].names,
-                                 site->address, place);
+            names_set_place(defs->processes[site->process].names, site->address,
+                            place);
         }
     }
     free(line);
-    return rc;
 }
 
 /* Let ckagent answer what stands in one memory file into another. False, and
@@ -279,19 +296,18 @@ static bool ask(int questions, int answers)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static int sites_ask(const struct sites *sites, struct defs *defs)
+static void sites_ask(const struct sites *sites, struct defs *defs)
 {
     int to = memfd_create("ck-questions", MFD_CLOEXEC);
     int from = memfd_create("ck-answers", MFD_CLOEXEC);
     FILE *questions = to >= 0 ? fdopen(to, "w") : NULL;
     FILE *answers = from >= 0 ? fdopen(from, "r") : NULL;
-    int rc = 0;
 
     if (questions != NULL && answers != NULL) {
         questions_write(sites, questions);
         if (fflush(questions) == 0 && lseek(to, 0, SEEK_SET) == 0 &&
             ask(to, from) && lseek(from, 0, SEEK_SET) == 0) {
-            rc = answers_take(sites, defs, answers);
+            answers_take(sites, defs, answers);
         }
     }
     if (questions != NULL) {
@@ -304,7 +320,6 @@ static int sites_ask(const struct sites *sites, struct defs *defs)
     } else if (from >= 0) {
         (void)close(from);
     }
-    return rc;
 }
 
 int latelookup_sites(struct rundir *store,
@@ -312,14 +327,11 @@ int latelookup_sites(struct rundir *store,
                      struct ck_err *err)
 {
     struct sites sites = {.defs = defs, .keys = table_create()};
-    int rc = sites.keys == NULL ? ck_err_set(err, "out of memory")
-                                : sites_take(&sites, store, err);
+    int rc = sites_take(&sites, store, err);
 
     if (rc == 0 && sites.count > 0) {
         qsort(sites.items, sites.count, sizeof(*sites.items), by_module);
-        if (sites_ask(&sites, defs) != 0) {
-            rc = ck_err_set(err, "out of memory");
-        }
+        sites_ask(&sites, defs);
     }
     table_destroy(sites.keys);
     free(sites.items);

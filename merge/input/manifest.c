@@ -15,6 +15,7 @@
 
 #include "merge/json/jsonread.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/store/run.h"
 
 static int64_t file_read(void *state, void *to, size_t room)
@@ -93,7 +94,7 @@ static bool text_take(struct json *json, struct manifest *manifest, char **text)
         return false;
     }
     free(*text);
-    *text = strndup(token->text, token->length);
+    *text = xstrndup(token->text, token->length);
     return *text != NULL;
 }
 
@@ -166,10 +167,8 @@ static int agents_read(struct json *json, struct manifest *manifest)
             why_set(manifest, "it has too many agents");
             return 0;
         }
-        if (array_grow(&manifest->agents, &manifest->agents_room,
-                       manifest->agents_count, sizeof(*agent)) != 0) {
-            return -1;
-        }
+        array_grow(&manifest->agents, &manifest->agents_room,
+                   manifest->agents_count, sizeof(*agent));
         agent = &manifest->agents[manifest->agents_count++];
         *agent = (struct manifest_agent){.rank = -1};
         while (json_next(json)->type == JSON_NAME) {
@@ -329,10 +328,6 @@ int manifest_read(struct manifest *manifest, const char *dir)
         return 0;
     }
     json = json_create(file_read, &fd);
-    if (json == NULL) {
-        (void)close(fd);
-        return -1;
-    }
     rc = text_read(json, manifest);
     manifest->is_read = rc == 1;
     if (rc == 0 && json_error(json)[0] != '\0') {

@@ -20,8 +20,8 @@ struct manifest_agent {
     int32_t rank;           /* -1 = none */
     uint64_t records;       /* in its segment, of all frames */
     uint64_t missing_units; /* between them: these never came */
-    bool is_left;           /* it said goodbye: all it made was stored, or: */
-    bool has_made;          /* the agent said: */
+    bool is_left;           /* it said goodbye: all it made was stored, or. */
+    bool has_made;          /* the agent said. */
     uint64_t made;          /* records that it made in all */
     uint64_t lost;          /* beside these */
     char *host;             /* "" = not said */
@@ -49,8 +49,8 @@ struct manifest {
     size_t agents_count, agents_room;
 };
 
-/* Read the manifest of a run directory into *manifest, whatever that held.
- * What is wrong with it is said in `why`. 0, or -1 with ENOMEM. */
+/* Read the manifest of a run directory into *manifest, whatever that held. What
+ * is wrong with it is said in `why`. */
 int manifest_read(struct manifest *manifest, const char *dir);
 void manifest_fini(struct manifest *manifest);
 

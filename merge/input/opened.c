@@ -4,25 +4,23 @@
  */
 #include "merge/input/opened.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "schema/batch/pack.h"
 
-int rows_room(void **bytes, size_t *room, size_t wanted)
+void rows_room(void **bytes, size_t *room, size_t wanted)
 {
     void *grown;
 
     if (*room >= wanted) {
-        return 0;
+        return;
     }
-    grown = realloc(*bytes, wanted);
-    if (grown == NULL) {
-        return -1;
-    }
+    grown = xrealloc(*bytes, wanted);
     *bytes = grown;
     *room = wanted;
-    return 0;
 }
 
 /* Leave out the records that begin before position `trim` of the frame. */
@@ -41,6 +39,14 @@ static void rows_trim(struct store_rows *rows, uint32_t trim)
     }
 }
 
+int opened_lost(const char *path, size_t bytes, struct ck_err *err)
+{
+    if (errno == ENOMEM) {
+        memory_out(bytes);
+    }
+    return ck_err_set(err, "%s changed while it was read", path);
+}
+
 int opened_open(struct opened *opened,
                 struct opener *opener,
                 const struct store_frame *frame,
@@ -50,20 +56,18 @@ int opened_open(struct opened *opened,
     const void **payload = &opened->payload;
     struct ck_segment_reader *reader = opener->readers[frame->file];
 
+    errno = 0;
     if (ck_segment_seek(reader, frame->offset) != 0 ||
         ck_segment_next(reader, header, payload) != 1 ||
         ck_segment_offset(reader) != frame->offset) {
-        return ck_err_set(err, "%s changed while it was read",
-                          opener->paths[frame->file]);
+        return opened_lost(opener->paths[frame->file],
+                           (size_t)frame->units * CK_UNIT_BYTES, err);
     }
     opened->bytes = header->length;
     if (header->pack == CK_PACK_NONE) {
         return 0;
     }
-    if (rows_room(&opener->unpacked, &opener->unpacked_room, header->raw) !=
-        0) {
-        return ck_err_set(err, "out of memory");
-    }
+    rows_room(&opener->unpacked, &opener->unpacked_room, header->raw);
     if (ck_unpack((enum ck_pack)header->pack, *payload, header->length,
                   opener->unpacked, header->raw, err) != 0) {
         return -1;
@@ -81,9 +85,7 @@ int opened_decode(struct opened *opened,
 {
     size_t room = (size_t)opened->header.units * CK_UNIT_BYTES;
 
-    if (rows_room(&rows->bytes, &rows->room, room) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    rows_room(&rows->bytes, &rows->room, room);
     /* A place within the frame counts all of its records. */
     classes = frame->trim > 0 ? UINT32_MAX : classes;
     memset(&opened->info, 0, sizeof(opened->info));

@@ -27,6 +27,10 @@ struct opened {
     struct ck_batch_info info;
 };
 
+/* What was there when the file was surveyed is not there now (-1 with err), or
+ * errno is ENOMEM: memory_out(). */
+int opened_lost(const char *path, size_t bytes, struct ck_err *err);
+
 /* 0, or -1 with err. */
 int opened_open(struct opened *opened,
                 struct opener *opener,
@@ -39,7 +43,7 @@ int opened_decode(struct opened *opened,
                   uint32_t classes,
                   struct store_rows *rows,
                   struct ck_err *err);
-/* Room for so many bytes of rows. 0, or -1 with ENOMEM. */
-int rows_room(void **bytes, size_t *room, size_t wanted);
+/* Room for so many bytes of rows. */
+void rows_room(void **bytes, size_t *room, size_t wanted);
 
 #endif

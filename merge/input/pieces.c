@@ -4,8 +4,11 @@
  */
 #include "merge/input/pieces.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "merge/model/memory.h"
 
 /* Units of the longest record that is no text. */
 #define UNITS_MAX 3
@@ -25,11 +28,8 @@ struct pieces {
 
 struct pieces *pieces_create(void)
 {
-    struct pieces *pieces = calloc(1, sizeof(*pieces));
+    struct pieces *pieces = xcalloc(1, sizeof(*pieces));
 
-    if (pieces == NULL) {
-        return NULL;
-    }
     pieces->cursor = ck_batch_cursor_create();
     if (pieces->cursor == NULL) {
         free(pieces);
@@ -71,9 +71,10 @@ int pieces_open(struct pieces *pieces,
     if (pieces->is_whole) {
         return 0;
     }
+    errno = 0;
     if (ck_segment_hold(reader, frame->offset, &pieces->held) != 0) {
-        return ck_err_set(err, "%s changed while it was read",
-                          opener->paths[frame->file]);
+        return opened_lost(opener->paths[frame->file],
+                           (size_t)frame->units * CK_UNIT_BYTES, err);
     }
     if (ck_batch_cursor_open(pieces->cursor, pieces->held.payload,
                              pieces->held.header.length, classes, &info,
@@ -115,9 +116,7 @@ int64_t pieces_next(struct pieces *pieces,
     if (pieces->is_whole) {
         return pieces_whole(pieces, rows, err);
     }
-    if (rows_room(&rows->bytes, &rows->room, rows->used + room) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    rows_room(&rows->bytes, &rows->room, rows->used + room);
     rc = ck_batch_cursor_next(pieces->cursor, count,
                               (uint8_t *)rows->bytes + rows->used, room, &used,
                               err);

@@ -12,7 +12,6 @@
 #include "merge/input/opened.h"
 
 struct pieces;
-/* NULL with ENOMEM. */
 struct pieces *pieces_create(void);
 void pieces_destroy(struct pieces *pieces);
 /* Begin a frame; all borrowed until the next one. 0, or -1 with err. */

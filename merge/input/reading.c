@@ -38,7 +38,7 @@ static bool is_timed(enum ck_class cls)
      (uint32_t)1 << CK_CLASS_CLOCK | (uint32_t)1 << CK_CLASS_OPEN |            \
      (uint32_t)1 << CK_CLASS_COUNTER)
 
-/* Records that say something themselves. 0, or -1 with ENOMEM. */
+/* Records that say something themselves. */
 static int rows_read(struct reading *reading)
 {
     const uint8_t *at = reading->rows.bytes;
@@ -62,7 +62,7 @@ static int rows_read(struct reading *reading)
     return 0;
 }
 
-/* Keep what was found. 0, or -1 with ENOMEM. */
+/* Keep what was found. */
 static int reading_commit(struct reading *reading,
                           const struct opened *opened,
                           struct store_frame *frame)
@@ -83,9 +83,8 @@ static int reading_commit(struct reading *reading,
         agent->records_late += survey->records + reading->others;
     }
     agent->units += frame->is_thin ? 0 : frame->units - frame->trim;
-    if (opened->header.pack == CK_PACK_NONE && frame->trim == 0 &&
-        survey_bounds(survey, reading->stream, frame) != 0) {
-        return -1;
+    if (opened->header.pack == CK_PACK_NONE && frame->trim == 0) {
+        survey_bounds(survey, reading->stream, frame);
     }
     return survey_commit(&reading->survey);
 }

@@ -16,6 +16,7 @@
 #include "merge/input/reading.h"
 #include "merge/input/spools.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "schema/store/run.h"
 
@@ -80,16 +81,11 @@ stream_find(struct rundir *rundir, uint32_t agent, struct ck_stream name)
     int64_t number = table_number(rundir->keys, key);
     struct rundir_stream *stream;
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number < rundir->streams_count) {
         return &rundir->streams[number];
     }
-    if (array_grow(&rundir->streams, &rundir->streams_room,
-                   rundir->streams_count, sizeof(*stream)) != 0) {
-        return NULL;
-    }
+    array_grow(&rundir->streams, &rundir->streams_room, rundir->streams_count,
+               sizeof(*stream));
     stream = &rundir->streams[rundir->streams_count++];
     memset(stream, 0, sizeof(*stream));
     stream->agent = agent;
@@ -99,23 +95,18 @@ stream_find(struct rundir *rundir, uint32_t agent, struct ck_stream name)
     return stream;
 }
 
-/* Room for one frame more: of very many streams most have a few. 0, or -1 with
- * ENOMEM. */
-static int frames_room(struct rundir_stream *stream)
+/* Room for one frame more: of very many streams most have a few. */
+static void frames_room(struct rundir_stream *stream)
 {
     size_t room = stream->frames_room + stream->frames_room / 2 + 2;
     struct store_frame *grown;
 
     if (stream->frames_count < stream->frames_room) {
-        return 0;
+        return;
     }
-    grown = realloc(stream->frames, room * sizeof(*grown));
-    if (grown == NULL) {
-        return -1;
-    }
+    grown = xrealloc(stream->frames, room * sizeof(*grown));
     stream->frames = grown;
     stream->frames_room = room;
-    return 0;
 }
 
 static int frame_enter(struct rundir *rundir,
@@ -131,9 +122,10 @@ static int frame_enter(struct rundir *rundir,
         return -1;
     }
     stream = stream_find(rundir, agent, header->stream);
-    if (stream == NULL || frames_room(stream) != 0) {
+    if (stream == NULL) {
         return -1;
     }
+    frames_room(stream);
     frame = &stream->frames[stream->frames_count++];
     memset(frame, 0, sizeof(*frame));
     frame->offset = ck_segment_offset(rundir->opener.readers[file]);
@@ -227,10 +219,7 @@ static int readers_open(struct rundir *rundir, struct ck_err *err)
     size_t opened = 0;
 
     rundir->opener.readers =
-        calloc(rundir->files.count, sizeof(*rundir->opener.readers));
-    if (rundir->opener.readers == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
+        xcalloc(rundir->files.count, sizeof(*rundir->opener.readers));
     for (size_t i = rundir->files.count; i-- > 0;) {
         rundir->opener.readers[i] =
             ck_segment_reader_create(rundir->files.paths[i], err);
@@ -247,7 +236,7 @@ static int readers_open(struct rundir *rundir, struct ck_err *err)
 }
 
 /* What the run's manifest says of its segments. A run that never saw a ckagg
- * has spools alone and no manifest. 0, or -1 with ENOMEM. */
+ * has spools alone and no manifest. */
 static int
 manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
 {
@@ -308,9 +297,7 @@ static int rundir_open(struct rundir *rundir,
     if (dir != NULL && manifest_take(rundir, dir, defs) != 0) {
         return ck_err_set(err, "out of memory");
     }
-    if (continuity_check(rundir->streams, rundir->streams_count, defs) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    continuity_check(rundir->streams, rundir->streams_count, defs);
     return 0;
 }
 
@@ -368,21 +355,12 @@ struct rundir *rundir_create_all(const char *const *paths,
                                  struct clocktaker clocks,
                                  struct ck_err *err)
 {
-    struct rundir *rundir = calloc(1, sizeof(*rundir));
+    struct rundir *rundir = xcalloc(1, sizeof(*rundir));
     struct stat status;
     bool is_run;
     int rc = 0;
 
-    if (rundir == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     rundir->keys = table_create();
-    if (rundir->keys == NULL) {
-        rundir_destroy(rundir);
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     is_run =
         count == 1 && stat(paths[0], &status) == 0 && S_ISDIR(status.st_mode);
     for (size_t i = 0; rc == 0 && i < count; i++) {

@@ -93,8 +93,8 @@ static void devices_take(struct survey *survey,
         }
         if (survey->devices_count < SURVEY_DEVICES) {
             survey->devices[survey->devices_count++] = device;
-        } else if (facts_device(survey->defs, &survey->source, device) != 0) {
-            survey->has_failed = true;
+        } else {
+            facts_device(survey->defs, &survey->source, device);
         }
     }
 }
@@ -218,10 +218,7 @@ int survey_commit(struct survey *survey)
     stamps_join(&process->init, &survey->init);
     stamps_join(&process->finalize, &survey->finalize);
     for (size_t i = 0; i < survey->devices_count; i++) {
-        if (facts_device(survey->defs, &survey->source, survey->devices[i]) !=
-            0) {
-            return -1;
-        }
+        facts_device(survey->defs, &survey->source, survey->devices[i]);
     }
     return survey->has_failed ? -1 : 0;
 }
@@ -245,9 +242,9 @@ static void bounds_fill(const struct survey *survey,
     }
 }
 
-int survey_bounds(const struct survey *survey,
-                  struct rundir_stream *stream,
-                  struct store_frame *frame)
+void survey_bounds(const struct survey *survey,
+                   struct rundir_stream *stream,
+                   struct store_frame *frame)
 {
     const struct stamps *starts = &survey->starts;
     bool is_ticks = starts->first[1] <= starts->last[1];
@@ -258,13 +255,11 @@ int survey_bounds(const struct survey *survey,
     frame->bounds = 0;
     if (survey->pieces < 2 || survey->has_rows || !is_one ||
         stream->bounds_count > UINT32_MAX - SURVEY_PIECES) {
-        return 0;
+        return;
     }
     while (stream->bounds_room - stream->bounds_count < survey->pieces) {
-        if (array_grow(&stream->bounds, &stream->bounds_room,
-                       stream->bounds_room, sizeof(*stream->bounds)) != 0) {
-            return -1;
-        }
+        array_grow(&stream->bounds, &stream->bounds_room, stream->bounds_room,
+                   sizeof(*stream->bounds));
     }
     while (span >> frame->shift > UINT16_MAX) {
         frame->shift++;
@@ -274,5 +269,4 @@ int survey_bounds(const struct survey *survey,
     bounds_fill(survey, frame, starts->first[is_ticks],
                 stream->bounds + stream->bounds_count);
     stream->bounds_count += survey->pieces;
-    return 0;
 }

@@ -56,12 +56,11 @@ void survey_begin(struct survey *survey,
 void survey_take(void *state, const struct ck_batch_columns *columns);
 /* One record that is read as such. */
 void survey_row(struct survey *survey, const struct ck_event *event);
-/* Enter what was gathered. 0, or -1 with ENOMEM. */
+/* Enter what was gathered. */
 int survey_commit(struct survey *survey);
-/* Keep when the frame's pieces begin, if that is worth it. 0, or -1 with
- * ENOMEM. */
-int survey_bounds(const struct survey *survey,
-                  struct rundir_stream *stream,
-                  struct store_frame *frame);
+/* Keep when the frame's pieces begin, if that is worth it. */
+void survey_bounds(const struct survey *survey,
+                   struct rundir_stream *stream,
+                   struct store_frame *frame);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "merge/json/jsonstate.h"
+#include "merge/model/memory.h"
 
 #define PAD JSON_SCAN_PAD
 /* Of a usual number; a longer one is looked at twice where it is cut. */
@@ -19,11 +20,8 @@
 
 struct json *json_create(json_read_f read, void *state)
 {
-    struct json *json = malloc(sizeof(*json));
+    struct json *json = xmalloc(sizeof(*json));
 
-    if (json == NULL) {
-        return NULL;
-    }
     memset(json, 0, offsetof(struct json, bytes));
     json->read = read;
     json->state = state;
@@ -39,9 +37,7 @@ json_create_beside(const struct json *json, json_read_f read, void *state)
 {
     struct json *beside = json_create(read, state);
 
-    if (beside != NULL) {
-        memcpy(beside->is_object, json->is_object, sizeof(json->is_object));
-    }
+    memcpy(beside->is_object, json->is_object, sizeof(json->is_object));
     return beside;
 }
 
@@ -472,7 +468,7 @@ const struct json_token *json_look(struct json *json)
 {
     const struct json_token *token;
 
-    /* The usual way from a member to the next: ,"name": */
+    /* The usual way from a member to the next: ,"name". */
     if (json->expect == EXPECT_MORE && json->at[0] == ',' &&
         json->at[1] == '"' && json->is_object[json->depth - 1] &&
         !json->token.is_long) {

@@ -59,10 +59,8 @@ struct json_token {
 typedef int64_t (*json_read_f)(void *state, void *to, size_t room);
 
 struct json;
-/* NULL with ENOMEM. */
 struct json *json_create(json_read_f read, void *state);
-/* Another reader, for json_jump() into the same containers. NULL with ENOMEM.
- */
+/* Another reader, for json_jump() into the same containers. */
 struct json *
 json_create_beside(const struct json *json, json_read_f read, void *state);
 void json_destroy(struct json *json);

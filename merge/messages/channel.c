@@ -10,18 +10,18 @@
 
 /* ---- posts and queues --------------------------------------------------- */
 
-/* POST_NONE when there are too many, or out of memory. */
+/* POST_NONE when there are too many. */
 uint32_t post_new(struct matcher *matcher, const struct post *what)
 {
     uint32_t index = matcher->spare;
 
     if (index != POST_NONE) {
         matcher->spare = matcher->posts[index].next;
-    } else if (matcher->posts_count == MATCH_POSTS_MAX ||
-               array_grow(&matcher->posts, &matcher->posts_room,
-                          matcher->posts_count, sizeof(*what)) != 0) {
+    } else if (matcher->posts_count == MATCH_POSTS_MAX) {
         return POST_NONE;
     } else {
+        array_grow(&matcher->posts, &matcher->posts_room, matcher->posts_count,
+                   sizeof(*what));
         index = (uint32_t)matcher->posts_count++;
     }
     matcher->posts[index] = *what;
@@ -185,7 +185,7 @@ uint32_t channel_find(struct matcher *matcher,
         (uint32_t)tag};
     int64_t number = table_number(matcher->channel_keys, key);
 
-    if (number < 0 || (size_t)number >= MATCH_CHANNELS_MAX) {
+    if ((size_t)number >= MATCH_CHANNELS_MAX) {
         return POST_NONE;
     }
     if ((size_t)number == matcher->channels_count) {
@@ -196,10 +196,8 @@ uint32_t channel_find(struct matcher *matcher,
             .tag = tag,
             .queues = {{POST_NONE, POST_NONE}, {POST_NONE, POST_NONE}}};
 
-        if (array_grow(&matcher->channels, &matcher->channels_room,
-                       matcher->channels_count, sizeof(fresh)) != 0) {
-            return POST_NONE;
-        }
+        array_grow(&matcher->channels, &matcher->channels_room,
+                   matcher->channels_count, sizeof(fresh));
         matcher->channels[matcher->channels_count++] = fresh;
     }
     return (uint32_t)number;

@@ -9,6 +9,7 @@
 
 #include "merge/messages/match.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
 
 /* Beginnings of what follows "MPI_"; the first that fits holds. */
 static const struct {
@@ -122,20 +123,13 @@ static enum collective_role role_of(struct collective *collective,
 struct collective *
 collective_create(const struct defs *defs, collective_meet_f meet, void *state)
 {
-    struct collective *collective = calloc(1, sizeof(*collective));
+    struct collective *collective = xcalloc(1, sizeof(*collective));
 
-    if (collective == NULL) {
-        return NULL;
-    }
     collective->defs = defs;
     collective->meet = meet;
     collective->state = state;
     collective->windows =
-        calloc((size_t)defs->comms + 1, sizeof(*collective->windows));
-    if (collective->windows == NULL) {
-        free(collective);
-        return NULL;
-    }
+        xcalloc((size_t)defs->comms + 1, sizeof(*collective->windows));
     return collective;
 }
 
@@ -172,10 +166,7 @@ static struct instance *instance_find(struct window *window, uint32_t seq)
                 return item;
             }
         }
-        items = calloc(room, sizeof(*items));
-        if (items == NULL) {
-            return NULL;
-        }
+        items = xcalloc(room, sizeof(*items));
         for (size_t i = 0; i < window->room; i++) {
             if (window->items[i].seq != 0) {
                 items[window->items[i].seq & (room - 1)] = window->items[i];
@@ -202,10 +193,10 @@ static void latest_add(struct latest *latest,
     }
 }
 
-static int instance_begin(const struct collective *collective,
-                          struct instance *item,
-                          const struct collective_call *call,
-                          int32_t size)
+static void instance_begin(const struct collective *collective,
+                           struct instance *item,
+                           const struct collective_call *call,
+                           int32_t size)
 {
     bool has_parts = collective->meet != NULL ||
                      call->role == COLLECTIVE_SCAN ||
@@ -219,17 +210,12 @@ static int instance_begin(const struct collective *collective,
     item->is_blocking = item->has_bytes = true;
     item->any.thread = item->root.thread = item->others.thread = DEFS_NONE;
     if (!has_parts) {
-        return 0;
+        return;
     }
-    item->parts = calloc((size_t)size, sizeof(*item->parts));
-    if (item->parts == NULL) {
-        item->seq = 0;
-        return -1;
-    }
+    item->parts = xcalloc((size_t)size, sizeof(*item->parts));
     for (int32_t i = 0; i < size; i++) {
         item->parts[i].thread = DEFS_NONE;
     }
-    return 0;
 }
 
 /* Tell of a meeting to which all have come. */
@@ -341,10 +327,9 @@ int collective_enter(struct collective *collective,
     call->is_root = record->root >= 0 && record->root == call->rank;
     call->is_waiting = call->role == COLLECTIVE_BARRIER ||
                        (record->bytes_in > 0 && is_receiver(call));
-    if (item->seq < record->seq &&
+    if (item->seq < record->seq) {
         instance_begin(collective, item, call,
-                       comm != NULL ? comm->size : defs_size(defs)) != 0) {
-        return -1;
+                       comm != NULL ? comm->size : defs_size(defs));
     }
     call->comm = number;
     return instance_enter(collective, item, event, call, mark);

@@ -77,7 +77,7 @@ typedef int (*collective_meet_f)(void *state,
                                  const struct collective_meeting *meeting);
 
 struct collective;
-/* Definitions borrowed. `meet` may be NULL. NULL with ENOMEM. */
+/* Definitions borrowed. `meet` may be NULL. */
 struct collective *
 collective_create(const struct defs *defs, collective_meet_f meet, void *state);
 void collective_destroy(struct collective *collective);

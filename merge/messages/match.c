@@ -15,6 +15,7 @@
 #include "merge/messages/channel.h"
 #include "merge/model/array.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
 
 /* MPI_COMM_WORLD's number in every process, and in the run where no process
  * described it. */
@@ -23,11 +24,8 @@
 struct matcher *
 matcher_create(const struct defs *defs, match_take_f take, void *state)
 {
-    struct matcher *matcher = calloc(1, sizeof(*matcher));
+    struct matcher *matcher = xcalloc(1, sizeof(*matcher));
 
-    if (matcher == NULL) {
-        return NULL;
-    }
     matcher->defs = defs;
     matcher->take = take;
     matcher->state = state;
@@ -36,12 +34,7 @@ matcher_create(const struct defs *defs, match_take_f take, void *state)
     matcher->inbox_keys = table_create();
     matcher->request_keys = table_create();
     matcher->is_lossy =
-        calloc(defs->processes_count + 1, sizeof(*matcher->is_lossy));
-    if (matcher->channel_keys == NULL || matcher->inbox_keys == NULL ||
-        matcher->request_keys == NULL || matcher->is_lossy == NULL) {
-        matcher_destroy(matcher);
-        return NULL;
-    }
+        xcalloc(defs->processes_count + 1, sizeof(*matcher->is_lossy));
     for (size_t i = 0; i < defs->processes_count; i++) {
         matcher->is_lossy[i] =
             defs->agents[defs->processes[i].agent].discarded.segments > 0;
@@ -103,15 +96,9 @@ request_number(struct matcher *matcher, uint32_t process, uint64_t request)
     struct table_key key = {process, request, 0};
     int64_t number = table_number(matcher->request_keys, key);
 
-    if (number < 0) {
-        return POST_NONE;
-    }
     if ((size_t)number == matcher->requests_count) {
-        if (array_grow(&matcher->requests, &matcher->requests_room,
-                       matcher->requests_count,
-                       sizeof(*matcher->requests)) != 0) {
-            return POST_NONE;
-        }
+        array_grow(&matcher->requests, &matcher->requests_room,
+                   matcher->requests_count, sizeof(*matcher->requests));
         matcher->requests[matcher->requests_count++] = POST_NONE;
     }
     return (uint32_t)number;
@@ -148,16 +135,11 @@ static struct inbox *inbox_find(struct matcher *matcher,
     struct table_key key = {process, comm, 0};
     int64_t number = table_number(matcher->inbox_keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == matcher->inboxes_count) {
         struct inbox fresh = {{POST_NONE, POST_NONE}, rank, comm};
 
-        if (array_grow(&matcher->inboxes, &matcher->inboxes_room,
-                       matcher->inboxes_count, sizeof(fresh)) != 0) {
-            return NULL;
-        }
+        array_grow(&matcher->inboxes, &matcher->inboxes_room,
+                   matcher->inboxes_count, sizeof(fresh));
         matcher->inboxes[matcher->inboxes_count++] = fresh;
     }
     return &matcher->inboxes[number];
@@ -348,9 +330,6 @@ static int recv_take(struct matcher *matcher,
         return 0;
     }
     inbox = inbox_find(matcher, event->process, comm, rank);
-    if (inbox == NULL) {
-        return -1;
-    }
     matcher->counts.receives += !post->is_probe;
     post->is_vague = post->peer < 0 || post->tag < 0;
     index = post_keep(matcher, post, request, &rc);

@@ -21,7 +21,7 @@
 #include "merge/timeline/timeline.h"
 
 struct matcher;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct matcher *
 matcher_create(const struct defs *defs, match_take_f take, void *state);
 void matcher_destroy(struct matcher *matcher);

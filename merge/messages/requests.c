@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
+
 #define SLOTS_FIRST 256
 
 struct slot {
@@ -33,17 +35,10 @@ static inline size_t home_of(uint32_t process, uint64_t request, size_t mask)
 
 struct requests *requests_create(void)
 {
-    struct requests *requests = calloc(1, sizeof(*requests));
+    struct requests *requests = xcalloc(1, sizeof(*requests));
 
-    if (requests == NULL) {
-        return NULL;
-    }
     requests->mask = SLOTS_FIRST - 1;
-    requests->slots = calloc(SLOTS_FIRST, sizeof(*requests->slots));
-    if (requests->slots == NULL) {
-        free(requests);
-        return NULL;
-    }
+    requests->slots = xcalloc(SLOTS_FIRST, sizeof(*requests->slots));
     return requests;
 }
 
@@ -70,15 +65,12 @@ slot_of(const struct requests *requests, uint32_t process, uint64_t request)
     return at;
 }
 
-static int requests_double(struct requests *requests)
+static void requests_double(struct requests *requests)
 {
     struct requests larger = {.mask = requests->mask * 2 + 1,
                               .count = requests->count};
 
-    larger.slots = calloc(larger.mask + 1, sizeof(*larger.slots));
-    if (larger.slots == NULL) {
-        return -1;
-    }
+    larger.slots = xcalloc(larger.mask + 1, sizeof(*larger.slots));
     for (size_t i = 0; i <= requests->mask; i++) {
         const struct slot *slot = &requests->slots[i];
 
@@ -89,7 +81,6 @@ static int requests_double(struct requests *requests)
     }
     free(requests->slots);
     *requests = larger;
-    return 0;
 }
 
 /* Free a slot: what was put behind it because it was taken moves up. */
@@ -117,10 +108,10 @@ static void slot_free(struct requests *requests, size_t hole)
     }
 }
 
-int requests_set(struct requests *requests,
-                 uint32_t process,
-                 uint64_t request,
-                 uint32_t value)
+void requests_set(struct requests *requests,
+                  uint32_t process,
+                  uint64_t request,
+                  uint32_t value)
 {
     size_t at = slot_of(requests, process, request);
 
@@ -130,20 +121,17 @@ int requests_set(struct requests *requests,
         } else {
             requests->slots[at].value = value;
         }
-        return 0;
+        return;
     }
     if (value == 0 || requests->count == REQUESTS_MAX) {
-        return 0;
+        return;
     }
     if (requests->count * 2 > requests->mask) {
-        if (requests_double(requests) != 0) {
-            return -1;
-        }
+        requests_double(requests);
         at = slot_of(requests, process, request);
     }
     requests->slots[at] = (struct slot){request, process, value};
     requests->count++;
-    return 0;
 }
 
 uint32_t requests_get(const struct requests *requests,

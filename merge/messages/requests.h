@@ -15,15 +15,14 @@
 #define REQUESTS_MAX ((size_t)1 << 20)
 
 struct requests;
-/* NULL with ENOMEM. */
 struct requests *requests_create(void);
 void requests_destroy(struct requests *requests);
 /* Such a request stands for `value` now, 0 = for nothing that matters; beyond
- * the bound for nothing. 0, or -1 with ENOMEM. */
-int requests_set(struct requests *requests,
-                 uint32_t process,
-                 uint64_t request,
-                 uint32_t value);
+ * the bound for nothing. */
+void requests_set(struct requests *requests,
+                  uint32_t process,
+                  uint64_t request,
+                  uint32_t value);
 /* What it stands for. */
 uint32_t requests_get(const struct requests *requests,
                       uint32_t process,

@@ -33,6 +33,8 @@ enum wait_rule wait_rule_of(const char *function)
         enum wait_rule rule;
     } rules[] = {{"MPI_Test", WAIT_RULE_NONE},
                  {"MPI_Request_get_status", WAIT_RULE_NONE},
+                 {"MPI_Iprobe", WAIT_RULE_NONE},
+                 {"MPI_Improbe", WAIT_RULE_NONE},
                  {"MPI_Waitany", WAIT_RULE_ANY},
                  {"MPI_Waitsome", WAIT_RULE_ANY}};
 

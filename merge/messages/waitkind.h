@@ -28,7 +28,9 @@ const char *wait_kind_name(enum wait_kind kind);
 /* Of a part in a collective. */
 enum wait_kind wait_kind_of(enum collective_role role);
 
-/* How a call that completes several things waits for them. */
+/* How a call that completes several things waits for them. One of none only
+ * looks, once: a program that looks again and again waits, for whom is not
+ * known. */
 enum wait_rule { WAIT_RULE_ALL, WAIT_RULE_ANY, WAIT_RULE_NONE };
 enum wait_rule wait_rule_of(const char *function);
 

@@ -5,36 +5,28 @@
 #ifndef CK_MERGE_MODEL_ARRAY_H
 #define CK_MERGE_MODEL_ARRAY_H
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
+
+#include "merge/model/memory.h"
 
 /* Make room for one item more than `count` in *items, which has room for
- * *room items of `size` bytes. 0, or -1 with ENOMEM (nothing has changed).
- */
-static inline int
+ * *room items of `size` bytes. */
+static inline void
 array_grow(void *items, size_t *room, size_t count, size_t size)
 {
     void **where = items;
     size_t wanted;
-    void *grown;
 
     if (count < *room) {
-        return 0;
+        return;
     }
     wanted = *room < 8 ? 16 : *room * 2;
     if (wanted > SIZE_MAX / 2 / size) {
-        errno = ENOMEM;
-        return -1;
+        memory_out(SIZE_MAX);
     }
-    grown = realloc(*where, wanted * size);
-    if (grown == NULL) {
-        return -1;
-    }
-    *where = grown;
+    *where = xrealloc(*where, wanted * size);
     *room = wanted;
-    return 0;
 }
 
 /* How many of the items, which ascend by the int64_t at `offset` of each, are

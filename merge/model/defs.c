@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/store/run.h"
 
 #define NOTES_MAX 1024
@@ -19,16 +20,9 @@
 
 struct defs *defs_create(void)
 {
-    struct defs *defs = calloc(1, sizeof(*defs));
+    struct defs *defs = xcalloc(1, sizeof(*defs));
 
-    if (defs == NULL) {
-        return NULL;
-    }
     defs->texts = texts_create();
-    if (defs->texts == NULL) {
-        free(defs);
-        return NULL;
-    }
     return defs;
 }
 
@@ -45,6 +39,7 @@ void defs_destroy(struct defs *defs)
             free(defs->agents[i].stacks[j].frames);
         }
         free(defs->agents[i].stacks);
+        free(defs->agents[i].standings);
     }
     for (size_t i = 0; i < defs->processes_count; i++) {
         names_destroy(defs->processes[i].names);
@@ -80,10 +75,8 @@ uint32_t defs_agent_find(struct defs *defs, const uint8_t id[16])
             return (uint32_t)i;
         }
     }
-    if (array_grow(&defs->agents, &defs->agents_room, defs->agents_count,
-                   sizeof(*agent)) != 0) {
-        return DEFS_NONE;
-    }
+    array_grow(&defs->agents, &defs->agents_room, defs->agents_count,
+               sizeof(*agent));
     agent = &defs->agents[defs->agents_count];
     memset(agent, 0, sizeof(*agent));
     memcpy(agent->id, id, 16);
@@ -108,10 +101,8 @@ defs_process_find(struct defs *defs, uint32_t agent, uint32_t incarnation)
             return (uint32_t)i;
         }
     }
-    if (array_grow(&defs->processes, &defs->processes_room,
-                   defs->processes_count, sizeof(*process)) != 0) {
-        return DEFS_NONE;
-    }
+    array_grow(&defs->processes, &defs->processes_room, defs->processes_count,
+               sizeof(*process));
     process = &defs->processes[defs->processes_count];
     memset(process, 0, sizeof(*process));
     process->agent = agent;
@@ -123,9 +114,6 @@ defs_process_find(struct defs *defs, uint32_t agent, uint32_t incarnation)
     stamps_init(&process->finalize);
     stamps_init(&process->whole);
     process->names = names_create();
-    if (process->names == NULL) {
-        return DEFS_NONE;
-    }
     return (uint32_t)defs->processes_count++;
 }
 
@@ -139,10 +127,8 @@ uint32_t defs_thread_find(struct defs *defs, uint32_t process, uint32_t tid)
             return (uint32_t)i;
         }
     }
-    if (array_grow(&defs->threads, &defs->threads_room, defs->threads_count,
-                   sizeof(*thread)) != 0) {
-        return DEFS_NONE;
-    }
+    array_grow(&defs->threads, &defs->threads_room, defs->threads_count,
+               sizeof(*thread));
     thread = &defs->threads[defs->threads_count];
     thread->process = process;
     thread->tid = tid;
@@ -246,7 +232,7 @@ rank_again(const struct defs *defs, struct defs_rank *rank, uint32_t agent)
 }
 
 /* Insert keeping order. */
-static int rank_add(struct defs *defs, int32_t number, uint32_t agent)
+static void rank_add(struct defs *defs, int32_t number, uint32_t agent)
 {
     size_t at = 0;
 
@@ -255,12 +241,10 @@ static int rank_add(struct defs *defs, int32_t number, uint32_t agent)
     }
     if (at < defs->ranks_count && defs->ranks[at].number == number) {
         rank_again(defs, &defs->ranks[at], agent);
-        return 0;
+        return;
     }
-    if (array_grow(&defs->ranks, &defs->ranks_room, defs->ranks_count,
-                   sizeof(*defs->ranks)) != 0) {
-        return -1;
-    }
+    array_grow(&defs->ranks, &defs->ranks_room, defs->ranks_count,
+               sizeof(*defs->ranks));
     memmove(&defs->ranks[at + 1], &defs->ranks[at],
             (defs->ranks_count - at) * sizeof(*defs->ranks));
     defs->ranks[at].number = number;
@@ -269,7 +253,6 @@ static int rank_add(struct defs *defs, int32_t number, uint32_t agent)
     defs->ranks[at].has_both = false;
     defs->ranks[at].is_wanted = true;
     defs->ranks_count++;
-    return 0;
 }
 
 /* Whether some processes of an agent have ranks of their own (torchrun), and
@@ -294,7 +277,7 @@ static void numbers_find(const struct defs *defs,
 
 /* An agent of many ranks is no rank by itself, nor are those of its processes
  * that have none: the launcher of the ranks, and its helpers. */
-static int agent_close(struct defs *defs, uint32_t agent)
+static void agent_close(struct defs *defs, uint32_t agent)
 {
     int32_t rank = defs->agents[agent].rank;
     bool has_own, has_same;
@@ -307,67 +290,59 @@ static int agent_close(struct defs *defs, uint32_t agent)
             process->rank = has_own && !has_same ? DEFS_RANK_UNKNOWN : rank;
         }
     }
-    return has_own || rank < 0 ? 0 : rank_add(defs, rank, agent);
+    if (!(has_own || rank < 0)) {
+        rank_add(defs, rank, agent);
+    }
 }
 
-static int ranks_close(struct defs *defs)
+static void ranks_close(struct defs *defs)
 {
     for (size_t i = 0; i < defs->processes_count; i++) {
         const struct defs_process *process = &defs->processes[i];
 
-        if (process->has_identity && process->rank >= 0 &&
-            rank_add(defs, process->rank, process->agent) != 0) {
-            return -1;
+        if (process->has_identity && process->rank >= 0) {
+            rank_add(defs, process->rank, process->agent);
         }
     }
     for (uint32_t i = 0; i < defs->agents_count; i++) {
-        if (agent_close(defs, i) != 0) {
-            return -1;
-        }
+        agent_close(defs, i);
     }
-    return 0;
 }
 
-static int physical_rank(struct defs_physical *physical, int32_t rank)
+static void physical_rank(struct defs_physical *physical, int32_t rank)
 {
     size_t at = 0;
 
     if (rank == DEFS_RANK_UNKNOWN && physical->ranks_count > 0) {
-        return 0;
+        return;
     }
     if (physical->ranks_count == 1 && physical->ranks[0] == DEFS_RANK_UNKNOWN) {
         physical->ranks[0] = rank;
-        return 0;
+        return;
     }
     while (at < physical->ranks_count && physical->ranks[at] < rank) {
         at++;
     }
     if (at < physical->ranks_count && physical->ranks[at] == rank) {
-        return 0;
+        return;
     }
-    if (array_grow(&physical->ranks, &physical->ranks_room,
-                   physical->ranks_count, sizeof(*physical->ranks)) != 0) {
-        return -1;
-    }
+    array_grow(&physical->ranks, &physical->ranks_room, physical->ranks_count,
+               sizeof(*physical->ranks));
     memmove(&physical->ranks[at + 1], &physical->ranks[at],
             (physical->ranks_count - at) * sizeof(*physical->ranks));
     physical->ranks[at] = rank;
     physical->ranks_count++;
-    return 0;
 }
 
 /* Its number in definitions->subs, made for it. 0 or -1. */
-static int
+static void
 sub_close(struct defs *defs, uint32_t process, struct defs_device *device)
 {
-    if (array_grow(&defs->subs, &defs->subs_room, defs->subs_count,
-                   sizeof(*defs->subs)) != 0) {
-        return -1;
-    }
+    array_grow(&defs->subs, &defs->subs_room, defs->subs_count,
+               sizeof(*defs->subs));
     device->sub = (uint32_t)defs->subs_count;
     defs->subs[defs->subs_count++] = (struct defs_sub){
         device->name, device->physical, process, device->number};
-    return 0;
 }
 
 /* The whole device that it is a part of, itself if it is none. */
@@ -386,7 +361,7 @@ static struct defs_device *device_whole(struct defs_process *process,
     return device;
 }
 
-/* The device of the machine, made at first sight. NULL with ENOMEM. */
+/* The device of the machine, made at first sight. */
 static struct defs_physical *physical_find(struct defs *defs,
                                            uint32_t process,
                                            const struct defs_device *device)
@@ -401,10 +376,8 @@ static struct defs_physical *physical_find(struct defs *defs,
             return physical;
         }
     }
-    if (array_grow(&defs->physicals, &defs->physicals_room,
-                   defs->physicals_count, sizeof(*physical)) != 0) {
-        return NULL;
-    }
+    array_grow(&defs->physicals, &defs->physicals_room, defs->physicals_count,
+               sizeof(*physical));
     physical = &defs->physicals[defs->physicals_count++];
     memset(physical, 0, sizeof(*physical));
     physical->name = device->name;
@@ -425,10 +398,11 @@ device_close(struct defs *defs, uint32_t process, struct defs_device *device)
     }
     device->physical = (uint32_t)(physical - defs->physicals);
     device->sub = DEFS_NONE;
-    if (whole != device && sub_close(defs, process, device) != 0) {
-        return -1;
+    if (whole != device) {
+        sub_close(defs, process, device);
     }
-    return physical_rank(physical, defs->processes[process].rank);
+    physical_rank(physical, defs->processes[process].rank);
+    return 0;
 }
 
 static int domain_close(struct defs *defs, struct defs_agent *agent)
@@ -456,10 +430,8 @@ static int domain_close(struct defs *defs, struct defs_agent *agent)
             return 0;
         }
     }
-    if (array_grow(&defs->domains, &defs->domains_room, defs->domains_count,
-                   sizeof(*domain)) != 0) {
-        return -1;
-    }
+    array_grow(&defs->domains, &defs->domains_room, defs->domains_count,
+               sizeof(*domain));
     domain = &defs->domains[defs->domains_count];
     domain->boot_id = texts_keep(defs->texts, boot, sizeof(boot));
     domain->timens = texts_keep(defs->texts, timens, sizeof(timens));
@@ -479,10 +451,8 @@ uint32_t defs_domain_clone(struct defs *defs, uint32_t domain, uint32_t number)
     char timens[96];
     struct defs_domain *clone;
 
-    if (array_grow(&defs->domains, &defs->domains_room, defs->domains_count,
-                   sizeof(*clone)) != 0) {
-        return DEFS_NONE;
-    }
+    array_grow(&defs->domains, &defs->domains_room, defs->domains_count,
+               sizeof(*clone));
     (void)snprintf(timens, sizeof(timens), "%.64s/clone-%" PRIu32,
                    defs->domains[domain].timens, number);
     clone = &defs->domains[defs->domains_count];
@@ -505,9 +475,7 @@ bool defs_is_device_wanted(const struct defs *defs, uint32_t physical)
 
 int defs_close(struct defs *defs)
 {
-    if (ranks_close(defs) != 0) {
-        return -1;
-    }
+    ranks_close(defs);
     for (size_t i = 0; i < defs->agents_count; i++) {
         defs->agents[i].domain = DEFS_NONE;
     }
@@ -561,7 +529,7 @@ static const char *note_rest(const char *text, uint64_t *number)
 }
 
 /* A note that counts something and one that says the same: their sum, or NULL
- * when that cannot be. 0, or -1 with ENOMEM. */
+ * when that cannot be. */
 static int note_sum(struct defs *defs,
                     const char *left,
                     const char *right,
@@ -608,10 +576,8 @@ int defs_note(struct defs *defs, const char *text, size_t length)
     if (defs->notes_count == NOTES_MAX) {
         return 0;
     }
-    if (array_grow(&defs->notes, &defs->notes_room, defs->notes_count,
-                   sizeof(*defs->notes)) != 0) {
-        return -1;
-    }
+    array_grow(&defs->notes, &defs->notes_room, defs->notes_count,
+               sizeof(*defs->notes));
     defs->notes[defs->notes_count].text = kept;
     defs->notes[defs->notes_count].count = 1;
     defs->notes_count++;

@@ -101,6 +101,15 @@ struct defs_stack {
 /* Frames that are kept of a stack at most. */
 #define DEFS_STACK_DEPTH 128
 
+/* Where a thread was, as its collector saw it last. */
+struct defs_standing {
+    uint32_t incarnation;
+    uint32_t tid;
+    uint32_t stack;    /* number; 0 = none */
+    int64_t at;        /* RAW */
+    const char *lines; /* a kept text: key=value */
+};
+
 /* What ckagg discarded of an agent on request (--keep). */
 struct defs_discarded {
     uint64_t segments; /* 0 = nothing */
@@ -139,6 +148,8 @@ struct defs_agent {
     size_t opens_count, opens_room;
     struct defs_stack *stacks; /* by number - 1 */
     size_t stacks_count, stacks_room;
+    struct defs_standing *standings;
+    size_t standings_count, standings_room;
     uint64_t lost[DEFS_REASONS];
     int64_t limit_at; /* RAW when --limit was reached, 0 = not */
     struct defs_away *aways;
@@ -162,7 +173,7 @@ struct defs_agent {
     uint64_t undecoded;    /* of these, in frames that do not decode */
     bool has_spool;        /* some of its frames are in a spool */
     bool has_overlap;      /* some units are there twice */
-    bool is_told;          /* the manifest says of its segment: */
+    bool is_told;          /* the manifest says of its segment. */
     uint64_t told;         /* records that were stored */
     uint64_t told_missing; /* units between them that never came */
     uint64_t units;        /* that are there, of all streams */
@@ -221,6 +232,8 @@ struct defs_process {
     int32_t rank; /* its own if it said one, else its agent's, or unknown */
     int32_t size; /* of the world that its own rank is of */
     bool has_identity;
+    int32_t restart; /* how often its ranks had been started again by then */
+    int64_t started; /* RAW of its host; 0 = not said */
     const char *command;
     struct names *names;
     struct stamps steps;    /* marked steps: begin, end */
@@ -330,7 +343,6 @@ struct defs {
     size_t spools_count, spools_room;
 };
 
-/* NULL with ENOMEM. */
 struct defs *defs_create(void);
 void defs_destroy(struct defs *defs);
 

@@ -7,8 +7,7 @@
 
 #include "merge/model/names.h"
 
-/* The kept copy of a name; of a mangled C++ one, what it stands for. NULL with
- * ENOMEM. */
+/* The kept copy of a name; of a mangled C++ one, what it stands for. */
 const char *demangle(struct texts *texts, const char *bytes, size_t length);
 /* What a mangled name stands for, the caller's to free; NULL where it is none,
  * or with ENOMEM. */

@@ -63,9 +63,9 @@ static bool is_world(const struct defs *defs, const char *group)
            strtol(value, NULL, 10) == world;
 }
 
-static bool is_communicator(const char *group)
+bool kernelgroup_is_communicator(const char *group)
 {
-    return strncmp(group, "communicator=", 13) == 0;
+    return group != NULL && strncmp(group, "communicator=", 13) == 0;
 }
 
 /* A process of the rank has the name. */
@@ -108,7 +108,7 @@ bool kernelgroup_has(const struct defs *defs, const char *group, int32_t rank)
     if (group == NULL) {
         return true;
     }
-    if (is_communicator(group)) {
+    if (kernelgroup_is_communicator(group)) {
         return has_name(defs, group, rank);
     }
     (void)ck_lines_get(group, strlen(group), "ranks", list, sizeof(list));
@@ -121,5 +121,5 @@ bool kernelgroup_is_known(const struct defs *defs, const char *group)
     if (group == NULL) {
         return defs->ranks_count == 2 && world_of(defs) == 2;
     }
-    return !is_communicator(group) || is_complete(defs, group);
+    return !kernelgroup_is_communicator(group) || is_complete(defs, group);
 }

@@ -24,6 +24,9 @@
 const char *kernelgroup_of(const struct defs *defs,
                            uint32_t process,
                            const struct ck_kernel *kernel);
+/* Of NCCL's plug-in: a kernel without a number there is one of which it is not
+ * known. */
+bool kernelgroup_is_communicator(const char *group);
 /* The kernel's number among the collectives of its group, from 1: on all ranks
  * the same, wherever a profile begins. 0 = not said. */
 static inline uint32_t kernelgroup_number(const struct ck_kernel *kernel)

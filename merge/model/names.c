@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "schema/fnv.h"
 
 /* Ids are given from 1 upward (agent/inject); a larger one is damage. */
@@ -35,17 +36,10 @@ static uint64_t hash_bytes(const char *bytes, size_t length)
 
 struct texts *texts_create(void)
 {
-    struct texts *texts = calloc(1, sizeof(*texts));
+    struct texts *texts = xcalloc(1, sizeof(*texts));
 
-    if (texts == NULL) {
-        return NULL;
-    }
     texts->mask = 1023;
-    texts->slots = calloc(texts->mask + 1, sizeof(*texts->slots));
-    if (texts->slots == NULL) {
-        free(texts);
-        return NULL;
-    }
+    texts->slots = xcalloc(texts->mask + 1, sizeof(*texts->slots));
     return texts;
 }
 
@@ -61,14 +55,11 @@ void texts_destroy(struct texts *texts)
     free(texts);
 }
 
-static int texts_double(struct texts *texts)
+static void texts_double(struct texts *texts)
 {
     size_t mask = texts->mask * 2 + 1;
-    char **slots = calloc(mask + 1, sizeof(*slots));
+    char **slots = xcalloc(mask + 1, sizeof(*slots));
 
-    if (slots == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i <= texts->mask; i++) {
         char *text = texts->slots[i];
         size_t at;
@@ -85,7 +76,6 @@ static int texts_double(struct texts *texts)
     free(texts->slots);
     texts->slots = slots;
     texts->mask = mask;
-    return 0;
 }
 
 const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
@@ -93,8 +83,8 @@ const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
     size_t at;
 
     length = strnlen(bytes, length);
-    if (texts->count * 2 > texts->mask && texts_double(texts) != 0) {
-        return NULL;
+    if (texts->count * 2 > texts->mask) {
+        texts_double(texts);
     }
     at = hash_bytes(bytes, length) & texts->mask;
     while (texts->slots[at] != NULL) {
@@ -105,17 +95,14 @@ const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
         }
         at = (at + 1) & texts->mask;
     }
-    texts->slots[at] = strndup(bytes, length);
-    if (texts->slots[at] == NULL) {
-        return NULL;
-    }
+    texts->slots[at] = xstrndup(bytes, length);
     texts->count++;
     return texts->slots[at];
 }
 
 struct names *names_create(void)
 {
-    return calloc(1, sizeof(struct names));
+    return xcalloc(1, sizeof(struct names));
 }
 
 void names_destroy(struct names *names)
@@ -141,10 +128,7 @@ int names_set(struct names *names, uint32_t id, const char *text)
         while (count <= id) {
             count *= 2;
         }
-        ids = realloc(names->ids, count * sizeof(*ids));
-        if (ids == NULL) {
-            return -1;
-        }
+        ids = xrealloc(names->ids, count * sizeof(*ids));
         memset(ids + names->ids_count, 0,
                (count - names->ids_count) * sizeof(*ids));
         names->ids = ids;
@@ -164,14 +148,11 @@ static size_t spot_at(const struct spot *spots, size_t mask, uint64_t address)
     return at;
 }
 
-static int spots_double(struct names *names)
+static void spots_double(struct names *names)
 {
     size_t mask = names->spots == NULL ? 63 : names->spots_mask * 2 + 1;
-    struct spot *spots = calloc(mask + 1, sizeof(*spots));
+    struct spot *spots = xcalloc(mask + 1, sizeof(*spots));
 
-    if (spots == NULL) {
-        return -1;
-    }
     for (size_t i = 0; names->spots != NULL && i <= names->spots_mask; i++) {
         const struct spot *spot = &names->spots[i];
 
@@ -182,25 +163,22 @@ static int spots_double(struct names *names)
     free(names->spots);
     names->spots = spots;
     names->spots_mask = mask;
-    return 0;
 }
 
-int names_set_place(struct names *names, uint64_t address, struct place place)
+void names_set_place(struct names *names, uint64_t address, struct place place)
 {
     struct spot *spot;
 
     if (address == 0) {
-        return 0;
+        return;
     }
-    if (names->spots_count * 2 >= names->spots_mask &&
-        spots_double(names) != 0) {
-        return -1;
+    if (names->spots_count * 2 >= names->spots_mask) {
+        spots_double(names);
     }
     spot = &names->spots[spot_at(names->spots, names->spots_mask, address)];
     names->spots_count += spot->address == 0;
     spot->address = address;
     spot->place = place;
-    return 0;
 }
 
 struct place names_get_place(const struct names *names, uint64_t address)

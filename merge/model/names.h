@@ -12,8 +12,7 @@
 struct texts;
 struct texts *texts_create(void);
 void texts_destroy(struct texts *texts);
-/* The kept copy of a text (cut at a NUL); lives as long as `texts`. NULL with
- * ENOMEM. */
+/* The kept copy of a text (cut at a NUL); lives as long as `texts`. */
 const char *texts_keep(struct texts *texts, const char *bytes, size_t length);
 
 /* A place in a program's source. */
@@ -50,7 +49,7 @@ static inline size_t names_count(const struct names *names)
 {
     return names->ids_count;
 }
-int names_set_place(struct names *names, uint64_t address, struct place place);
+void names_set_place(struct names *names, uint64_t address, struct place place);
 /* The place of an address; all fields empty when it is not known. */
 struct place names_get_place(const struct names *names, uint64_t address);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 #define BUCKET_BITS 6
 #define BUCKETS (1 << BUCKET_BITS)
@@ -34,7 +35,7 @@ static int power_of(uint64_t value)
 
 static int bucket_make(struct quantile *q, int power)
 {
-    q->buckets[power] = calloc(BUCKETS + 1, sizeof(uint32_t));
+    q->buckets[power] = xcalloc(BUCKETS + 1, sizeof(uint32_t));
     return q->buckets[power] == NULL ? -1 : 0;
 }
 
@@ -74,10 +75,7 @@ int quantile_add(struct quantile *q, int64_t value)
         value = 0;
     }
     if (q->count < QUANTILE_EXACT) {
-        if (array_grow(&q->values, &q->room, (size_t)q->count,
-                       sizeof(*q->values)) != 0) {
-            return -1;
-        }
+        array_grow(&q->values, &q->room, (size_t)q->count, sizeof(*q->values));
         q->values[q->count++] = value;
         return 0;
     }

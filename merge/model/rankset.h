@@ -27,7 +27,7 @@ size_t rankset_run(const int32_t *ranks,
                    struct rankset_run *run);
 /* Append "4-7" or "4"; how many bytes that took. */
 size_t rankset_put(const struct rankset_run *run, char *to, size_t room);
-/* The whole set, in memory of the caller's; NULL with ENOMEM. */
+/* The whole set, in memory of the caller's. */
 char *rankset_text(const int32_t *ranks, size_t count);
 /* How much of a text of rankset_text() stands in so many columns, with
  * RANKSET_MORE behind it where that is not all: whole runs, at least one. */

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 struct share *share_create(void)
 {
-    return calloc(1, sizeof(struct share));
+    return xcalloc(1, sizeof(struct share));
 }
 
 void share_destroy(struct share *share)
@@ -22,10 +23,10 @@ void share_destroy(struct share *share)
     free(share);
 }
 
-int share_grow(struct share *share)
+void share_grow(struct share *share)
 {
-    return array_grow(&share->items, &share->room, share->count,
-                      sizeof(*share->items));
+    array_grow(&share->items, &share->room, share->count,
+               sizeof(*share->items));
 }
 
 /* Give [now, until), in which the same intervals run, to them. */

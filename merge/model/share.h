@@ -40,7 +40,7 @@ void share_several(struct share *share,
                    ck_time_t until,
                    share_f give,
                    void *state);
-int share_grow(struct share *share);
+void share_grow(struct share *share);
 
 /* What two share, which is what a queue that is never empty has. */
 static inline __attribute__((always_inline)) void
@@ -85,15 +85,15 @@ share_advance(struct share *share, ck_time_t until, share_f give, void *state)
     }
 }
 
-/* Starts never step back. 0, or -1 with ENOMEM. */
-static inline __attribute__((always_inline)) int share_add(struct share *share,
-                                                           uint32_t owner,
-                                                           struct region part,
-                                                           share_f give,
-                                                           void *state)
+/* Starts never step back. */
+static inline __attribute__((always_inline)) void share_add(struct share *share,
+                                                            uint32_t owner,
+                                                            struct region part,
+                                                            share_f give,
+                                                            void *state)
 {
-    if (share->count == share->room && share_grow(share) != 0) {
-        return -1;
+    if (share->count == share->room) {
+        share_grow(share);
     }
     share_advance(share, part.start, give, state);
     if (part.end > share->now) {
@@ -101,7 +101,6 @@ static inline __attribute__((always_inline)) int share_add(struct share *share,
         share->items[share->count].owner = owner;
         share->count++;
     }
-    return 0;
 }
 
 #endif

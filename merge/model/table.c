@@ -4,10 +4,10 @@
  */
 #include "merge/model/table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 struct table {
     struct table_key *keys; /* by number */
@@ -31,17 +31,10 @@ static inline uint64_t key_hash(struct table_key key)
 
 struct table *table_create(void)
 {
-    struct table *table = calloc(1, sizeof(*table));
+    struct table *table = xcalloc(1, sizeof(*table));
 
-    if (table == NULL) {
-        return NULL;
-    }
     table->mask = 255;
-    table->slots = calloc(table->mask + 1, sizeof(*table->slots));
-    if (table->slots == NULL) {
-        free(table);
-        return NULL;
-    }
+    table->slots = xcalloc(table->mask + 1, sizeof(*table->slots));
     return table;
 }
 
@@ -87,14 +80,11 @@ table_slot(const struct table *table, struct table_key key, uint64_t hash)
     return at;
 }
 
-static int table_double(struct table *table)
+static void table_double(struct table *table)
 {
     size_t mask = table->mask * 2 + 1;
-    uint32_t *slots = calloc(mask + 1, sizeof(*slots));
+    uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
 
-    if (slots == NULL) {
-        return -1;
-    }
     free(table->slots);
     table->slots = slots;
     table->mask = mask;
@@ -104,7 +94,6 @@ static int table_double(struct table *table)
 
         slots[at] = hash_tag(table, hash) | ((uint32_t)i + 1);
     }
-    return 0;
 }
 
 int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
@@ -117,17 +106,11 @@ int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
         return slot_number(table, at);
     }
     if (table->count == UINT32_MAX - 1) {
-        errno = ENOMEM;
-        return -1;
+        memory_out(SIZE_MAX);
     }
-    if (array_grow(&table->keys, &table->room, table->count,
-                   sizeof(*table->keys)) != 0) {
-        return -1;
-    }
+    array_grow(&table->keys, &table->room, table->count, sizeof(*table->keys));
     if (table->count * 2 > table->mask) {
-        if (table_double(table) != 0) {
-            return -1;
-        }
+        table_double(table);
         at = table_slot(table, key, hash);
     }
     table->keys[table->count] = key;

@@ -14,14 +14,13 @@ struct table_key {
 };
 
 struct table;
-/* NULL with ENOMEM. */
 struct table *table_create(void);
 void table_destroy(struct table *table);
 /* As table_number(), whose key goes in registers: a key in memory would be
  * written and read again for each record. */
 int64_t
 table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c);
-/* Number of the key (0, 1, 2 ...), given at first sight. -1 with ENOMEM. */
+/* Number of the key (0, 1, 2 ...), given at first sight. */
 static inline int64_t table_number(struct table *table, struct table_key key)
 {
     return table_number_of(table, key.a, key.b, key.c);

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
+
 #define ROOM_LEAST 4096
 
 bool numbers_reserve(struct numbers *numbers, size_t count)
@@ -20,10 +22,7 @@ bool numbers_reserve(struct numbers *numbers, size_t count)
     while (room < wanted) {
         room *= 2;
     }
-    grown = realloc(numbers->at, room);
-    if (grown == NULL) {
-        return false;
-    }
+    grown = xrealloc(numbers->at, room);
     numbers->at = grown;
     numbers->room = room;
     return true;

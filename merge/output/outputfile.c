@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "merge/model/tempfiles.h"
+
 static int cannot_write(const struct outputfile *target, struct ck_err *err)
 {
     return ck_err_set(err, "cannot write %s: %s", target->named,
@@ -105,7 +107,12 @@ int outputfile_open(struct outputfile *target,
         errno = ENAMETOOLONG;
         return cannot_write(target, err);
     }
+    tempfiles_hold();
     target->fd = mkostemp(target->fresh, O_CLOEXEC);
+    if (target->fd >= 0) {
+        tempfiles_add(target->fresh);
+    }
+    tempfiles_release();
     if (target->fd < 0) {
         return cannot_write(target, err);
     }
@@ -134,11 +141,13 @@ int outputfile_close(struct outputfile *target,
     bool has_fresh = target->fresh[0] != '\0';
 
     if (is_good && (!has_fresh || rename(target->fresh, target->path) == 0)) {
+        tempfiles_forget(target->fresh);
         return 0;
     }
     (void)cannot_write(target, err);
     if (has_fresh) {
         (void)unlink(target->fresh);
+        tempfiles_forget(target->fresh);
     }
     return -1;
 }

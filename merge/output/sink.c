@@ -13,6 +13,7 @@
 
 #include <zlib.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/outputfile.h"
 #include "merge/output/words.h"
 
@@ -31,13 +32,9 @@ struct sink {
 
 struct sink *sink_create(const char *path, struct ck_err *err)
 {
-    struct sink *sink = malloc(sizeof(*sink));
+    struct sink *sink = xmalloc(sizeof(*sink));
     size_t length = strlen(path);
 
-    if (sink == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     sink->gzip = NULL;
     sink->error = 0;
     sink->used = 0;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "merge/model/memory.h"
+
 /* Packed events of one part; more is left to one thread. */
 #define PACKED_MAX ((size_t)8 << 20)
 #define PACKED_FIRST ((size_t)64 << 10)
@@ -51,19 +53,12 @@ static int64_t text_read(void *state, void *to, size_t room)
 struct chromepart_reader *
 chromepart_reader_create(int fd, const struct json *json, unsigned depth)
 {
-    struct chromepart_reader *reader = malloc(sizeof(*reader));
+    struct chromepart_reader *reader = xmalloc(sizeof(*reader));
 
-    if (reader == NULL) {
-        return NULL;
-    }
     reader->fd = fd;
     reader->depth = depth;
     reader->at = reader->to = 0;
     reader->json = json_create_beside(json, text_read, reader);
-    if (reader->json == NULL) {
-        free(reader);
-        return NULL;
-    }
     return reader;
 }
 
@@ -136,7 +131,7 @@ static bool part_grow(struct chromepart *part, size_t bytes)
     if (room > PACKED_MAX) {
         return false;
     }
-    grown = room == part->room ? part->bytes : realloc(part->bytes, room);
+    grown = room == part->room ? part->bytes : xrealloc(part->bytes, room);
     if (grown == NULL) {
         return false;
     }

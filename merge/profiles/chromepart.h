@@ -28,7 +28,7 @@ void chromepart_fini(struct chromepart *part);
 /* What reads parts. */
 struct chromepart_reader;
 /* Of the text of `fd`; `json` is in the array of events, its depth-th
- * container. NULL with ENOMEM. */
+ * container. */
 struct chromepart_reader *
 chromepart_reader_create(int fd, const struct json *json, unsigned depth);
 void chromepart_reader_destroy(struct chromepart_reader *reader);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/profiles/chromepart.h"
 
 /* More would wait for the one that takes the events over. */
@@ -107,11 +108,8 @@ static void *thread_work(void *state)
 /* One that cannot be started leaves its work to the others. */
 static void thread_start(struct chromeparts *parts)
 {
-    struct beginner *beginner = malloc(sizeof(*beginner));
+    struct beginner *beginner = xmalloc(sizeof(*beginner));
 
-    if (beginner == NULL) {
-        return;
-    }
     beginner->parts = parts;
     beginner->reader = parts->readers[parts->threads_count];
     if (pthread_create(&parts->threads[parts->threads_count], NULL, thread_work,
@@ -125,11 +123,8 @@ static void thread_start(struct chromeparts *parts)
 struct chromeparts *chromeparts_create(const struct chromeparts_plan *plan,
                                        const struct json *json)
 {
-    struct chromeparts *parts = calloc(1, sizeof(*parts));
+    struct chromeparts *parts = xcalloc(1, sizeof(*parts));
 
-    if (parts == NULL) {
-        return NULL;
-    }
     parts->plan = *plan;
     parts->offset = plan->from;
     parts->threads_count = 1;
@@ -141,13 +136,10 @@ struct chromeparts *chromeparts_create(const struct chromeparts_plan *plan,
         parts->plan.threads = THREADS_MAX;
     }
     parts->slots_count = (size_t)(parts->plan.threads + 1) * AHEAD;
-    parts->slots = calloc(parts->slots_count, sizeof(*parts->slots));
-    while (parts->slots != NULL && parts->readers_count < parts->plan.threads) {
+    parts->slots = xcalloc(parts->slots_count, sizeof(*parts->slots));
+    while (parts->readers_count < parts->plan.threads) {
         parts->readers[parts->readers_count] =
             chromepart_reader_create(plan->fd, json, plan->depth);
-        if (parts->readers[parts->readers_count] == NULL) {
-            break;
-        }
         parts->readers_count++;
     }
     if (parts->readers_count < parts->plan.threads) {

@@ -29,8 +29,7 @@ struct chromeparts_plan {
 };
 
 struct chromeparts;
-/* `json` is in the array of events (borrowed until this returns). NULL with
- * ENOMEM. */
+/* `json` is in the array of events (borrowed until this returns). */
 struct chromeparts *chromeparts_create(const struct chromeparts_plan *plan,
                                        const struct json *json);
 /* Stops the threads. */

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,14 +151,25 @@ static int copy_take(struct chrome_sink *sink, struct chrome_event *event)
                : operations_add(sink->operations, &copy);
 }
 
+/* What records call the thread of an event. */
+static uint32_t tid_of(const struct chrome_sink *sink,
+                       const struct chrome_event *event)
+{
+    int thread = import_thread(sink->import, event->pid, event->tid);
+
+    return thread < 0 ? (uint32_t)event->tid
+                      : import_tid(sink->import, (unsigned)thread);
+}
+
 /* An operator of the CPU as device work: its queue is its thread. */
 static int operator_take(struct chrome_sink *sink, struct chrome_event *event)
 {
+    uint32_t tid = tid_of(sink, event);
     struct ck_kernel kernel = {
         .e = head_of(sink, event, CK_KIND_KERNEL),
         .dur = event->dur,
-        .tid = (uint32_t)event->tid,
-        .queue = (uint32_t)event->tid,
+        .tid = tid,
+        .queue = tid,
     };
 
     sink->is_used[0] = true;
@@ -196,7 +206,7 @@ static int overhead_take(struct chrome_sink *sink, struct chrome_event *event)
     struct ck_call call = {
         .e = head_of(sink, event, CK_KIND_OVERHEAD),
         .dur = event->dur,
-        .extra = (uint64_t)(uint32_t)event->tid << 32,
+        .extra = (uint64_t)tid_of(sink, event) << 32,
     };
 
     return import_put(sink->import, IMPORT_DEVICE, &call);
@@ -277,7 +287,7 @@ static int span_take(struct chrome_sink *sink, struct chrome_event *event)
         event->category == CHROME_OPERATOR && operator_take(sink, event) != 0) {
         return -1;
     }
-    thread = import_thread(sink->import, (uint32_t)event->tid);
+    thread = import_thread(sink->import, event->pid, event->tid);
     if (thread < 0) {
         import_complain(sink->import, event->offset,
                         "an event of one thread too many, left out");
@@ -288,19 +298,17 @@ static int span_take(struct chrome_sink *sink, struct chrome_event *event)
                : range_take(sink, event, (unsigned)thread);
 }
 
-static int open_take(struct chrome_sink *sink, struct chrome_event *event)
+static void open_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     struct chrome_open *open;
 
     if (sink->opens_count == OPENS_MAX) {
         import_complain(sink->import, event->offset,
                         "too many B events without E, left out");
-        return 0;
+        return;
     }
-    if (array_grow(&sink->opens, &sink->opens_room, sink->opens_count,
-                   sizeof(*open)) != 0) {
-        return -1;
-    }
+    array_grow(&sink->opens, &sink->opens_room, sink->opens_count,
+               sizeof(*open));
     open = &sink->opens[sink->opens_count++];
     open->pid = event->pid;
     open->tid = event->tid;
@@ -308,7 +316,6 @@ static int open_take(struct chrome_sink *sink, struct chrome_event *event)
     open->offset = event->offset;
     open->category = event->category;
     open->name = import_name(sink->import, event->name, event->name_length);
-    return 0;
 }
 
 /* An E event closes the last B of its thread. */
@@ -355,13 +362,18 @@ static int metadata_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     struct ck_text text = {
         .e = {.kind = CK_KIND_THREAD},
-        .object = (uint32_t)event->tid,
     };
+    int thread;
 
     if (event->name_length != 11 || memcmp(event->name, "thread_name", 11) ||
         event->text_length == 0 || !event->has_tid) {
         return 0;
     }
+    thread = import_thread(sink->import, event->pid, event->tid);
+    if (thread < 0) {
+        return 0; /* one too many: it gets no name */
+    }
+    text.object = import_tid(sink->import, (unsigned)thread);
     return import_text(sink->import, &text, event->text, event->text_length);
 }
 
@@ -415,7 +427,8 @@ int chromeevent_take(struct chrome_sink *sink, struct chrome_event *event)
         return span_take(sink, event);
     }
     if (event->phase == 'B') {
-        return open_take(sink, event);
+        open_take(sink, event);
+        return 0;
     }
     return close_take(sink, event);
 }

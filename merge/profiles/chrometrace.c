@@ -6,10 +6,10 @@
  */
 #include "merge/profiles/chrometrace.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/profiles/chromeevent.h"
 #include "merge/profiles/chromeparts.h"
 
@@ -323,18 +323,15 @@ int chrometrace_read(struct json *json,
                      struct import_facts *facts,
                      struct ck_err *err)
 {
-    struct trace *trace = calloc(1, sizeof(*trace));
+    struct trace *trace = xcalloc(1, sizeof(*trace));
     int rc = -1;
 
-    if (trace == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
     trace->json = json;
     trace->way = way;
     trace->sink.device = way->device;
     trace->sink.import = import;
     trace->sink.facts = facts;
-    trace->sink.queues = calloc(QUEUE_BITS / 8, 1);
+    trace->sink.queues = xcalloc(QUEUE_BITS / 8, 1);
     trace->sink.operations = operations_create(import, err);
     if (trace->sink.queues == NULL) {
         (void)ck_err_set(err, "out of memory");

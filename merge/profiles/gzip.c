@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "merge/model/memory.h"
 #include "merge/profiles/inflate.h"
 
 #define RAW_BYTES ((size_t)256 << 10)
@@ -57,12 +58,8 @@ static bool has_magic(const struct gzip *gzip)
 
 struct gzip *gzip_open(const char *path, struct ck_err *err)
 {
-    struct gzip *gzip = malloc(sizeof(*gzip));
+    struct gzip *gzip = xmalloc(sizeof(*gzip));
 
-    if (gzip == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     memset(gzip, 0, offsetof(struct gzip, raw));
     gzip->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (gzip->fd < 0 || raw_fill(gzip) != 0) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/profiles/vocabulary.h"
 #include "schema/batch/wire.h"
 #include "schema/store/run.h"
@@ -24,9 +25,10 @@
 #define DEVICE_BYTES ((size_t)768 << 10)
 
 struct thread {
-    uint32_t tid;
-    uint64_t next; /* position of the next unit */
-    uint8_t *rows;
+    int64_t pid, key; /* as the profile has them */
+    uint32_t tid;     /* as records have it */
+    uint64_t next;    /* position of the next unit */
+    uint8_t *rows;    /* from its first record on */
     size_t used;
 };
 
@@ -37,7 +39,9 @@ struct import {
     struct ck_batch_writer *writer;
     struct thread *threads; /* [0] is IMPORT_DEVICE */
     size_t threads_count, threads_room;
-    unsigned last; /* thread that was asked for last */
+    size_t threads_used; /* those that have records */
+    uint32_t tid_tried;  /* all up to there are taken */
+    unsigned last;       /* thread that was asked for last */
     struct vocabulary words;
     struct import_state state;
     void *frame;
@@ -45,22 +49,37 @@ struct import {
     struct ck_err err; /* the first failure */
 };
 
-static int thread_add(struct import *import, uint32_t tid)
+static bool is_taken(const struct import *import, uint32_t tid)
+{
+    for (size_t i = 1; i < import->threads_count; i++) {
+        if (import->threads[i].tid == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two processes may have threads of one number: then one that nobody has. */
+static uint32_t tid_free(struct import *import, uint32_t tid)
+{
+    while (is_taken(import, tid)) {
+        tid = ++import->tid_tried;
+    }
+    return tid;
+}
+
+static int thread_add(struct import *import, int64_t pid, int64_t key)
 {
     struct thread *thread;
 
-    if (array_grow(&import->threads, &import->threads_room,
-                   import->threads_count, sizeof(*thread)) != 0) {
-        return -1;
-    }
+    array_grow(&import->threads, &import->threads_room, import->threads_count,
+               sizeof(*thread));
     thread = &import->threads[import->threads_count];
     memset(thread, 0, sizeof(*thread));
-    thread->tid = tid;
-    thread->rows =
-        malloc(import->threads_count == 0 ? DEVICE_BYTES : THREAD_BYTES);
-    if (thread->rows == NULL) {
-        return -1;
-    }
+    thread->pid = pid;
+    thread->key = key;
+    thread->tid =
+        import->threads_count == 0 ? 0 : tid_free(import, (uint32_t)key);
     return (int)import->threads_count++;
 }
 
@@ -80,7 +99,7 @@ static int import_open(struct import *import, struct ck_err *err)
         return -1;
     }
     import->writer = ck_batch_writer_create();
-    if (import->writer == NULL || thread_add(import, 0) < 0) {
+    if (import->writer == NULL || thread_add(import, 0, 0) < 0) {
         return ck_err_set(err, "out of memory");
     }
     return 0;
@@ -89,12 +108,8 @@ static int import_open(struct import *import, struct ck_err *err)
 struct import *
 import_create(const char *dir, const char *path, struct ck_err *err)
 {
-    struct import *import = calloc(1, sizeof(*import));
+    struct import *import = xcalloc(1, sizeof(*import));
 
-    if (import == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     (void)snprintf(import->path, sizeof(import->path), "%s", path);
     (void)snprintf(import->dir, sizeof(import->dir), "%s", dir);
     if (import_open(import, err) != 0) {
@@ -192,22 +207,35 @@ import_name_text(const struct import *import, uint32_t id, size_t *length)
     return vocabulary_text(&import->words, id, length);
 }
 
-int import_thread(struct import *import, uint32_t tid)
+static bool is_thread(const struct thread *thread, int64_t pid, int64_t key)
 {
+    return thread->pid == pid && thread->key == key;
+}
+
+int import_thread(struct import *import, int64_t pid, int64_t tid)
+{
+    bool is_full = import->threads_used > IMPORT_THREADS_MAX;
+
     if (import->last != IMPORT_DEVICE &&
-        import->threads[import->last].tid == tid) {
+        is_thread(&import->threads[import->last], pid, tid)) {
         return (int)import->last;
     }
     for (size_t i = 1; i < import->threads_count; i++) {
-        if (import->threads[i].tid == tid) {
-            import->last = (unsigned)i;
-            return (int)i;
+        const struct thread *thread = &import->threads[i];
+
+        if (!is_thread(thread, pid, tid)) {
+            continue;
         }
+        if (is_full && thread->rows == NULL) {
+            return -1;
+        }
+        import->last = (unsigned)i;
+        return (int)i;
     }
-    if (import->threads_count > IMPORT_THREADS_MAX) {
+    if (is_full || import->threads_count > IMPORT_NAMED_MAX) {
         return -1;
     }
-    return thread_add(import, tid);
+    return thread_add(import, pid, tid);
 }
 
 uint32_t import_tid(const struct import *import, unsigned thread)
@@ -235,7 +263,7 @@ static int frame_write(struct import *import,
     bytes = ck_frame_bytes(&header);
     if (import->frame_room < bytes) {
         free(import->frame);
-        import->frame = malloc(bytes);
+        import->frame = xmalloc(bytes);
         import->frame_room = import->frame == NULL ? 0 : bytes;
     }
     if (import->frame == NULL) {
@@ -299,7 +327,11 @@ thread_room(struct import *import, unsigned number, size_t bytes)
     struct thread *thread = &import->threads[number];
     size_t room = number == IMPORT_DEVICE ? DEVICE_BYTES : THREAD_BYTES;
 
-    if (import->err.text[0] != '\0' ||
+    if (thread->rows == NULL) {
+        thread->rows = xmalloc(room);
+        import->threads_used++; /* the device's, too */
+    }
+    if (thread->rows == NULL || import->err.text[0] != '\0' ||
         (thread->used + bytes > room && thread_flush(import, number) != 0)) {
         return NULL;
     }
@@ -484,13 +516,9 @@ struct import *import_adopt(const char *dir,
                             const struct import_state *state,
                             struct ck_err *err)
 {
-    struct import *import = calloc(1, sizeof(*import));
+    struct import *import = xcalloc(1, sizeof(*import));
     char file[PATH_MAX];
 
-    if (import == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     (void)snprintf(import->path, sizeof(import->path), "%s", path);
     (void)snprintf(import->dir, sizeof(import->dir), "%s", dir);
     import->state = *state;
@@ -512,7 +540,7 @@ int import_finish(struct import *import,
                   struct ck_err *err)
 {
     struct ck_stream stream = {0, CK_SLOT_COLLECTOR};
-    struct thread own = {.rows = malloc(THREAD_BYTES)};
+    struct thread own = {.rows = xmalloc(THREAD_BYTES)};
     char line[PATH_MAX + 256];
     int rc = import_park(import, err);
 

@@ -21,6 +21,8 @@
 /* Host threads of one profile; events of further ones are left out, and
  * said to be. */
 #define IMPORT_THREADS_MAX 1024
+/* With those that have a name and no event. */
+#define IMPORT_NAMED_MAX 4096
 /* The thread of records that belong to no host thread. */
 #define IMPORT_DEVICE 0
 
@@ -79,8 +81,10 @@ uint32_t import_name(struct import *import, const char *text, size_t length);
 /* The text of such an id, borrowed until the next one is made. */
 const char *
 import_name_text(const struct import *import, uint32_t id, size_t *length);
-/* Number of a host thread by its tid, or -1: there are too many. */
-int import_thread(struct import *import, uint32_t tid);
+/* Number of a host thread of a process, or -1: there are too many. */
+int import_thread(struct import *import, int64_t pid, int64_t tid);
+/* What it is called in records: its tid, or another number where a thread of
+ * another process has that. */
 uint32_t import_tid(const struct import *import, unsigned thread);
 /* Append a record (copied) to a thread's; sets its units. 0, or -1: the error
  * is kept for import_finish(). */

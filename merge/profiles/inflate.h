@@ -18,7 +18,6 @@ struct inflate_io {
 };
 
 struct inflater;
-/* NULL with ENOMEM. */
 struct inflater *inflater_create(void);
 void inflater_destroy(struct inflater *inflater);
 /* Begin another member. */

@@ -8,17 +8,17 @@
 
 #include <isa-l/igzip_lib.h>
 
+#include "merge/model/memory.h"
+
 struct inflater {
     struct inflate_state state;
 };
 
 struct inflater *inflater_create(void)
 {
-    struct inflater *inflater = malloc(sizeof(*inflater));
+    struct inflater *inflater = xmalloc(sizeof(*inflater));
 
-    if (inflater != NULL) {
-        inflater_reset(inflater);
-    }
+    inflater_reset(inflater);
     return inflater;
 }
 

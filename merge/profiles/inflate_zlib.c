@@ -8,6 +8,8 @@
 
 #include <zlib.h>
 
+#include "merge/model/memory.h"
+
 #define WINDOW_GZIP (15 + 16)
 
 struct inflater {
@@ -16,11 +18,8 @@ struct inflater {
 
 struct inflater *inflater_create(void)
 {
-    struct inflater *inflater = calloc(1, sizeof(*inflater));
+    struct inflater *inflater = xcalloc(1, sizeof(*inflater));
 
-    if (inflater == NULL) {
-        return NULL;
-    }
     if (inflateInit2(&inflater->stream, WINDOW_GZIP) != Z_OK) {
         free(inflater);
         return NULL;

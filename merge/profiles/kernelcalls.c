@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 #define NO_CALL SIZE_MAX
 
@@ -31,34 +32,25 @@ void kernelcalls_fini(struct kernelcalls *calls)
     free(calls->executions);
 }
 
-int kernelcalls_call(struct kernelcalls *calls, struct kernel_call call)
+void kernelcalls_call(struct kernelcalls *calls, struct kernel_call call)
 {
-    if (array_grow(&calls->calls, &calls->calls_room, calls->calls_count,
-                   sizeof(call)) != 0) {
-        return -1;
-    }
+    array_grow(&calls->calls, &calls->calls_room, calls->calls_count,
+               sizeof(call));
     calls->calls[calls->calls_count++] = call;
-    return 0;
 }
 
-int kernelcalls_submission(struct kernelcalls *calls, struct kernel_span span)
+void kernelcalls_submission(struct kernelcalls *calls, struct kernel_span span)
 {
-    if (array_grow(&calls->submissions, &calls->submissions_room,
-                   calls->submissions_count, sizeof(span)) != 0) {
-        return -1;
-    }
+    array_grow(&calls->submissions, &calls->submissions_room,
+               calls->submissions_count, sizeof(span));
     calls->submissions[calls->submissions_count++] = span;
-    return 0;
 }
 
-int kernelcalls_execution(struct kernelcalls *calls, struct kernel_span span)
+void kernelcalls_execution(struct kernelcalls *calls, struct kernel_span span)
 {
-    if (array_grow(&calls->executions, &calls->executions_room,
-                   calls->executions_count, sizeof(span)) != 0) {
-        return -1;
-    }
+    array_grow(&calls->executions, &calls->executions_room,
+               calls->executions_count, sizeof(span));
     calls->executions[calls->executions_count++] = span;
-    return 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -169,19 +161,17 @@ static void submissions_sum(const struct kernelcalls *calls,
     }
 }
 
-/* Numbers of submissions, sorted by their ids. NULL with ENOMEM. */
+/* Numbers of submissions, sorted by their ids. */
 static struct kernel_span *ids_sort(const struct kernelcalls *calls)
 {
     struct kernel_span *ids =
-        calloc(calls->submissions_count + 1, sizeof(*ids));
+        xcalloc(calls->submissions_count + 1, sizeof(*ids));
 
-    for (size_t i = 0; ids != NULL && i < calls->submissions_count; i++) {
+    for (size_t i = 0; i < calls->submissions_count; i++) {
         ids[i].id = calls->submissions[i].id;
         ids[i].start = (int64_t)i;
     }
-    if (ids != NULL) {
-        qsort(ids, calls->submissions_count, sizeof(*ids), by_id);
-    }
+    qsort(ids, calls->submissions_count, sizeof(*ids), by_id);
     return ids;
 }
 
@@ -237,20 +227,20 @@ caller_of(const struct callorder *order, size_t execution, size_t submission)
 }
 
 /* By execution: its submission, and into callers by submission its call. What
- * is known of them into facts. 0, or -1 with ENOMEM. */
-static int executions_match(const struct kernelcalls *calls,
-                            const struct callorder *order,
-                            size_t *matches,
-                            size_t *callers,
-                            struct import_facts *facts)
+ * is known of them into facts. */
+static void executions_match(const struct kernelcalls *calls,
+                             const struct callorder *order,
+                             size_t *matches,
+                             size_t *callers,
+                             struct import_facts *facts)
 {
     struct kernel_span *ids = ids_sort(calls);
-    bool is_told = ids != NULL && ids_tell(calls, ids, callers);
+    bool is_told = ids_tell(calls, ids, callers);
 
     for (size_t i = 0; i < calls->submissions_count; i++) {
         callers[i] = order->is_one_each ? i : NO_CALL;
     }
-    for (size_t i = 0; ids != NULL && i < calls->executions_count; i++) {
+    for (size_t i = 0; i < calls->executions_count; i++) {
         size_t found = is_told ? id_find(calls, ids, i) : NO_CALL;
         bool is_by_id = found != NO_CALL;
         size_t caller;
@@ -271,7 +261,6 @@ static int executions_match(const struct kernelcalls *calls,
             !is_by_id && (matches[i] != NO_CALL || caller != NO_CALL);
     }
     free(ids);
-    return ids == NULL ? -1 : 0;
 }
 
 static int execution_put(const struct kernelcalls *calls,
@@ -374,8 +363,8 @@ int kernelcalls_finish(struct kernelcalls *calls,
                        unsigned thread,
                        struct import_facts *facts)
 {
-    size_t *matches = calloc(calls->executions_count + 1, sizeof(*matches));
-    size_t *callers = calloc(calls->submissions_count + 1, sizeof(*callers));
+    size_t *matches = xcalloc(calls->executions_count + 1, sizeof(*matches));
+    size_t *callers = xcalloc(calls->submissions_count + 1, sizeof(*callers));
     const char *misfit;
     struct callorder order;
     int rc = -1;
@@ -388,9 +377,8 @@ int kernelcalls_finish(struct kernelcalls *calls,
         import_complain(import, 0, misfit);
     }
     submissions_sum(calls, facts);
-    if (matches != NULL && callers != NULL &&
-        executions_match(calls, &order, matches, callers, facts) == 0 &&
-        submissions_put(calls, import, thread, callers) == 0) {
+    executions_match(calls, &order, matches, callers, facts);
+    if (submissions_put(calls, import, thread, callers) == 0) {
         rc = executions_put(calls, import, import_tid(import, thread), matches,
                             &order, facts);
     }

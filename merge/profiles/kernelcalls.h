@@ -44,10 +44,9 @@ struct kernelcalls {
 };
 
 void kernelcalls_fini(struct kernelcalls *calls);
-/* 0, or -1 with ENOMEM. */
-int kernelcalls_call(struct kernelcalls *calls, struct kernel_call call);
-int kernelcalls_submission(struct kernelcalls *calls, struct kernel_span span);
-int kernelcalls_execution(struct kernelcalls *calls, struct kernel_span span);
+void kernelcalls_call(struct kernelcalls *calls, struct kernel_call call);
+void kernelcalls_submission(struct kernelcalls *calls, struct kernel_span span);
+void kernelcalls_execution(struct kernelcalls *calls, struct kernel_span span);
 /* Put submissions and executions into the import. 0 or -1. */
 int kernelcalls_finish(struct kernelcalls *calls,
                        struct import *import,

@@ -4,7 +4,6 @@
  */
 #include "merge/profiles/kernelprofile.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static uint32_t place_number(struct profile *profile,
                            .extra = (uint32_t)line};
     char bytes[4096] = "";
 
-    if (number < 0 || length == 0) {
+    if (length == 0) {
         return 0;
     }
     length = vocabulary_show(bytes + 1, sizeof(bytes) - 1, file, length);
@@ -82,7 +81,7 @@ static uint32_t place_number(struct profile *profile,
 }
 
 /* One of kernel_calls. 0 or -1. */
-static int call_read(struct profile *profile)
+static void call_read(struct profile *profile)
 {
     struct json *json = profile->json;
     const struct json_token *token;
@@ -117,10 +116,10 @@ static int call_read(struct profile *profile)
         (void)json_skip(json);
     }
     call.place = place_number(profile, file, length, line);
-    return kernelcalls_call(&profile->calls, call);
+    kernelcalls_call(&profile->calls, call);
 }
 
-static int calls_read(struct profile *profile)
+static void calls_read(struct profile *profile)
 {
     const struct json_token *token = json_next(profile->json);
 
@@ -128,7 +127,7 @@ static int calls_read(struct profile *profile)
         import_complain(profile->import, token->offset,
                         "kernel_calls is no array, not used");
         (void)json_skip(profile->json);
-        return 0;
+        return;
     }
     profile->has_calls = true;
     while ((token = json_next(profile->json))->type > JSON_END &&
@@ -137,11 +136,10 @@ static int calls_read(struct profile *profile)
             import_complain(profile->import, token->offset,
                             "a call that is no object, left out");
             (void)json_skip(profile->json);
-        } else if (call_read(profile) != 0) {
-            return -1;
+        } else {
+            call_read(profile);
         }
     }
-    return 0;
 }
 
 static bool time_read(struct profile *profile, int64_t *time)
@@ -228,7 +226,7 @@ static bool event_read(struct profile *profile, struct event *event)
     return token->type == JSON_OBJECT_END;
 }
 
-static int start_take(struct profile *profile, const struct event *event)
+static void start_take(struct profile *profile, const struct event *event)
 {
     struct open *open;
 
@@ -240,18 +238,16 @@ static int start_take(struct profile *profile, const struct event *event)
                             "stops; the first start is left out");
             open = &profile->opens[i];
             open->time = event->time;
-            return 0;
+            return;
         }
     }
     if (profile->opens_count == OPENS_MAX) {
         import_complain(profile->import, event->offset,
                         "too many starts without stop, left out");
-        return 0;
+        return;
     }
-    if (array_grow(&profile->opens, &profile->opens_room, profile->opens_count,
-                   sizeof(*open)) != 0) {
-        return -1;
-    }
+    array_grow(&profile->opens, &profile->opens_room, profile->opens_count,
+               sizeof(*open));
     open = &profile->opens[profile->opens_count++];
     open->type = event->type;
     open->id = event->id;
@@ -259,7 +255,6 @@ static int start_take(struct profile *profile, const struct event *event)
     open->has_device_time = event->has_device_time;
     open->device_time = event->device_time;
     open->offset = event->offset;
-    return 0;
 }
 
 /* A whole span: an execution, a submission, or another runtime function. */
@@ -282,10 +277,12 @@ static int span_take(struct profile *profile,
             event->device_time >= open->device_time) {
             span.device_clock = event->device_time - open->device_time;
         }
-        return kernelcalls_execution(&profile->calls, span);
+        kernelcalls_execution(&profile->calls, span);
+        return 0;
     }
     if (event->is_submission) {
-        return kernelcalls_submission(&profile->calls, span);
+        kernelcalls_submission(&profile->calls, span);
+        return 0;
     }
     return import_put(profile->import, (unsigned)profile->thread, &call);
 }
@@ -341,8 +338,11 @@ static int event_take(struct profile *profile, const struct event *event)
         profile->facts->unused++;
         return 0;
     }
-    return event->phase == 'b' ? start_take(profile, event)
-                               : stop_take(profile, event);
+    if (event->phase == 'b') {
+        start_take(profile, event);
+        return 0;
+    }
+    return stop_take(profile, event);
 }
 
 /* The array of events, whose JSON_ARRAY was the last token. */
@@ -425,9 +425,6 @@ static int events_read(struct profile *profile)
         return 0;
     }
     inner = json_create(json_string_read, profile->json);
-    if (inner == NULL) {
-        return -1;
-    }
     rc = inner_read(profile, inner);
     json_destroy(inner);
     return rc;
@@ -444,7 +441,7 @@ static int members_read(struct profile *profile)
     }
     while (rc == 0 && (token = json_next(json))->type == JSON_NAME) {
         if (json_is(token, "kernel_calls")) {
-            rc = calls_read(profile);
+            calls_read(profile);
         } else if (json_is(token, "events_json")) {
             rc = events_read(profile);
         } else if (json_is(token, "wall_start_ns")) {
@@ -500,7 +497,7 @@ static int profile_read(struct profile *profile, struct ck_err *err)
 {
     struct import_facts *facts = profile->facts;
 
-    profile->thread = import_thread(profile->import, TID);
+    profile->thread = import_thread(profile->import, 0, TID);
     if (profile->thread < 0 || profile->places == NULL ||
         device_put(profile) != 0 || members_read(profile) != 0) {
         return import_failed(profile->import, err);

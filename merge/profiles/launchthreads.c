@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "merge/model/memory.h"
+
 #define BYTES (LAUNCHTHREADS_MAX * sizeof(uint16_t))
 
 struct launchthreads {
@@ -19,11 +21,11 @@ struct launchthreads {
 
 struct launchthreads *launchthreads_create(const char *dir, struct ck_err *err)
 {
-    struct launchthreads *launchthreads = calloc(1, sizeof(*launchthreads));
+    struct launchthreads *launchthreads = xcalloc(1, sizeof(*launchthreads));
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     void *map = MAP_FAILED;
 
-    if (launchthreads != NULL && fd >= 0 && ftruncate(fd, (off_t)BYTES) == 0) {
+    if (fd >= 0 && ftruncate(fd, (off_t)BYTES) == 0) {
         map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_NORESERVE, fd, 0);
     }

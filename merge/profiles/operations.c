@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "merge/model/memory.h"
 #include "merge/profiles/launchthreads.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -48,12 +49,8 @@ static FILE *file_open(const char *dir, char *buffer)
 
 struct operations *operations_create(struct import *import, struct ck_err *err)
 {
-    struct operations *operations = malloc(sizeof(*operations));
+    struct operations *operations = xmalloc(sizeof(*operations));
 
-    if (operations == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     operations->import = import;
     operations->file = NULL;
     operations->launches = launchthreads_create(import_dir(import), err);

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "merge/model/memory.h"
+
 #define BLOCK ((size_t)1 << 16)
 
 struct piped {
@@ -64,9 +66,9 @@ static FILE *nameless_open(const char *where)
 /* 0, or -1 with errno. */
 static int all_copy(FILE *from, FILE *to)
 {
-    char *bytes = malloc(BLOCK);
+    char *bytes = xmalloc(BLOCK);
     size_t got;
-    int rc = bytes == NULL ? -1 : 0;
+    int rc = 0;
 
     while (rc == 0 && (got = fread(bytes, 1, BLOCK, from)) > 0) {
         rc = fwrite(bytes, 1, got, to) == got ? 0 : -1;
@@ -79,7 +81,7 @@ struct piped *piped_keep(const char *path, struct ck_err *err)
 {
     const char *given = getenv("TMPDIR");
     const char *where = given == NULL || given[0] == '\0' ? "/tmp" : given;
-    struct piped *piped = calloc(1, sizeof(*piped));
+    struct piped *piped = xcalloc(1, sizeof(*piped));
     FILE *from = is_stdin(path) ? stdin : fopen(path, "re");
 
     if (from == NULL) {
@@ -87,11 +89,8 @@ struct piped *piped_keep(const char *path, struct ck_err *err)
         free(piped);
         return NULL;
     }
-    if (piped != NULL) {
-        piped->file = nameless_open(where);
-    }
-    if (piped == NULL || piped->file == NULL ||
-        all_copy(from, piped->file) != 0) {
+    piped->file = nameless_open(where);
+    if (piped->file == NULL || all_copy(from, piped->file) != 0) {
         (void)ck_err_set(err, "cannot copy %s to a file in %s: %s",
                          piped_name(path), where, strerror(errno));
         piped_destroy(piped);

@@ -105,24 +105,21 @@ file_kind(const char *file, const char *path, struct ck_err *err)
         return PROFILE_UNKNOWN;
     }
     json = json_create(gzip_read, gzip);
-    if (json != NULL) {
-        kind = json_kind(json);
-        if (kind == PROFILE_UNKNOWN && gzip_error(gzip)[0] != '\0') {
-            (void)ck_err_set(err,
-                             "%s: the compressed data is damaged or cut off "
-                             "before anything of use: %s",
-                             path, gzip_error(gzip));
-        } else if (kind == PROFILE_UNKNOWN) {
-            (void)ck_err_set(
-                err,
-                "%s: no profile that ck knows (a run directory or segment of "
-                "ck, a Chrome trace of PyTorch, kernel_profile.json of nkipy; "
-                "also .gz)%s%s",
-                path, json_error(json)[0] != '\0' ? ": " : "",
-                json_error(json));
-        }
-        json_destroy(json);
+    kind = json_kind(json);
+    if (kind == PROFILE_UNKNOWN && gzip_error(gzip)[0] != '\0') {
+        (void)ck_err_set(err,
+                         "%s: the compressed data is damaged or cut off "
+                         "before anything of use: %s",
+                         path, gzip_error(gzip));
+    } else if (kind == PROFILE_UNKNOWN) {
+        (void)ck_err_set(
+            err,
+            "%s: no profile that ck knows (a run directory or segment of "
+            "ck, a Chrome trace of PyTorch, kernel_profile.json of nkipy; "
+            "also .gz)%s%s",
+            path, json_error(json)[0] != '\0' ? ": " : "", json_error(json));
     }
+    json_destroy(json);
     gzip_close(gzip);
     return kind;
 }

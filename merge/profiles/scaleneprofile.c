@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/profiles/vocabulary.h"
 
 /* Seconds with so many decimals are whole nanoseconds. */
@@ -54,12 +55,9 @@ static void path_tidy(char *path)
 char *scaleneprofile_real(const char *dir, const char *name)
 {
     size_t room = strlen(dir) + strlen(name) + 3;
-    char *path = malloc(room);
+    char *path = xmalloc(room);
     char *real;
 
-    if (path == NULL) {
-        return NULL;
-    }
     if (name[0] == '/' || dir[0] == '\0') {
         (void)snprintf(path, room, "%s", name);
     } else {
@@ -77,7 +75,7 @@ char *scaleneprofile_real(const char *dir, const char *name)
     return path;
 }
 
-static int samples_read(struct scaleneprofile *profile, struct json *json)
+static void samples_read(struct scaleneprofile *profile, struct json *json)
 {
     uint32_t line = (uint32_t)profile->lines_count;
     const struct json_token *token;
@@ -85,72 +83,62 @@ static int samples_read(struct scaleneprofile *profile, struct json *json)
 
     if (json_next(json)->type != JSON_ARRAY) {
         (void)json_skip(json);
-        return 0;
+        return;
     }
     while ((token = json_element(json)) != NULL) {
         if (!json_decimal(token, SECONDS, &time)) {
             (void)json_skip(json);
             continue;
         }
-        if (array_grow(&profile->samples, &profile->samples_room,
-                       profile->samples_count,
-                       sizeof(*profile->samples)) != 0) {
-            return -1;
-        }
+        array_grow(&profile->samples, &profile->samples_room,
+                   profile->samples_count, sizeof(*profile->samples));
         profile->samples[profile->samples_count++] =
             (struct scalene_sample){time, line, false};
     }
-    return 0;
 }
 
 /* One line of a file. 0 or -1. */
-static int line_read(struct scaleneprofile *profile, struct json *json)
+static void line_read(struct scaleneprofile *profile, struct json *json)
 {
     size_t before = profile->samples_count;
     const struct json_token *token;
     int64_t number = 0;
-    int rc = 0;
 
-    while (rc == 0 && (token = json_next(json))->type == JSON_NAME) {
+    while ((token = json_next(json))->type == JSON_NAME) {
         if (json_is(token, "lineno")) {
             (void)json_decimal(json_next(json), 0, &number);
             (void)json_skip(json);
         } else if (json_is(token, "cpu_samples_list")) {
-            rc = samples_read(profile, json);
+            samples_read(profile, json);
         } else {
             (void)json_skip(json);
         }
     }
-    if (rc != 0 ||
-        array_grow(&profile->lines, &profile->lines_room, profile->lines_count,
-                   sizeof(*profile->lines)) != 0) {
-        return -1;
-    }
+    array_grow(&profile->lines, &profile->lines_room, profile->lines_count,
+               sizeof(*profile->lines));
     profile->lines[profile->lines_count++] = (struct scalene_line){
         number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0,
         (uint32_t)(profile->samples_count - before), 0};
-    return 0;
 }
 
-static int lines_read(struct scaleneprofile *profile, struct json *json)
+static void lines_read(struct scaleneprofile *profile, struct json *json)
 {
     const struct json_token *token;
 
     if (json_next(json)->type != JSON_ARRAY) {
         (void)json_skip(json);
-        return 0;
+        return;
     }
     while ((token = json_element(json)) != NULL) {
         if (token->type != JSON_OBJECT) {
             (void)json_skip(json);
-        } else if (line_read(profile, json) != 0) {
-            return -1;
+        } else {
+            line_read(profile, json);
         }
     }
-    return 0;
 }
 
-/* A name as profiles show it, so that both are equal. NULL with ENOMEM. */
+/* A name as profiles show it, so that both are equal. */
 static char *name_make(const struct json_token *token)
 {
     size_t room = token->length;
@@ -159,73 +147,61 @@ static char *name_make(const struct json_token *token)
     for (size_t i = 0; i < token->length; i++) {
         room += token->text[i] == '\0' ? 2 : 0;
     }
-    name = malloc(room + 1);
-    if (name != NULL) {
-        room = vocabulary_show(name, room, token->text, token->length);
-        name[room] = '\0';
-    }
+    name = xmalloc(room + 1);
+    room = vocabulary_show(name, room, token->text, token->length);
+    name[room] = '\0';
     return name;
 }
 
-/* A file, whose name was the last token. 0 or -1. */
-static int file_read(struct scaleneprofile *profile, struct json *json)
+/* A file, whose name was the last token. */
+static void file_read(struct scaleneprofile *profile, struct json *json)
 {
     const struct json_token *token = json_last(json);
     struct scalene_file file = {.name = name_make(token),
                                 .first = profile->lines_count};
-    int rc =
-        file.name == NULL || array_grow(&profile->files, &profile->files_room,
-                                        profile->files_count, sizeof(file)) != 0
-            ? -1
-            : 0;
 
-    if (rc != 0) {
-        free(file.name);
-        return -1;
-    }
+    array_grow(&profile->files, &profile->files_room, profile->files_count,
+               sizeof(file));
     profile->files[profile->files_count++] = file;
     if (json_next(json)->type != JSON_OBJECT) {
         (void)json_skip(json);
-        return 0;
+        return;
     }
-    while (rc == 0 && (token = json_next(json))->type == JSON_NAME) {
+    while ((token = json_next(json))->type == JSON_NAME) {
         if (json_is(token, "lines")) {
-            rc = lines_read(profile, json);
+            lines_read(profile, json);
         } else {
             (void)json_skip(json);
         }
     }
     profile->files[profile->files_count - 1].count =
         profile->lines_count - file.first;
-    return rc;
 }
 
-static int files_read(struct scaleneprofile *profile, struct json *json)
+static void files_read(struct scaleneprofile *profile, struct json *json)
 {
     if (json_next(json)->type != JSON_OBJECT) {
         (void)json_skip(json);
-        return 0;
+        return;
     }
     while (json_next(json)->type == JSON_NAME) {
-        if (file_read(profile, json) != 0) {
-            return -1;
-        }
+        file_read(profile, json);
     }
-    return 0;
 }
 
 /* Bits of what was there. */
 enum { HAS_FILES = 1, HAS_START = 2, HAS_PERF = 4 };
 
 /* A member of the whole, whose name was the last token. 0 or -1. */
-static int
+static void
 member_read(struct scaleneprofile *profile, struct json *json, unsigned *has)
 {
     const struct json_token *token = json_last(json);
 
     if (json_is(token, "files")) {
         *has |= HAS_FILES;
-        return files_read(profile, json);
+        files_read(profile, json);
+        return;
     }
     if (json_is(token, "start_time_absolute")) {
         *has |= json_decimal(json_next(json), SECONDS, &profile->start)
@@ -244,7 +220,6 @@ member_read(struct scaleneprofile *profile, struct json *json, unsigned *has)
         }
     }
     (void)json_skip(json);
-    return 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -284,24 +259,21 @@ static int profile_walk(struct scaleneprofile *profile,
                         struct ck_err *err)
 {
     unsigned has = 0;
-    int rc = 0;
 
     if (json_next(json)->type == JSON_OBJECT) {
-        while (rc == 0 && json_next(json)->type == JSON_NAME) {
-            rc = member_read(profile, json, &has);
+        while (json_next(json)->type == JSON_NAME) {
+            member_read(profile, json, &has);
         }
     }
     if (json_last(json)->type == JSON_ERROR) {
         return ck_err_set(err, "%s: %s", name, json_error(json));
     }
-    if (rc == 0 && (has & HAS_FILES) == 0) {
+    if ((has & HAS_FILES) == 0) {
         return ck_err_set(err, "%s: no profile of scalene: it has no \"files\"",
                           name);
     }
     profile->has_times = (has & HAS_START) != 0 && (has & HAS_PERF) != 0;
-    return rc == 0 && profile_close(profile) == 0
-               ? 0
-               : ck_err_set(err, "out of memory");
+    return profile_close(profile) == 0 ? 0 : ck_err_set(err, "out of memory");
 }
 
 int scaleneprofile_read(struct scaleneprofile *profile,

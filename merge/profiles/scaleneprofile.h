@@ -58,7 +58,7 @@ void scaleneprofile_fini(struct scaleneprofile *profile);
 /* Add up the samples that are inside by line. */
 void scaleneprofile_count(struct scaleneprofile *profile);
 /* The path of a file as far as it can be told: links resolved, a relative one
- * seen from `dir`. The caller's to free; NULL with ENOMEM. */
+ * seen from `dir`. The caller's to free. */
 char *scaleneprofile_real(const char *dir, const char *name);
 
 /* The JSON text of such a file. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/profiles/gzip.h"
 #include "merge/profiles/scaleneprofile.h"
 
@@ -51,13 +52,9 @@ static int64_t text_read(void *state, void *to, size_t room)
 
 struct scalenetext *scalenetext_open(const char *path, struct ck_err *err)
 {
-    struct scalenetext *text = calloc(1, sizeof(*text));
+    struct scalenetext *text = xcalloc(1, sizeof(*text));
     char first[] = {'{', 0, 0, 0};
 
-    if (text == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     text->gzip = gzip_open(path, err);
     if (text->gzip == NULL) {
         free(text);
@@ -67,11 +64,6 @@ struct scalenetext *scalenetext_open(const char *path, struct ck_err *err)
     text->is_found =
         first[memcmp(first, "\xef\xbb\xbf", 3) == 0 ? 3 : 0] != '<';
     text->json = json_create(text_read, text);
-    if (text->json == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        scalenetext_close(text);
-        return NULL;
-    }
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/fnv.h"
 
 #define NAMES_FIRST 1024
@@ -31,14 +32,11 @@ static uint64_t hash_of(const char *text, size_t length)
     return hash ^ hash >> 29;
 }
 
-static int slots_grow(struct vocabulary *words)
+static void slots_grow(struct vocabulary *words)
 {
     size_t room = words->room * 2;
-    struct vocabulary_slot *slots = calloc(room, sizeof(*slots));
+    struct vocabulary_slot *slots = xcalloc(room, sizeof(*slots));
 
-    if (slots == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < words->room; i++) {
         size_t at = words->slots[i].hash & (room - 1);
 
@@ -53,41 +51,34 @@ static int slots_grow(struct vocabulary *words)
     free(words->slots);
     words->slots = slots;
     words->room = room;
-    return 0;
 }
 
 /* Keep the text behind the others. 0 or -1. */
-static int text_keep(struct vocabulary *words, const char *text, size_t length)
+static void text_keep(struct vocabulary *words, const char *text, size_t length)
 {
     if (words->texts_room - words->texts_used < length) {
         size_t room = words->texts_room * 2 + length + 4096;
-        char *grown = realloc(words->texts, room);
+        char *grown = xrealloc(words->texts, room);
 
-        if (grown == NULL) {
-            return -1;
-        }
         words->texts = grown;
         words->texts_room = room;
     }
     memcpy(words->texts + words->texts_used, text, length);
     words->texts_used += length;
-    return 0;
 }
 
 static uint32_t
 word_add(struct vocabulary *words, size_t at, const char *text, size_t length)
 {
-    if (array_grow(&words->spans, &words->spans_room, words->count,
-                   sizeof(*words->spans)) != 0 ||
-        text_keep(words, text, length) != 0) {
-        return 0;
-    }
+    array_grow(&words->spans, &words->spans_room, words->count,
+               sizeof(*words->spans));
+    text_keep(words, text, length);
     words->spans[words->count] =
         (struct vocabulary_span){words->texts_used - length, length};
     words->slots[at].hash = hash_of(text, length);
     words->slots[at].id = ++words->count;
-    if (words->count > words->room / 2 && slots_grow(words) != 0) {
-        return 0;
+    if (words->count > words->room / 2) {
+        slots_grow(words);
     }
     return words->count;
 }
@@ -99,10 +90,7 @@ vocabulary_find(struct vocabulary *words, const char *text, size_t length)
     size_t at;
 
     if (words->room == 0) {
-        words->slots = calloc(NAMES_FIRST, sizeof(*words->slots));
-        if (words->slots == NULL) {
-            return 0;
-        }
+        words->slots = xcalloc(NAMES_FIRST, sizeof(*words->slots));
         words->room = NAMES_FIRST;
     }
     at = hash & (words->room - 1);

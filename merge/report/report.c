@@ -34,8 +34,20 @@ static void lists_free(struct report *report)
     free(report->launchers);
     for (size_t i = 0; i < report->impasses_count; i++) {
         free(report->impasses[i].ranks);
+        free(report->impasses[i].others);
     }
     free(report->impasses);
+    for (size_t i = 0; i < report->disagreements_count; i++) {
+        for (size_t k = 0; k < report->disagreements[i].parts_count; k++) {
+            free(report->disagreements[i].parts[k].ranks);
+        }
+    }
+    free(report->disagreements);
+    for (size_t i = 0; i < report->standings_count; i++) {
+        free(report->standings[i].frames);
+        free(report->standings[i].is_users);
+    }
+    free(report->standings);
     for (size_t i = 0; i < report->awaited_count; i++) {
         free(report->awaited[i].ranks);
     }

@@ -511,6 +511,9 @@ struct report_hot {
     const char *range;  /* the innermost one with the most, NULL = none */
     const char *after;  /* the call left last, with the most; NULL = none */
     struct place after_place;
+    /* The outermost function of the user's in which (with what it called)
+     * little else was sampled; without a name = there is none but itself. */
+    struct place caller;
     ck_time_t ns;
     ck_time_t line_ns;
     uint32_t ranks;
@@ -704,9 +707,14 @@ struct report {
     size_t launchers_count;
     struct report_impasse *impasses; /* most waiting ranks first */
     size_t impasses_count;
-    struct report_usual usual;      /* where some rank did not end well */
-    struct report_awaited *awaited; /* those for the dead first */
+    struct report_disagreement *disagreements; /* the longest stuck first */
+    size_t disagreements_count;
+    uint64_t disagreements_uncompared; /* calls, ranks were too far apart */
+    struct report_usual usual;         /* where some rank did not end well */
+    struct report_awaited *awaited;    /* those for the dead first */
     size_t awaited_count;
+    struct report_standing *standings; /* by rank, process and thread */
+    size_t standings_count;
     struct report_device *devices;
     size_t devices_count;
     struct report_sub *subs; /* by device, in the order of their making */
@@ -719,8 +727,11 @@ struct report {
     size_t copy_places_count;
     struct report_device all;   /* sums over devices, also of wall */
     ck_time_t comm_hidden_most; /* of one call of a collective kernel */
+    /* In those before which nothing had compared the clocks, on all devices. */
+    ck_time_t comm_hidden_first;
     /* Collective kernels without a known group of which nothing is claimed. */
     uint64_t comm_ungrouped;
+    uint64_t comm_alike; /* those that end together: some is claimed */
     ck_time_t comm_ungrouped_time; /* of them on all devices: no wait in them is
                                       longer */
     /* Those of a known group that not all of its ranks have. */

@@ -53,6 +53,14 @@ struct report_outside {
     ck_time_t ns[REPORT_OUTSIDE_STATES];
 };
 
+/* A rank's process was started again by its launcher (torchrun). Only the first
+ * ones are kept. */
+#define REPORT_RESTARTS 8
+struct report_restart {
+    int32_t number;  /* from 1 */
+    ck_time_t start; /* of the first process, on the axis; 0 = not known */
+};
+
 struct report_rank {
     int32_t number;
     const char *host;
@@ -108,6 +116,8 @@ struct report_rank {
     const struct report_launcher *launcher;
     uint64_t bytes;
     bool is_claimed_twice;
+    struct report_restart restarts[REPORT_RESTARTS]; /* by their numbers */
+    size_t restarts_count;
 };
 
 /* The program that a ckagent of several ranks ran (mpirun, torchrun). */
@@ -134,6 +144,55 @@ struct report_impasse {
     size_t absent;      /* never entered it */
     size_t left;        /* were through it */
     bool is_sure;       /* no record of those that are absent was lost */
+    /* Of those that waited, some that are in another call, or in one of another
+     * root, in place of this collective: */
+    int32_t *others; /* ascending; NULL = none */
+    size_t others_count;
+    const char *other_call;
+    struct place other_place;
+    int32_t root, other_root; /* of the calls; below 0 = none, not known */
+};
+
+/* Where a thread was when its collector looked last. */
+struct report_standing {
+    int32_t rank; /* -1 = none */
+    uint32_t process;
+    uint32_t tid;
+    bool is_first;        /* thread of its process */
+    char state;           /* as /proc has it: R S D T t */
+    const char *name;     /* of the thread; kept texts; "" */
+    const char *call;     /* the system call that it waited in; "" = none */
+    const char *file;     /* that this was about; "" = none */
+    const char *how;      /* "whole", "part", "sampled", "call", "refused",
+                             "none" */
+    ck_time_t age;        /* of a sampled stack */
+    ck_time_t at;         /* on the axis */
+    uint64_t lock;        /* address; 0 = waits for no lock */
+    uint32_t owner;       /* thread that holds it */
+    struct place *frames; /* innermost first, without ck's own */
+    bool *is_users;       /* of each: in a file that no package installs */
+    size_t frames_count;
+};
+
+/* What some ranks did at a collective of NCCL. */
+struct report_disagreement_part {
+    const char *call; /* with its type; NULL = they did not call it */
+    uint64_t bytes;
+    int64_t root; /* in the communicator; -1 = it has none */
+    int32_t *ranks;
+    size_t ranks_count;
+};
+#define REPORT_DISAGREEMENT_PARTS 8
+
+/* The first collective of a communicator that ranks called differently. */
+struct report_disagreement {
+    char comm[20];    /* its hash, as NCCL prints it */
+    int32_t size;     /* members; 0 = not known */
+    uint64_t number;  /* among its collectives, from 1 */
+    bool is_missing;  /* all that called it did so alike, and some did not */
+    ck_time_t silent; /* from the communicator's last call to the run's end */
+    struct report_disagreement_part parts[REPORT_DISAGREEMENT_PARTS];
+    size_t parts_count;
 };
 
 /* A message that ranks waited for and that never came, or never went. */

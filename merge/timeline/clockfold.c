@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 
 /* Of two neighbours slopes differ by no more than 500 ppm, so each turn leaves
@@ -144,7 +145,7 @@ static void jumps_order(struct clockfold *fold)
     }
 }
 
-int clockfold_make(struct clockfold *fold, struct clockmap *map)
+void clockfold_make(struct clockfold *fold, struct clockmap *map)
 {
     size_t most = 0;
 
@@ -153,12 +154,9 @@ int clockfold_make(struct clockfold *fold, struct clockmap *map)
         most += is_fault(&map->pieces[i]);
     }
     if (most == 0) {
-        return 0;
+        return;
     }
-    fold->jumps = calloc(most, sizeof(*fold->jumps));
-    if (fold->jumps == NULL) {
-        return -1;
-    }
+    fold->jumps = xcalloc(most, sizeof(*fold->jumps));
     for (size_t i = 0; i < map->count; i++) {
         size_t first = i;
 
@@ -170,7 +168,6 @@ int clockfold_make(struct clockfold *fold, struct clockmap *map)
         }
     }
     jumps_order(fold);
-    return 0;
 }
 
 void clockfold_fini(struct clockfold *fold)

@@ -34,8 +34,8 @@ struct clockfold {
     size_t count;
 };
 
-/* Of a map that is made. 0, or -1 with ENOMEM. */
-int clockfold_make(struct clockfold *fold, struct clockmap *map);
+/* Of a map that is made. */
+void clockfold_make(struct clockfold *fold, struct clockmap *map);
 void clockfold_fini(struct clockfold *fold);
 
 /* The stamp that is put at a time; within a jump, of one side. */

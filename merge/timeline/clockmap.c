@@ -50,11 +50,11 @@ static ck_time_t between(const struct clockmap_point *a,
 }
 
 /* One piece from a point to another, in parts that are short enough. */
-static int pieces_add(struct clockmap *map,
-                      const struct clockmap_point *a,
-                      const struct clockmap_point *b,
-                      ck_time_t bend,
-                      uint32_t flags)
+static void pieces_add(struct clockmap *map,
+                       const struct clockmap_point *a,
+                       const struct clockmap_point *b,
+                       ck_time_t bend,
+                       uint32_t flags)
 {
     ck_time_t span = b->at - a->at;
     ck_time_t parts = span / CLOCKMAP_PIECE_MAX + 1;
@@ -66,10 +66,7 @@ static int pieces_add(struct clockmap *map,
         ck_time_t offset = between(a, b, from);
         struct clockmap_piece *piece;
 
-        if (array_grow(&map->pieces, &map->room, map->count, sizeof(*piece)) !=
-            0) {
-            return -1;
-        }
+        array_grow(&map->pieces, &map->room, map->count, sizeof(*piece));
         piece = &map->pieces[map->count++];
         *piece = (struct clockmap_piece){
             .c0 = from,
@@ -90,7 +87,6 @@ static int pieces_add(struct clockmap *map,
                 error_of((a->bound > b->bound ? a->bound : b->bound) + bulge);
         }
     }
-    return 0;
 }
 
 /* How the offset moves over a stretch, from its first to its last point. A
@@ -126,9 +122,9 @@ static struct course course_of(const struct clockmap_point *first,
 
 /* A clock that jumped between two points: the line before goes on to the next
  * point, and the error covers either side. */
-static int jump_add(struct clockmap *map,
-                    const struct clockmap_point *stretch,
-                    const struct clockmap_point *a)
+static void jump_add(struct clockmap *map,
+                     const struct clockmap_point *stretch,
+                     const struct clockmap_point *a)
 {
     const struct clockmap_point *b = a + 1;
     struct course course = course_of(stretch, a);
@@ -149,7 +145,7 @@ static int jump_add(struct clockmap *map,
         (a->bound > b->bound ? a->bound : b->bound) + step +
         ck_clock_drift(span, course.rate_ppb > RATE_BLIND ? course.rate_ppb
                                                           : RATE_BLIND);
-    return pieces_add(map, &left, &right, 0, CLOCKMAP_FAULT);
+    pieces_add(map, &left, &right, 0, CLOCKMAP_FAULT);
 }
 
 /* Whether all points between two lie near their line, are no vaguer, and not
@@ -198,12 +194,12 @@ piece_end(const struct clockmap_point *points, size_t first, size_t count)
 }
 
 /* A single point: its offset for ever. */
-static int single_add(struct clockmap *map, const struct clockmap_point *point)
+static void single_add(struct clockmap *map, const struct clockmap_point *point)
 {
     struct clockmap_point next = *point;
 
     next.at++;
-    return pieces_add(map, point, &next, 0, 0);
+    pieces_add(map, point, &next, 0, 0);
 }
 
 static ck_time_t bend_of(const struct clockmap_point *point)
@@ -213,17 +209,18 @@ static ck_time_t bend_of(const struct clockmap_point *point)
 
 /* The piece between two points; those between them are left out, and their
  * bends may lie anywhere. */
-static int straight_add(struct clockmap *map,
-                        const struct clockmap_point *points,
-                        size_t first,
-                        size_t last)
+static void straight_add(struct clockmap *map,
+                         const struct clockmap_point *points,
+                         size_t first,
+                         size_t last)
 {
     struct clockmap_point a = points[first];
     struct clockmap_point b = points[last];
     ck_time_t bend = 0;
 
     if (last == first + 1) {
-        return pieces_add(map, &a, &b, bend_of(&points[first]), 0);
+        pieces_add(map, &a, &b, bend_of(&points[first]), 0);
+        return;
     }
     for (size_t i = first; i < last; i++) {
         ck_time_t here = bend_of(&points[i]);
@@ -232,7 +229,7 @@ static int straight_add(struct clockmap *map,
     }
     a.bound += bend + TOLERANCE;
     b.bound += bend + TOLERANCE;
-    return pieces_add(map, &a, &b, 0, 0);
+    pieces_add(map, &a, &b, 0, 0);
 }
 
 /* Outside, the first and the last stretch go on. */
@@ -271,17 +268,19 @@ int clockmap_make(struct clockmap *map,
     ends_set(map, points, count);
     for (size_t at = 0; at + 1 < count;) {
         size_t end = points[at].is_last ? at + 1 : piece_end(points, at, count);
-        int rc = points[at].is_last
-                     ? jump_add(map, &points[stretch], &points[at])
-                     : straight_add(map, points, at, end);
 
-        if (rc != 0) {
-            return -1;
+        if (points[at].is_last) {
+            jump_add(map, &points[stretch], &points[at]);
+        } else {
+            straight_add(map, points, at, end);
         }
         stretch = points[at].is_last ? end : stretch;
         at = end;
     }
-    return count == 1 ? single_add(map, &points[0]) : 0;
+    if (count == 1) {
+        single_add(map, &points[0]);
+    }
+    return 0;
 }
 
 const struct clockmap_piece *clockmap_seek(struct clockmap *map, ck_time_t at)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 /* Classes whose records have no time of their own. */
 #define UNTIMED                                                                \
     ((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE |           \
@@ -14,11 +16,8 @@
 
 struct feed *feed_create(void)
 {
-    struct feed *feed = calloc(1, sizeof(*feed));
+    struct feed *feed = xcalloc(1, sizeof(*feed));
 
-    if (feed == NULL) {
-        return NULL;
-    }
     feed->pieces = pieces_create();
     if (feed->pieces == NULL) {
         free(feed);
@@ -77,9 +76,8 @@ static bool entries_insert(struct feed_entry *entries, uint32_t count)
 
 /* ---- filling ------------------------------------------------------------ */
 
-/* What is left goes to the front: records too, when that gives room. 0, or -1
- * with ENOMEM. */
-static int feed_compact(struct feed *feed)
+/* What is left goes to the front: records too, when that gives room. */
+static void feed_compact(struct feed *feed)
 {
     uint32_t left = feed->count - feed->next;
     struct store_rows rows = feed->spare;
@@ -87,18 +85,16 @@ static int feed_compact(struct feed *feed)
     if (left == 0) {
         feed->next = feed->count = 0;
         feed->rows.used = 0;
-        return 0;
+        return;
     }
     memmove(feed->entries, feed->entries + feed->next,
             left * sizeof(*feed->entries));
     feed->next = 0;
     feed->count = left;
     if (feed->rows.used < feed->rows.room / 2) {
-        return 0;
+        return;
     }
-    if (rows_room(&rows.bytes, &rows.room, feed->rows.used) != 0) {
-        return -1;
-    }
+    rows_room(&rows.bytes, &rows.room, feed->rows.used);
     rows.used = 0;
     for (uint32_t i = 0; i < left; i++) {
         const uint8_t *row = (const uint8_t *)feed->rows.bytes +
@@ -113,27 +109,21 @@ static int feed_compact(struct feed *feed)
     feed->spare = feed->rows;
     rows.is_ticks = feed->rows.is_ticks;
     feed->rows = rows;
-    return 0;
 }
 
-/* Room for the entries of all rows behind `from`, `most` at most. 0, or -1 with
- * ENOMEM. */
-static int feed_room(struct feed *feed, size_t from, size_t most)
+/* Room for the entries of all rows behind `from`, `most` at most. */
+static void feed_room(struct feed *feed, size_t from, size_t most)
 {
     size_t units = (feed->rows.used - from) / CK_UNIT_BYTES;
     size_t wanted = feed->count + (units < most ? units : most);
     struct feed_entry *grown;
 
     if (wanted <= feed->entries_room) {
-        return 0;
+        return;
     }
-    grown = realloc(feed->entries, wanted * sizeof(*grown));
-    if (grown == NULL) {
-        return -1;
-    }
+    grown = xrealloc(feed->entries, wanted * sizeof(*grown));
     feed->entries = grown;
     feed->entries_room = wanted;
-    return 0;
 }
 
 static inline bool is_past(const struct feed *feed,
@@ -242,17 +232,13 @@ static int feed_more(struct feed *feed,
     size_t from;
     int64_t done;
 
-    if (feed_compact(feed) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    feed_compact(feed);
     from = feed->rows.used;
     done = pieces_next(feed->pieces, source->pieces, &feed->rows, err);
     if (done < 0) {
         return -1;
     }
-    if (feed_room(feed, from, pieces_most(feed->pieces, source->pieces)) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    feed_room(feed, from, pieces_most(feed->pieces, source->pieces));
     feed_order(feed, source, from);
     feed->bound = done == UINT32_MAX
                       ? FEED_END

@@ -52,7 +52,6 @@ struct feed {
     uint32_t past_order;
 };
 
-/* NULL with ENOMEM. */
 struct feed *feed_create(void);
 void feed_destroy(struct feed *feed);
 /* Begin a frame, with the records behind (time, order); INT64_MIN = all. 0, or

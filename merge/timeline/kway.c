@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 void kway_destroy(struct kway *kway)
 {
     if (kway == NULL) {
@@ -44,20 +46,13 @@ kway_play(struct kway *kway, const int64_t *keys, size_t count, size_t node)
 
 struct kway *kway_create(const int64_t *keys, size_t count)
 {
-    struct kway *kway = calloc(1, sizeof(*kway));
+    struct kway *kway = xcalloc(1, sizeof(*kway));
 
-    if (kway == NULL) {
-        return NULL;
-    }
     kway->leaves = 1;
     while (kway->leaves < count) {
         kway->leaves *= 2;
     }
-    kway->nodes = calloc(kway->leaves, sizeof(*kway->nodes));
-    if (kway->nodes == NULL) {
-        kway_destroy(kway);
-        return NULL;
-    }
+    kway->nodes = xcalloc(kway->leaves, sizeof(*kway->nodes));
     kway->nodes[0] = kway_play(kway, keys, count, 1);
     return kway;
 }

@@ -26,7 +26,7 @@ struct kway {
     size_t leaves;
 };
 
-/* `keys` (copied) are the first ones. NULL with ENOMEM. */
+/* `keys` (copied) are the first ones. */
 struct kway *kway_create(const int64_t *keys, size_t count);
 void kway_destroy(struct kway *kway);
 

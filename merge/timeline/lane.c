@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/timeline/feed.h"
 
 /* A frame on its way through the lane. */
@@ -73,18 +74,11 @@ static void lane_seek(struct lane *lane)
 struct lane *lane_create(const struct feed_source *source)
 {
     const struct rundir_stream *stream = source->stream;
-    struct lane *lane = calloc(1, sizeof(*lane));
+    struct lane *lane = xcalloc(1, sizeof(*lane));
 
-    if (lane == NULL) {
-        return NULL;
-    }
     lane->source = *source;
     lane->source.lead = axis_lead(source->axis, stream->agent);
-    lane->visits = calloc(stream->frames_count + 1, sizeof(*lane->visits));
-    if (lane->visits == NULL) {
-        free(lane);
-        return NULL;
-    }
+    lane->visits = xcalloc(stream->frames_count + 1, sizeof(*lane->visits));
     for (size_t i = 0; i < stream->frames_count; i++) {
         struct visit *visit = &lane->visits[lane->visits_count];
 
@@ -192,10 +186,8 @@ lane_ready(struct lane *lane, struct visit *visit, struct ck_err *err)
         }
     }
     if (lane->next == lane->limit) {
-        if (array_grow(&lane->begun, &lane->begun_room, lane->begun_count,
-                       sizeof(*lane->begun)) != 0) {
-            return ck_err_set(err, "out of memory");
-        }
+        array_grow(&lane->begun, &lane->begun_room, lane->begun_count,
+                   sizeof(*lane->begun));
         lane->begun[lane->begun_count++] = (uint32_t)lane->next;
         lane->limit++;
         lane->other = INT64_MIN;

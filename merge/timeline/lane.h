@@ -24,7 +24,7 @@
 #define LANE_END INT64_MAX
 
 struct lane;
-/* The source's records; all in it is borrowed. NULL with ENOMEM. */
+/* The source's records; all in it is borrowed. */
 struct lane *lane_create(const struct feed_source *source);
 void lane_destroy(struct lane *lane);
 /* Some records in a row, in order; borrowed until the lane's next call. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 static bool is_host_call(unsigned kind)
 {
     enum ck_class cls = ck_kind_class(kind);
@@ -145,7 +147,8 @@ static void opencalls_fill(const struct ck_open *open,
     }
     if (ck_kind_class(open->kind) == CK_CLASS_COLLECTIVE) {
         opencalls->record.collective.seq = open->seq;
-        opencalls->record.collective.root = -1;
+        opencalls->record.collective.root =
+            open->tag == 0 ? -1 : (int32_t)(open->tag - 2);
     }
 }
 
@@ -196,10 +199,10 @@ static int opencalls_place(const struct defs *defs,
     return opencalls->process != DEFS_NONE && opencalls->thread != DEFS_NONE;
 }
 
-int opencalls_make(const struct defs *defs,
-                   const struct axis *axis,
-                   struct opencalls **cuts,
-                   size_t *count)
+void opencalls_make(const struct defs *defs,
+                    const struct axis *axis,
+                    struct opencalls **cuts,
+                    size_t *count)
 {
     size_t room = 0;
     size_t used = 0;
@@ -207,10 +210,7 @@ int opencalls_make(const struct defs *defs,
     for (size_t i = 0; i < defs->agents_count; i++) {
         room += defs->agents[i].opens_count;
     }
-    *cuts = calloc(room + 1, sizeof(**cuts));
-    if (*cuts == NULL) {
-        return -1;
-    }
+    *cuts = xcalloc(room + 1, sizeof(**cuts));
     for (uint32_t a = 0; a < defs->agents_count; a++) {
         for (size_t i = 0; i < defs->agents[a].opens_count; i++) {
             const struct defs_open *open = &defs->agents[a].opens[i];
@@ -224,5 +224,4 @@ int opencalls_make(const struct defs *defs,
         }
     }
     *count = used;
-    return 0;
 }

@@ -43,10 +43,10 @@ struct region opencalls_part(const struct axis *axis,
                              uint32_t agent,
                              const struct defs_open *open);
 
-/* The cuts of a run, the caller's to free. 0, or -1 with ENOMEM. */
-int opencalls_make(const struct defs *defs,
-                   const struct axis *axis,
-                   struct opencalls **cuts,
-                   size_t *count);
+/* The cuts of a run, the caller's to free. */
+void opencalls_make(const struct defs *defs,
+                    const struct axis *axis,
+                    struct opencalls **cuts,
+                    size_t *count);
 
 #endif

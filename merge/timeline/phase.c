@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 /* What is looked for, and what was met. */
 struct phase {
     const struct defs *defs;
@@ -143,13 +145,8 @@ int phase_find(struct rundir *store,
     int rc;
 
     what_split(&phase, what);
-    phase.until = malloc((defs->threads_count + 1) * sizeof(*phase.until));
-    phase.counts = calloc(defs->ranks_count + 1, sizeof(*phase.counts));
-    if (phase.until == NULL || phase.counts == NULL) {
-        free(phase.until);
-        free(phase.counts);
-        return ck_err_set(err, "out of memory");
-    }
+    phase.until = xmalloc((defs->threads_count + 1) * sizeof(*phase.until));
+    phase.counts = xcalloc(defs->ranks_count + 1, sizeof(*phase.counts));
     for (size_t i = 0; i <= defs->threads_count; i++) {
         phase.until[i] = INT64_MIN;
     }

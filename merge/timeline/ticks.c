@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "merge/timeline/ticksfit.h"
 
 /* Two points nearer than this are one: their brackets would tilt the line. */
@@ -189,15 +190,12 @@ static void piece_reach(struct ticks *ticks, size_t number)
     piece->to = last->ticks + reach_of(behind, piece->after, piece->doubt);
 }
 
-static int pieces_make(struct ticks *ticks)
+static void pieces_make(struct ticks *ticks)
 {
     size_t at = 0;
 
     ticks->pieces_count = pieces_count(ticks);
-    ticks->pieces = calloc(ticks->pieces_count, sizeof(*ticks->pieces));
-    if (ticks->pieces == NULL) {
-        return -1;
-    }
+    ticks->pieces = xcalloc(ticks->pieces_count, sizeof(*ticks->pieces));
     for (size_t i = 0; i < ticks->count; i++) {
         if (ticks->points[i].is_last || i + 1 == ticks->count) {
             ticks->pieces[at].last = i;
@@ -211,7 +209,6 @@ static int pieces_make(struct ticks *ticks)
     for (size_t i = 0; i < ticks->pieces_count; i++) {
         piece_reach(ticks, i);
     }
-    return 0;
 }
 
 /* ---- a stamp by a piece -------------------------------------------------- */
@@ -482,27 +479,19 @@ static void bounds_set(struct ticks *ticks)
     }
 }
 
-int ticks_make(struct ticks *ticks, struct ticks_pair *pairs, size_t count)
+void ticks_make(struct ticks *ticks, struct ticks_pair *pairs, size_t count)
 {
     if (count == 0) {
-        return 0;
+        return;
     }
-    ticks->points = calloc(count, sizeof(*ticks->points));
-    if (ticks->points == NULL) {
-        return -1;
-    }
+    ticks->points = xcalloc(count, sizeof(*ticks->points));
     qsort(pairs, count, sizeof(*pairs), pair_order);
     pairs_take(ticks, pairs, count);
-    if (ticksfit_points(ticks->points, ticks->count) != 0) {
-        return -1;
-    }
+    ticksfit_points(ticks->points, ticks->count);
     ticks->count = ticksfit_limit(ticks->points, ticks->count);
-    if (pieces_make(ticks) != 0) {
-        return -1;
-    }
+    pieces_make(ticks);
     pieces_errors(ticks);
     bounds_set(ticks);
-    return 0;
 }
 
 void ticks_fini(struct ticks *ticks)

@@ -56,8 +56,8 @@ struct ticks {
 };
 
 /* Make it of a domain's pairs, in any order: the leader's, and others' before
- * and after. 0, or -1 with ENOMEM. */
-int ticks_make(struct ticks *ticks, struct ticks_pair *pairs, size_t count);
+ * and after. */
+void ticks_make(struct ticks *ticks, struct ticks_pair *pairs, size_t count);
 void ticks_fini(struct ticks *ticks);
 int64_t ticks_raw(struct ticks *ticks, int64_t stamp);
 /* The most that ticks_raw() is off by. */

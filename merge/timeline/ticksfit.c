@@ -23,6 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "schema/clock/clocksource.h"
 
 /* The counter is read without a fence, so beside its bracket. */
@@ -214,13 +215,10 @@ static void error_add(struct ticks_point *point, double error)
     }
 }
 
-int ticksfit_points(struct ticks_point *points, size_t count)
+void ticksfit_points(struct ticks_point *points, size_t count)
 {
-    double *odd = calloc(count + 1, sizeof(*odd));
+    double *odd = xcalloc(count + 1, sizeof(*odd));
 
-    if (odd == NULL) {
-        return -1;
-    }
     foreign_set(points, count);
     for (size_t i = 0; i + 1 < count; i++) {
         struct stretch stretch = stretch_of(points, i);
@@ -247,7 +245,6 @@ int ticksfit_points(struct ticks_point *points, size_t count)
         }
     }
     free(odd);
-    return 0;
 }
 
 /* As many ticks as a counter may count beyond the points of a piece. */

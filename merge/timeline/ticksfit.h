@@ -17,9 +17,8 @@ struct ticksfit_rate {
     double doubt; /* it may be wrong by it */
 };
 
-/* Fill slope, error and is_last of points that have all else. 0, or -1 with
- * ENOMEM. */
-int ticksfit_points(struct ticks_point *points, size_t count);
+/* Fill slope, error and is_last of points that have all else. */
+void ticksfit_points(struct ticks_point *points, size_t count);
 /* The rate in front of a point or behind it. */
 struct ticksfit_rate
 ticksfit_before(const struct ticks_point *points, size_t count, size_t point);

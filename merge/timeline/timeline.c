@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "merge/input/rundir.h"
+#include "merge/model/memory.h"
 #include "merge/timeline/axis.h"
 #include "merge/timeline/opencalls.h"
 #include "merge/timeline/kway.h"
@@ -84,7 +85,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* The stream's lane, unless its rank is not wanted. */
-static int merge_lane(struct merge *merge, const struct rundir_stream *stream)
+static void merge_lane(struct merge *merge, const struct rundir_stream *stream)
 {
     const struct timeline *timeline = merge->timeline;
     struct track *track = &merge->tracks[merge->count];
@@ -94,7 +95,7 @@ static int merge_lane(struct merge *merge, const struct rundir_stream *stream)
                                  .pieces = merge->pieces};
 
     if (stream->process == DEFS_NONE) {
-        return 0; /* not one frame of it was readable */
+        return; /* not one frame of it was readable */
     }
     track->process = stream->process;
     track->rank = timeline->defs->processes[stream->process].rank;
@@ -102,35 +103,23 @@ static int merge_lane(struct merge *merge, const struct rundir_stream *stream)
     track->stream = stream;
     source.stream = stream;
     track->lane = lane_create(&source);
-    if (track->lane == NULL) {
-        return -1;
-    }
     merge->count++;
     for (size_t i = 0; i < stream->frames_count; i++) {
         merge->expected += stream->frames[i].records;
     }
-    return 0;
 }
 
-static int merge_tracks(struct merge *merge)
+static void merge_tracks(struct merge *merge)
 {
     const struct timeline *timeline = merge->timeline;
     size_t streams = rundir_streams(timeline->store);
     size_t cuts = 0;
 
-    if (opencalls_make(timeline->defs, timeline->axis, &merge->cuts, &cuts) !=
-        0) {
-        return -1;
-    }
-    merge->tracks = calloc(streams + cuts + 1, sizeof(*merge->tracks));
-    if (merge->tracks == NULL) {
-        return -1;
-    }
+    opencalls_make(timeline->defs, timeline->axis, &merge->cuts, &cuts);
+    merge->tracks = xcalloc(streams + cuts + 1, sizeof(*merge->tracks));
     merge->pieces = streams <= LANES_MANY ? CK_BATCH_PIECES_MAX / 2 : 1;
     for (size_t i = 0; i < streams; i++) {
-        if (merge_lane(merge, rundir_stream(timeline->store, i)) != 0) {
-            return -1;
-        }
+        merge_lane(merge, rundir_stream(timeline->store, i));
     }
     for (size_t i = 0; i < cuts; i++) {
         struct track *track = &merge->tracks[merge->count];
@@ -142,7 +131,6 @@ static int merge_tracks(struct merge *merge)
         merge->count++;
     }
     qsort(merge->tracks, merge->count, sizeof(*merge->tracks), by_rank);
-    return 0;
 }
 
 static inline ck_time_t track_time(const struct track *track)
@@ -178,24 +166,18 @@ static void merge_takers(struct merge *merge)
     }
 }
 
-static int merge_init(struct merge *merge)
+static void merge_init(struct merge *merge)
 {
     int64_t *keys;
 
     merge_takers(merge);
-    if (merge_tracks(merge) != 0) {
-        return -1;
-    }
-    keys = calloc(merge->count + 1, sizeof(*keys));
-    if (keys == NULL) {
-        return -1;
-    }
+    merge_tracks(merge);
+    keys = xcalloc(merge->count + 1, sizeof(*keys));
     for (size_t i = 0; i < merge->count; i++) {
         keys[i] = track_time(&merge->tracks[i]);
     }
     merge->kway = kway_create(keys, merge->count);
     free(keys);
-    return merge->kway == NULL ? -1 : 0;
 }
 
 static inline ck_time_t record_end(const struct ck_event *record,
@@ -306,10 +288,7 @@ int timeline_run(const struct timeline *timeline,
     int64_t key;
     int rc = 0;
 
-    if (merge_init(&merge) != 0) {
-        merge_fini(&merge);
-        return ck_err_set(err, "out of memory");
-    }
+    merge_init(&merge);
     for (size_t top = kway_top(merge.kway, &key); rc == 0 && key != KWAY_END;
          top = kway_top(merge.kway, &key)) {
         struct track *track = &merge.tracks[top];

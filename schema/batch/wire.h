@@ -128,6 +128,9 @@ enum ck_control_type {
                                 neither UDP nor TCP passes */
     CK_CONTROL_FULL = 12,    /* ckagg: text = what it cannot write to, and why;
                                 nothing is stored until the next WELCOME */
+    CK_CONTROL_WHERE = 13,   /* client: where is every rank? ckagg: the same to
+                                its agents; agent: looked, and sent what it
+                                saw; ckagg: text = the answer */
 };
 
 struct ck_ack {

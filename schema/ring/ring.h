@@ -66,7 +66,8 @@ struct ck_ring_open {
     uint32_t object;
     uint32_t seq; /* of a collective; of a message: its peer, as int32_t */
     uint32_t kind;
-    uint32_t tag; /* of a message, + 2; 0 = it is about none */
+    uint32_t tag; /* of a message, of a collective its root, + 2; 0 = it is
+                     about none */
 };
 
 /* Shared head of a slot; each group on cache lines of its own. */

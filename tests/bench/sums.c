@@ -83,13 +83,16 @@ static int bench_sum(struct bench *bench)
     struct ck_err err = {"out of memory"};
     int rc = 0;
 
-    if (devices == NULL || blame == NULL ||
-        timeline_run(&timeline, &bench->events, &err) != 0 ||
-        devices_report(devices, &bench->report) != 0 ||
-        analysis_finish(blame) != 0 ||
+    if (timeline_run(&timeline, &bench->events, &err) != 0) {
+        rc = fail(err.text);
+        goto out;
+    }
+    devices_report(devices, &bench->report);
+    if (analysis_finish(blame) != 0 ||
         analysis_report(blame, &bench->report) != 0) {
         rc = fail(err.text);
     }
+out:
     analysis_destroy(blame);
     devices_destroy(devices);
     return rc;

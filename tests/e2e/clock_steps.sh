@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Two ranks in a time namespace each, 1000 s apart; the RAW of one jumps by 5 ms
-# ahead or back. Truth: marks carry CLOCK_REALTIME, which both share. Each two
+# ahead or back, in two of four jobs 0.7 s later by 3 ms the other way. Truth: marks carry CLOCK_REALTIME, which both share. Each two
 # marks that are near each other have to be as far apart as that says, within
 # the bounds of both clocks there, and --max-clock-error must not pass what was
 # off. CK_STEP_JOBS says how many jobs.
@@ -14,7 +14,7 @@ need unshare util-linux
 [ -x "$tests/marks.openmpi" ] || skip "marks.openmpi was not built"
 unshare --time --monotonic 1 true 2>/dev/null ||
     skip "unshare --time is not permitted"
-jobs=${CK_STEP_JOBS:-1}
+jobs=${CK_STEP_JOBS:-2}
 
 cat >"$work/rank" <<'SH'
 #!/bin/sh
@@ -22,7 +22,7 @@ rank=$OMPI_COMM_WORLD_RANK
 ahead=$((1000 + rank * 1000))
 if [ "$rank" = "$STEP_RANK" ]; then
     at=$((STEP_ORIGIN + ahead * 1000000000))
-    export CK_TEST_CLOCK=step=$STEP_AFTER:$STEP_NS,at=$at
+    export CK_TEST_CLOCK=step=$STEP_AFTER:$STEP_NS$STEP_MORE,at=$at
 fi
 exec unshare --time --monotonic $ahead --boottime $ahead "$@"
 SH
@@ -98,7 +98,12 @@ for ((number = 0; number < jobs; number++)); do
     export STEP_RANK=$((number % 2))
     export STEP_NS=$((number / 2 % 2 ? -5000000 : 5000000))
     STEP_AFTER=$((1 + number % 3)).$((number * 37 % 90 + 10))
-    export STEP_AFTER
+    STEP_MORE=
+    if [ $(((number + 1) / 2 % 2)) = 1 ]; then
+        STEP_MORE=,step=$((1 + number % 3)).9:$((STEP_NS / -5 * 3))
+        STEP_AFTER=$((1 + number % 3)).2
+    fi
+    export STEP_AFTER STEP_MORE
     # On a busy machine few marks are written at once.
     for ms in 3000 6000 12000 24000; do
         job "$ms"
@@ -107,12 +112,14 @@ for ((number = 0; number < jobs; number++)); do
     said=$(json "$work/report.json" "'{0} us, faults {1}'.format(
         j['clock_worst_pair']['bound_max_ns'] / 1e3,
         [[f['kind'] for f in c['faults']] for c in j['clocks']])")
-    echo "rank $STEP_RANK, $STEP_NS ns after $STEP_AFTER s: $looked pairs of" \
+    echo "rank $STEP_RANK, $STEP_NS ns after $STEP_AFTER s$STEP_MORE: $looked pairs of" \
         "marks, off by $worst ns at most; known to +- $said"
     same "faults at times of the run" True "$(json "$work/report.json" \
         "all(-1e9 < f[at] < j['whole']['ns'] + 1e9 for at in
              ('from_rel_ns', 'to_rel_ns') for c in j['clocks']
              for f in c['faults'])")"
+    same "faults of the other clock" "[]" "$(json "$work/report.json" \
+        "j['clocks'][$((1 - STEP_RANK))]['faults']")"
     [ "$looked" -ge 20 ] || fail "only $looked pairs of marks"
     same "outside of their bounds" 0 "$outside"
     status=0

@@ -4,9 +4,10 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# Rank 2 computes for 400 ms of CPU time before each MPI_Allreduce and is
-# killed with signal 9 in that time, CK_COUNT times (2); then it crashes of
-# itself, once it has made its first steps. mpirun ends the others.
+# Rank 2 computes for 2 s of CPU time before each MPI_Allreduce and is
+# killed with signal 9 in that time, when the others had the CPU time to come
+# there, CK_COUNT times (2); then it crashes of itself, once it has made its
+# first steps. mpirun ends the others.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 need pgrep procps
@@ -96,9 +97,31 @@ check() {
         fail "no sentence"
 }
 
+# Ticks of CPU time that the process had.
+ticks_of() {
+    local words
+    words=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return
+    read -ra words <<<"$words"
+    echo $((words[11] + words[12]))
+}
+
+# Each other rank had 0.4 s of CPU time since it was called: many times a step
+# of its own, so that it waits for rank 2, spinning.
+others_wait() {
+    local rank pid begin
+    for rank in 0 1 3; do
+        pid=$(program_of $rank)
+        begin=$(ticks_of "$pid")
+        for _ in $(seq 6000); do
+            [ $(($(ticks_of "$pid") - begin)) -lt 40 ] || break
+            sleep 0.02
+        done
+    done
+}
+
 for i in $(seq "$count"); do
     run=$work/kill.$i
-    start "$run" --inject late:2:400
+    start "$run" --inject late:2:2000
     # Past its first step: in the middle.
     for _ in $(seq 6000); do
         pid=$(program_of 2)
@@ -106,6 +129,7 @@ for i in $(seq "$count"); do
         sleep 0.05
     done
     [ -n "$pid" ] || fail "no rank 2"
+    others_wait
     sleep "0.$((i * 37 % 100 + 100))"
     kill -9 "$pid"
     finish "$run"

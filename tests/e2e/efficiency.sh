@@ -138,6 +138,15 @@ done
 same "who waited in MPI_Init and MPI_Finalize, and for whom" True "$seen"
 grep -q "ranks waited .* in MPI_Finalize for rank 0" "$work/ends.$((i - 1))/report.txt" ||
     fail "no word of MPI_Finalize in the text"
+# A part that has both is asked for: they are waits of it.
+"$bin/ckmerge" --quiet --from 0s --to 3600s --output json="$work/part.json" \
+    --output text="$work/part.txt" "$work/ends.$((i - 1))"
+same "waits in MPI_Init of a part that has it" True "$(json "$work/part.json" \
+    "(lambda of: of('waits') == of('edge_waits') > 0 and sum(r['waited_ns']
+    for r in j['ranks']) == sum(w['ns'] for w in j['waits']))(lambda rows: sum(
+    w['ns'] for w in j[rows] if w['wait'] == 'wait_at_init'))")"
+! grep -q "AT START AND END" "$work/part.txt" ||
+    fail "what is in the part is shown as if it were not"
 ms=40
 
 # Steps that the program does not mark are found by the barrier that ends them.

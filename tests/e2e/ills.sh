@@ -3,25 +3,27 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two ranks train; one computes late or early in the step or both, waits for a lock, writes or reads too much,
-# copies image by image, waits for each of many short kernels, runs kernels
-# several times, or has a device that begins late, in each step. The first cause
-# of the report must be that ill: that rank, and the line that was sampled, the
-# call and its line, the kernel, or the range. What the rank's own device stood
-# idle for it must be what the program measured itself within 5 %; where it is
-# the device's work that takes the time, what the device did and stood idle for
-# between the first launch and the end of the read. Where other programs took the
-# CPU from the ranks for longer than that, the report says so first, and its next
-# cause counts.
+# Two ranks train; one computes late or early in the step or both, waits for a
+# lock, writes or reads too much, copies image by image, waits for each of many
+# short kernels, runs kernels several times, or has a device that begins late, in
+# each step. The first cause of the report must be that ill: that rank, and the
+# line that was sampled, the call and its line, the kernel, or the range. What the
+# rank's own device stood idle for it must be what the program measured itself
+# within 5 %; where it is the device's work that takes the time, what the device
+# did and stood idle for between the first launch and the end of the read. Where
+# other programs took the CPU from the ranks for longer than that, the report says
+# so first, and its next cause counts.
 #
 # CK_RUNS (3): how often each. CK_STEPS (40), CK_ILLS. With CK_SERIES=FILE each
-# run adds a line to the file, a wrong one does not end the series, runs that the
-# file has are not done again, and at the end it is added up.
+# run, also of windowed ills, adds a line to the file, a wrong one does not end the
+# series but is kept beside the file, runs that the file has are not done again, and
+# at the end it is added up. After CK_SECONDS no run begins.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/train" ] || skip "train was not built"
 runs=${CK_RUNS:-3} steps=${CK_STEPS:-40}
-ills=${CK_ILLS:-late early mixed lock io loader copy sync unbalanced queue}
+ills=${CK_ILLS:-late early mixed lock io loader copy sync unbalanced queue${CK_SERIES:+
+    windowed_late windowed_lock}}
 declare -A amount=([late]=20 [early]=20 [mixed]=40 [lock]=20 [io]=16 [loader]=100
     [copy]=30 [sync]=300 [unbalanced]=6 [queue]=20)
 
@@ -186,34 +188,54 @@ found() {
     check "${@:1:4}" || fail "$2 in $1"
 }
 
-# windowed ILL RANK: in steps 60 to 89 of 120; the first cause and the late rank
-# say so, within 2 steps. Both are of the rank, so no other has a window there.
-windowed() {
-    local steps=120 only="--inject-steps 60-89"
-    found "windowed_$1" "$1" "$2" yes
-    same "steps in which rank $2 has it, within 2" "True True" \
-        "$(json "$work/windowed_$1/report.json" "(lambda fits: '%s %s' % (
+# in_window NAME RANK: the first cause of the rank and the late rank have steps 60
+# to 89 of 120, within 2. Both are of the rank, so no other has a window there.
+in_window() {
+    local seen
+    seen=$(json "$work/$1/report.json" "(lambda fits: '%s %s' % (
             fits(next(c for c in j['causes'] if c.get('blamed_rank',
                 c['rank']) == $2)), fits(next(s for s in j['stragglers']
                 if s['rank'] == $2))))(lambda row: row['window'] is not None and
             abs(row['window']['first_step'] - 60) <= 2 and
-            abs(row['window']['last_step'] - 89) <= 2)")"
+            abs(row['window']['last_step'] - 89) <= 2)")
+    echo "steps in which rank $2 has it, within 2: $seen"
+    [ "$seen" = "True True" ] || return 1
     grep -q "of it in steps [0-9]* to [0-9]* (of 120), from" \
-        "$work/windowed_$1/report.txt" || fail "the text has no window"
+        "$work/$1/report.txt" || { echo "the text has no window"; return 1; }
+}
+
+# windowed ILL RANK: in steps 60 to 89 of 120.
+windowed() {
+    local steps=120 only="--inject-steps 60-89"
+    found "windowed_$1" "$1" "$2" yes
+    in_window "windowed_$1" "$2" || fail "the window of $1"
 }
 
 # run_once ILL RUN: with a series, only what it lacks.
 run_once() {
-    local name=$1$2 rank=$(($2 % 2)) line
+    local name=$1$2 rank=$(($2 % 2))
     if [ -z "${CK_SERIES:-}" ]; then
         fair found "$name" "$1" "$rank" yes
         return
     fi
-    grep -qs "^$name " "$CK_SERIES" && return
-    job "$name" "$1" "$rank"
-    line=$(check "$name" "$1" "$rank" yes) || true
-    echo "$name ${line%%$'\n'*}" | tee -a "$CK_SERIES"
-    [[ $line == ok* ]] || cp "$work/$name/report.json" "$CK_SERIES.$name.json"
+    [ $SECONDS -lt "${CK_SECONDS:-1000000}" ] || return 0
+    grep -qs "^$name " "$CK_SERIES" || series_add "$name" "$1" "$rank"
+}
+
+# series_add NAME ILL RANK: ILL is one of the ills, or windowed_ and one of them.
+series_add() {
+    local name=$1 ill=${2#windowed_} rank=$3 line
+    if [ "$ill" = "$2" ]; then
+        job "$name" "$ill" "$rank"
+    else
+        only="--inject-steps 60-89" steps=120 job "$name" "$ill" "$rank"
+    fi
+    line=$(check "$name" "$ill" "$rank" yes) || true
+    line=${line%%$'\n'*}
+    [ "$ill" = "$2" ] || in_window "$name" "$rank" >"$work/windows" ||
+        line="WRONG: $(tail -n 1 "$work/windows"), ${line#*: }"
+    echo "$name $line" | tee -a "$CK_SERIES"
+    [[ $line == ok* ]] || cp -r "$work/$name" "$work/$name.out" "$(dirname "$CK_SERIES")"
     discard "${work:?}/$name"
 }
 

@@ -51,6 +51,36 @@ for run in torch torch.2; do
     ranks "$work/$run" "[0, 1]" "a wrapper a rank ($run)"
 done
 
+# Of two ranks below one ckagent one dies, and both are started again, as torchrun
+# does it: one run, which has when that was.
+cat >"$work/elastic" <<'EOS'
+for round in 0 1; do
+    pids=()
+    for rank in 0 1; do
+        RANK=$rank WORLD_SIZE=2 LOCAL_RANK=$rank \
+            TORCHELASTIC_RESTART_COUNT=$round /usr/bin/python3 -c '
+import os, time
+time.sleep(0.3)
+time.sleep(0.3)
+if os.environ["RANK"] + os.environ["TORCHELASTIC_RESTART_COUNT"] == "10":
+    os.kill(os.getpid(), 9)
+time.sleep(0.6)' &
+        pids+=($!)
+    done
+    wait "${pids[@]}" || :
+done
+EOS
+"$bin/ckagent" --report none --dir "$work/elastic.run" -- \
+    bash "$work/elastic" 2>/dev/null
+wait_done "$work/elastic.run"
+ranks "$work/elastic.run" "[0, 1]" "started again"
+same "started again: when" "[[(1, True)], [(1, True)]]" \
+    "$(json "$work/report.json" "[[(s['number'], 1.1e9 < s['start_rel_ns'] < 9e9)
+        for s in r['restarts']] for r in j['ranks']]")"
+"$bin/ckmerge" "$work/elastic.run" >"$work/text"
+grep -q '^ ranks 0 and 1 were started again at [0-9.]* s (restart 1)$' \
+    "$work/text" || fail "started again: $(sed -n 1,9p "$work/text")"
+
 # A rank whose host has no other, and whose job no rank 0.
 RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 "$bin/ckagent" --dir "$work/only" -- \
     sleep 5 2>"$work/err"

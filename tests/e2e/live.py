@@ -15,6 +15,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -139,6 +140,13 @@ def strangers(site):
               f"Host {host} is loopback")
     check(ask("/metrics", more=f"Authorization: Bearer {token}\r\n").startswith(b"HTTP/1.1 200"),
           "the bearer opens the metrics")
+    with socket.create_connection(site.address, timeout=LIMIT) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer, begun = b"", time.monotonic()
+        while part := one.recv(65536):
+            answer += part
+        check(answer.startswith(b"HTTP/1.1 404") and time.monotonic() - begun < 9,
+              "a connection without the token is closed with its answer")
     status, _, body = site.get(f"/{token}/metrics", method="HEAD")
     check(status == 200 and body == b"", "HEAD has no body")
 
@@ -178,6 +186,7 @@ def attacks(site, agg):
     check(not open_ones, "64 connections that dribble are closed")
     for one in slow:
         one.close()
+    crowd(site)
     # Answers that nobody reads.
     deaf = []
     for _ in range(32):
@@ -190,6 +199,84 @@ def attacks(site, agg):
     for one in deaf:
         one.close()
     os.kill(agg, 0)
+
+
+def crowd(site):
+    """Strangers that take each place anew keep nobody out."""
+    is_over = threading.Event()
+
+    def hold():
+        held = []
+        while not is_over.is_set():
+            try:
+                one = socket.create_connection(site.address, timeout=1)
+                one.setblocking(False)
+                one.send(b"G")
+                held.append(one)
+            except OSError:
+                pass
+            for old in list(held):
+                try:
+                    if old.recv(1) == b"":
+                        held.remove(old)
+                        old.close()
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    held.remove(old)
+                    old.close()
+            time.sleep(0.01)
+        for old in held:
+            old.close()
+
+    holders = [threading.Thread(target=hold) for _ in range(4)]
+    for one in holders:
+        one.start()
+    time.sleep(3)
+    waits = []
+    for _ in range(10):
+        begun = time.monotonic()
+        status, _, _ = site.own("metrics")
+        assert status == 200
+        waits.append(time.monotonic() - begun)
+    is_over.set()
+    for one in holders:
+        one.join()
+    # Without a bound on strangers each waits for the end of theirs: 10 s.
+    check(sorted(waits)[len(waits) // 2] < 5,
+          f"the one with the token waits {max(waits):.2f} s at most")
+
+
+def merge_of(agg):
+    """The pid of the merge that is at work, or None."""
+    for name in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            text = open(name, encoding="latin1").read()
+        except OSError:
+            continue
+        pid, rest = text.split(" (", 1)
+        command, rest = rest.rsplit(")", 1)
+        if command == "ckmerge" and int(rest.split()[1]) == agg and rest.split()[0] != "Z":
+            return int(pid)
+    return None
+
+
+def stopped_merge(site, job, agg):
+    """A merge that does not go on is ended, and the next one works."""
+    def stop():
+        site.own(job + "/state")  # somebody looks
+        pid = merge_of(agg)
+        try:
+            if pid:
+                os.kill(pid, signal.SIGSTOP)
+        except OSError:
+            return None
+        return pid
+    pid = until(stop, "a merge is at work")
+    number = json.loads(site.own(job + "/state")[2])["merge"]
+    until(lambda: merge_of(agg) != pid, "a stopped merge is ended")
+    until(lambda: json.loads(site.own(job + "/state")[2])["merge"] > number,
+          "merges go on after a stopped one")
 
 
 SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (-?[0-9.e+-]+)')
@@ -292,6 +379,10 @@ def page_policy(site, job):
     headers, body = until(merged, "the first merge")
     live = POLICY.search(body.decode("utf8"))[1]
     check("connect-src 'self'; " in live, "the page may ask its own server")
+    text = body.decode("utf8")
+    check('class="alarm"' not in text, "nothing is red in the page of a healthy job")
+    check(re.search(r'class="running"[^>]*><ul>\s*<li>.*was still running', text, re.S),
+          "the page has where the ranks are")
     check(headers["X-Frame-Options"] == "DENY" and headers["Referrer-Policy"] == "no-referrer"
           and headers["Cache-Control"] == "no-store"
           and headers["X-Content-Type-Options"] == "nosniff", "headers keep it for itself")
@@ -371,6 +462,7 @@ def main():
     attacks(site, agg)
     measured(site)
     paid(site, job)
+    stopped_merge(site, job, agg)
     live = page_policy(site, job)
     browsing = in_browser(site, job) if program() else iter(())
     if not program():

@@ -57,6 +57,25 @@ on device [^ ]+ #0"
         if c['cause'] == 'dep_remote' and c['ns'] > 1000000})")"
 }
 
+# Where the host waits for one device, the other one waits for it, too: it did not
+# wake up late.
+turns() {
+    run turns "pthread pthread"
+    has turns " 1\. [0-9.]+ % of all device time \([^)]*\): device [^ ]+ #[01] of \
+the program, dep_remote .*for spin \(launched by cl_shapes.c:[0-9]+\) on device [^ ]+ #[01]"
+    has turns ": devices of the program, startup"
+    same "each waited as long as the other one's spins took" True "$(j turns "(lambda w, s:
+        0.7 * s <= w <= 1.1 * s)(
+        sum(c['ns'] for c in j['causes'] if c['cause'] == 'dep_remote'),
+        sum(k['total_ns'] for k in j['kernels'] if k['name'] == 'spin'))")"
+    same "which device waited for which" "[(0, 1), (1, 0)]" "$(j turns "sorted({
+        (c['device'], c['awaited_device']) for c in j['causes']
+        if c['cause'] == 'dep_remote' and c['ns'] > 1000000})")"
+    same "next to none is a late wake-up" True "$(j turns "(lambda of: of('gpu_sync') <
+        0.2 * of('dep_remote'))(lambda name: sum(c['ns'] for c in j['causes']
+        if c['cause'] == name))")"
+}
+
 # user SHAPE: directly, or through a marker and a barrier.
 user() {
     run "$1" pthread
@@ -142,6 +161,7 @@ started() {
 }
 
 remote
+turns
 user user
 user barrier
 unfinished

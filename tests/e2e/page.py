@@ -295,9 +295,9 @@ class Page:
             self.same(f"frames of {kind} lie within each other", [], self.browser.run("""flameGraph.boxes
                 .filter(b => b.x < -0.5 || b.x + b.w > flameGraph.width + 0.5).map(b => b.node.name)"""))
             self.browser.run("document.querySelector('#view-flames details').open = true")
-            rows = self.browser.run("document.querySelectorAll('#view-flames tbody tr').length")
-            if not rows:
-                self.wrong(f"{kind} has no table of functions")
+            # A box that is opened tells so behind the script that opened it.
+            self.browser.wait("document.querySelectorAll('#view-flames tbody tr').length > 0",
+                              f"{kind} has a table of functions")
             self.browser.run("document.querySelector('#view-flames details').open = false")
         box = """flameGraph.boxes.filter(b => b.node.depth === 1).sort((a, b) => b.w - a.w)[0]"""
         self.browser.run(f"""(() => {{ const c = flameGraph.canvas, box = {box}, at = c.getBoundingClientRect();
@@ -384,18 +384,41 @@ class Page:
         with open(part, encoding="utf8") as file:
             text = file.read()
         self.same("the page is folded", True, self.browser.run("theTimeline.index.level_ns > 0"))
+        self.browser.wait("document.documentElement.dataset.fine === 'yes'", "all items are read")
         if "ckmerge --quiet --output html=part.html --from " not in self.browser.run("theTimeline.note.textContent"):
             self.wrong("no command for the part in view")
         self.drop(("part.html", text))
-        self.browser.wait("theTimeline.details.length === 1", "the part is taken")
+        self.browser.wait("theTimeline.details.some(one => one.from > 0)", "the part is taken")
         self.same("items of the part are exact", [True, True], self.browser.run("""(() => {
-            const d = theTimeline.details[0], row = theTimeline.rows.find(r => r.lane.info.kind === 'queue');
+            const d = theTimeline.details.at(-1), row = theTimeline.rows.find(r => r.lane.info.kind === 'queue');
             const middle = (d.from + d.to) / 2, level = theTimeline.levelAt(row.lane, middle);
             const out = theTimeline.levelAt(row.lane, d.to + 10);
             return [level !== out && level.many.slice(0, level.count).every(n => n === 1),
               selection.range[0] === d.from && selection.range[1] === d.to]; })()"""))
         self.browser.run("theTimeline.draw()")
         self.hostile_parts(text)
+        with open(os.path.join(os.path.dirname(part), "all.html"), encoding="utf8") as file:
+            self.drop(("all.html", file.read()))
+        self.browser.wait("theTimeline.level() === 0", "a larger page of the whole run is taken")
+        self.same("every item is exact then", True, self.browser.run(
+            "[...theTimeline.details.at(-1).lanes.values()].every(lane => lane.finest().many.every(n => n === 1))"))
+        self.browser.run("theTimeline.draw()")
+
+    def fine(self, path):
+        """A long run is drawn from a copy, and has all its items behind that."""
+        self.browser.open(path)
+        self.browser.wait("document.documentElement.dataset.fine === 'yes'", "all items are read")
+        self.same("a coarse copy has the same items, and far fewer of its own", [True, True, True],
+                  self.browser.run("""(() => { const fine = [...theTimeline.details[0].lanes.values()];
+                      const many = lanes => lanes.reduce((sum, lane) => sum + lane.finest().many.reduce((a, b) => a + b, 0), 0);
+                      const items = lanes => lanes.reduce((sum, lane) => sum + lane.info.items, 0);
+                      return [many(fine) === many(theTimeline.lanes), items(fine) > 4 * items(theTimeline.lanes),
+                        fine.every(lane => lane.finest().many.every(n => n === 1))]; })()"""))
+        self.same("items are exact where one looks closely", True, self.browser.run("""(() => {
+            const row = theTimeline.rows.find(r => r.lane.info.kind === 'queue'), middle = theTimeline.whole[1] / 2;
+            theTimeline.show(middle, middle + 20000); theTimeline.draw();
+            const level = theTimeline.levelAt(row.lane, middle + 10000);
+            return level.many.slice(firstBehind(level, middle), firstBehind(level, middle + 20000)).every(n => n === 1); })()"""))
 
     def hostile_parts(self, text):
         """What is wrong with a dropped page is found before it is drawn."""
@@ -549,6 +572,9 @@ class Page:
             const reasons = view.querySelector('.alarm'), first = view.querySelector('table');
             return (reasons.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0; })()""")
         self.same("reasons come before figures", True, order)
+        self.same("its stacks are compared", True, self.browser.run(
+            "/Show the difference of the flame graphs/.test(document.getElementById('view-compare').innerText) && "
+            "flameGraph.other !== null && flameGraph.whole.was > 0"))
 
     def hostile(self):
         """Names of the hostile run are text."""
@@ -586,6 +612,7 @@ def check(browser, page, shots, others):
     if page.name == "big":
         page.open()
         page.detail(os.path.join(os.path.dirname(page.path), "part.html"))
+        page.fine(os.path.join(os.path.dirname(page.path), "all.html"))
     if page.name == "hostile":
         page.hostile()
     if page.name == "dead":

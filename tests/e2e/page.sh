@@ -78,6 +78,8 @@ mkdir "$work/big"
 "$bin/ckmerge" --quiet "$work/big" || [ $? -eq 3 ]
 "$bin/ckmerge" --quiet --output html="$work/big/part.html" --from 400ms --to 402ms \
     "$work/big" || [ $? -eq 3 ]
+"$bin/ckmerge" --quiet --page-bytes 12M --output html="$work/big/all.html" \
+    "$work/big" || [ $? -eq 3 ]
 # As large as it may be, and no larger.
 "$bin/ckmerge" --quiet --page-bytes 500000 --output html="$work/small.html" \
     "$work/big" || [ $? -eq 3 ]
@@ -106,3 +108,8 @@ fi
     big="$work/big/report.html,$work/big/report.json" \
     hostile="$work/hostile.json.html,$work/hostile.report" ||
     fail "a page is not as it should be"
+# The other browser: each view once.
+mkdir "$work/hostile"
+mv "$work/hostile.json.html" "$work/hostile/report.html"
+/usr/bin/python3 "$here/firefox.py" "$work"/{late,dead,host,damaged,big,hostile}/report.html ||
+    [ $? -eq 77 ] || fail "a page is not as it should be in Firefox"

@@ -32,7 +32,7 @@ merge() {
         "$work/rank0.json" "$work/rank1.json" "$work/merged \"<&>'.json"
 }
 
-for what in ledger timeline steps; do
+for what in ledger timeline steps flame; do
     rc=0
     merge --output "svg-$what=$work/$what.svg" || rc=$?
     [ $rc = 0 ] || [ $rc = 3 ] || fail "svg-$what ends with $rc"
@@ -55,13 +55,32 @@ done
 /usr/bin/python3 - "$work" <<'PY' || fail "a picture is not as it should be"
 import sys, xml.etree.ElementTree as tree
 SPACE = "{http://www.w3.org/2000/svg}"
-for name in ("ledger", "timeline", "steps"):
+for name in ("ledger", "timeline", "steps", "flame"):
     path = "%s/%s.svg" % (sys.argv[1], name)
     with open(path, "rb") as file:
         data = file.read()
     text = data.decode("utf8")
     root = tree.fromstring(data)
     tags = {node.tag for node in root.iter()}
+    if name == "flame":
+        # One script of our own; each frame lies on the one that called it.
+        assert len([node for node in root.iter() if node.tag == SPACE + "script"]) == 1
+        tags -= {SPACE + "script"}
+        frames = [node for node in root.iter() if node.get("class") == "f"]
+        assert {node.get("data-k") for node in frames} >= {"dev", "idle"}, frames
+        for kind in ("dev", "idle"):
+            mine = [(int(node.get("data-d")), float(node.get("data-a")),
+                     float(node.get("data-b"))) for node in frames
+                    if node.get("data-k") == kind]
+            assert [(a, b) for depth, a, b in mine if depth == 0] == [(0, 1)], kind
+            for depth, a, b in mine:
+                assert depth == 0 or any(
+                    d == depth - 1 and x <= a + 2e-9 and b <= y + 2e-9
+                    for d, x, y in mine), (kind, depth, a, b)
+            for depth in range(1, 3):  # the idle time has a cause and more below
+                row = sorted((a, b) for d, a, b in mine if d == depth)
+                assert all(x[1] <= y[0] + 2e-9 for x, y in zip(row, row[1:])), row
+            assert sum(b - a for d, a, b in mine if d == 1) > 0.99, kind
     assert tags <= {SPACE + one for one in ("svg", "title", "desc", "style", "defs", "pattern",
                                             "g", "rect", "text", "tspan", "path", "line",
                                             "marker")}, tags

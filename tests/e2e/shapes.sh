@@ -147,7 +147,66 @@ gather() {
         fail "EFFICIENCY splits up what is not known"
 }
 
+# in_doubt NAME RANK...: what the ranks were not at work is waits, or it is not
+# known whether it is: next to nothing is taken for anything else.
+in_doubt() {
+    /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" "${@:2}" <<'PY'
+import json, sys
+rows = {r["rank"]: r for r in json.load(open(sys.argv[1]))["ranks"]}
+for line in open(sys.argv[2]):
+    rank, worked, whole = (int(word) for word in line.split()[1:])
+    if str(rank) not in sys.argv[3:]:
+        continue
+    row = rows[rank]
+    print("rank %d: not at work for %.1f ms; waited %.1f, in doubt %.1f ms" % (
+        rank, (whole - worked) / 1e6, row["waited_ns"] / 1e6,
+        row["waited_unknown_ns"] / 1e6))
+    assert row["waited_ns"] + row["waited_unknown_ns"] > \
+        0.8 * (whole - worked), "less than it waited"
+PY
+}
+
+# A persistent send of 64 bytes ends with Open MPI when it is taken: the rank
+# before the late one waits in MPI_Waitall for that.
+ring() {
+    run ring -n 3 "${apart[@]}" "$work/ring.out" "$bin/ckagent" \
+        --dir "$work/ring" -- "$program" ring
+    in_doubt ring 0 1
+    late ring 2
+}
+
+# Small messages that nobody takes fill what room there is for them.
+flood() {
+    run flood -n 2 "${apart[@]}" "$work/flood.out" "$bin/ckagent" \
+        --dir "$work/flood" -- "$program" flood
+    in_doubt flood 0
+    grep -Eq "^   [0-9.]+ % in MPI_Send \(shapes.c:$(line flood)\)$" \
+        "$work/flood/report.txt" || fail "the text does not name MPI_Send"
+}
+
+# Who looks again and again waits, it is not known for whom: no rank is blamed
+# for that without a doubt, and no wait is 0.
+polls() {
+    run polls -n 3 "${apart[@]}" "$work/polls.out" "$bin/ckagent" \
+        --dir "$work/polls" -- "$program" polls
+    hides polls MPI_Testsome "$(line polls)"
+    tr -s '\n ' ' ' <"$work/polls/report.txt" |
+        grep -q "waited at least [0-9.]* % in MPI" ||
+        fail "the first sentence counts all waits"
+    same "what rank 0 waited" unknown "$(awk '/^ RANK .*OUTSIDE/ { on = 1 }
+        on && $1 == "0" { print $3; exit }' "$work/polls/report.txt")"
+    awk '/LATE RANKS/ { on = 1 } on && /in MPI_Testsome/ { call = NR }
+        call && NR <= call + 2 && /is not known\.$/ { good = 1 }
+        END { exit !good }' "$work/polls/report.txt" ||
+        { sed -n '/LATE RANKS/,/^$/p' "$work/polls/report.txt"
+        fail "MPI_Testsome is blamed without a doubt"; }
+    echo "ok: MPI_Testsome is blamed with a doubt"
+}
+
 programs
+fair ring
+fair flood
+fair polls
 fair gather
 fair window
 fair bridge

@@ -143,6 +143,57 @@ allocated() {
     echo "ok: cklaunch in an allocation: srun --mpi=pmix, one run"
 }
 
+# begun PROGRAM...: a step of 4 ranks goes on; its number is $id, its run $run.
+begun() {
+    rm -rf "$work/job" && mkdir "$work/job"
+    (cd "$work/job" && node "$a" nodea timeout -k 5 60 srun -N2 -n4 \
+        "$bin/ckagent" -- "$@") </dev/null >"$work/out" 2>"$work/err" &
+    step=$!
+    for _ in $(seq 600); do
+        run=$(echo "$work"/job/ck-*)
+        [ ! -e "$run" ] || [ "$(find "$run" -name 'seg-*.ck' | wc -l)" != 4 ] ||
+            break
+        sleep 0.05
+    done
+    same "4 ranks began" 4 "$(find "$run" -name 'seg-*.ck' | wc -l)"
+    id=$( (node "$a" nodea squeue -h -o %A) | tail -n 1)
+}
+
+# ended NAME WORD...: after these words to scancel. SIGTERM leaves the time to
+# write the report, all of it; where nothing is left of any process, what they
+# kept in memory is found by those who come later.
+ended() {
+    local name=$1
+    shift
+    begun sleep 60
+    (node "$a" nodea scancel "$@" "$id")
+    wait $step || true
+    if [ "$name" = killed ]; then
+        for n in a b; do
+            (node "${a%a}$n" "node$n" "$bin/ckagent" --clean) ||
+                fail "$name: ckagent --clean on node$n"
+        done
+        same "$name: ring files left" 0 "$(find "$rings" -name '*.ring' | wc -l)"
+    fi
+    for _ in $(seq 300); do
+        [ ! -s "$run/report.txt" ] || break
+        [ "$name" != killed ] || "$bin/ckmerge" "$run" >"$run/report.txt" || true
+        sleep 0.1
+    done
+    grep -q '| 4 ranks | 2 hosts |' "$run/report.txt" || {
+        cat "$work/err" "$run"/ckagg.log "$run/report.txt"
+        fail "$name: no report of all ranks"
+    }
+    "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" ||
+        [ "$name" = killed ] || fail "$name: ckmerge"
+    [ "$name" = killed ] || same "$name: ends" "[('signal', 15)]" \
+        "$(json "$work/report.json" "sorted(set((r['end'], r['code'])
+            for r in j['ranks'] if r['end'] == 'signal'))")"
+    sed -n 1,4p "$run/report.txt"
+}
+
+ended cancelled
+ended killed --signal=KILL
 step "no MPI" "$bin/ckagent" -- sleep 0.2
 if [ -x "$tests/sleeps.openmpi" ] && (node "$a" nodea srun --mpi=list) 2>&1 |
     grep -q pmix; then

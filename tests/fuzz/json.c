@@ -36,9 +36,6 @@ static uint64_t walk(const uint8_t *data, size_t size, size_t piece)
     uint64_t sum = 17;
     int64_t value = 0;
 
-    if (json == NULL) {
-        abort();
-    }
     while ((token = json_next(json))->type > JSON_END) {
         sum = sum * 31 + (uint64_t)token->type + token->offset;
         for (size_t i = 0; i < token->length; i++) {

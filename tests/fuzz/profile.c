@@ -54,7 +54,7 @@ static void read_as(const uint8_t *data, size_t size, unsigned kind)
                                                       : CHROME_DEVICE_CPU};
     int rc;
 
-    if (json == NULL || import == NULL) {
+    if (import == NULL) {
         abort();
     }
     rc = kind == 2 ? kernelprofile_read(json, import, &facts, NULL)

@@ -65,6 +65,9 @@ agent "--sample often" --sample often -- touch ran
 agent "--sample 0" --sample 0 -- touch ran
 agent "aggregator" --aggregator nowhere -- touch ran
 agent "none|lz4|zstd" --pack zip -- touch ran
+agent "give 127.0.0.1:PORT" --http 0.0.0.0:80 -- touch ran
+agent "give it to the one that runs" --http 127.0.0.1:0 \
+    --aggregator ipc:///nowhere -- touch ran
 agent "now|later|none" --report soon -- touch ran
 agent "a size like 64K" --ring-bytes big -- touch ran
 agent "--ring-bytes: at least 256KiB" --ring-bytes 1 -- touch ran
@@ -75,7 +78,7 @@ agent "a size like 64K" --spool-limit 1X -- touch ran
     echo "FAILED: ckagent ran a program though it was misused"
 }
 
-agg "only --status and --clocks take an operand" RUN
+agg "only --status, --clocks and --where take an operand" RUN
 agg "tcp://HOST:PORT" --listen 7700
 agg "udp://" --listen udp://127.0.0.1:1
 agg "--clock-port: 65536 is not in 0 to 65535" --clock-port 65536
@@ -85,6 +88,7 @@ agg "--job and --size belong to --embedded" --job x
 agg "--size: -1 is not in 0 to" --embedded --size -1
 agg "a time like 20ms" --job-timeout never
 agg "--beat-timeout: 0" --beat-timeout 0
+agg "give 127.0.0.1:PORT" --embedded --http 192.0.2.1:80
 agg "--output xml" --output xml
 agg "nowhere" --status nowhere
 
@@ -108,6 +112,9 @@ launch "which program?"
 launch "--np: 0 is not a number of ranks" -n 0 -- touch ran
 launch "a whole number" -n four -- touch ran
 launch "write hosts as a,b" --hosts "" -- touch ran
+launch "give 127.0.0.1:PORT" --http example.org:80 -- touch ran
+launch "give it to the one that runs" --http 127.0.0.1:0 \
+    --aggregator ipc:///nowhere -- touch ran
 launch "--listen: 'foo' is no URL" --listen foo -- touch ran
 launch "--aggregator: 'foo' is no URL" --aggregator foo -- touch ran
 launch "write hosts as a,b" --hosts a:x,b -- touch ran

@@ -161,6 +161,32 @@ static void a_time_limit_leaves_the_child_running(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
+/* The end of a pipe that it alone has open shows that it is gone. */
+static void a_tied_child_ends_with_the_process_that_started_it(void **state)
+{
+    char script[] = "while :; do sleep 1; done";
+    char sh[] = "sh", c[] = "-c";
+    char *argv[] = {sh, c, script, NULL};
+    char byte;
+    int ends[2];
+    pid_t parent;
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    parent = fork();
+    if (parent == 0) {
+        struct ck_child child = {
+            .path = "sh", .argv = argv, .fds = {-1, ends[1], -1}, .is_tied = 1};
+        pid_t pid;
+
+        _exit(ck_child_start(&child, &pid, NULL) == 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+}
+
 static void a_detached_child_leads_its_own_group(void **state)
 {
     char script[] = "read line";
@@ -268,6 +294,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_exec_error_that_nobody_waits_for_is_a_status),
         cmocka_unit_test(the_three_descriptors_may_be_swapped),
         cmocka_unit_test(a_time_limit_leaves_the_child_running),
+        cmocka_unit_test(a_tied_child_ends_with_the_process_that_started_it),
         cmocka_unit_test(a_detached_child_leads_its_own_group),
         cmocka_unit_test(signals_are_as_this_process_got_them),
         cmocka_unit_test(our_files_are_found_beside_us),

@@ -84,6 +84,27 @@ static void a_service_that_ends_by_itself_is_not_disturbed(void **state)
     assert_int_equal(WEXITSTATUS(status), 4);
 }
 
+static void where_the_job_is_shown_comes_before(void **state)
+{
+    char shown[] = "echo ckagg pages http://127.0.0.1:1/ab/; "
+                   "echo ckagg ready ipc://x run=/d";
+    char refused[] = "echo ckagg nopages port in use; "
+                     "echo ckagg ready ipc://x run=/d";
+    struct ckaggchild service;
+    struct ck_err err;
+
+    (void)state;
+    assert_int_equal(start(shown, &service, &err), 0);
+    assert_string_equal(service.pages, "http://127.0.0.1:1/ab/");
+    assert_null(service.nopages);
+    assert_string_equal(service.endpoint, "ipc://x");
+    (void)ckaggchild_stop(&service, 10000000000, 0);
+    assert_int_equal(start(refused, &service, &err), 0);
+    assert_null(service.pages);
+    assert_string_equal(service.nopages, "port in use");
+    (void)ckaggchild_stop(&service, 10000000000, 0);
+}
+
 static void an_early_end_is_an_error(void **state)
 {
     char silent[] = "exit 1";
@@ -106,6 +127,7 @@ int main(void)
         cmocka_unit_test(another_line_is_refused),
         cmocka_unit_test(a_service_is_ended_by_sigterm),
         cmocka_unit_test(a_service_that_ends_by_itself_is_not_disturbed),
+        cmocka_unit_test(where_the_job_is_shown_comes_before),
         cmocka_unit_test(an_early_end_is_an_error),
     };
 

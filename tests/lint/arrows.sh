@@ -32,7 +32,7 @@ rooms() {
     cat <<'END'
 schema      schema schema/clock schema/batch schema/store schema/ring
 launch      launch
-agent       agent/ehframe agent/process agent/ring agent/stream agent/symbols agent/python agent/unwind agent/link agent/clock agent/perf agent/collector agent/front agent
+agent       agent/ehframe agent/process agent/ring agent/stream agent/symbols agent/python agent/unwind agent/link agent/clock agent/perf agent/standing agent/collector agent/front agent
 agent/inject agent/ehframe agent/inject agent/inject/posix
 agent/inject agent/inject agent/inject/mpi
 agent/inject agent/inject agent/inject/opencl
@@ -127,10 +127,10 @@ perfmon/        agent/perf/counters.c agent/perf/sampler.c
 linux/perf_     agent/perf/counters.c agent/perf/perfevent.c agent/perf/perfevent.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
 flatbuffers/    schema/batch/wire.cpp
 sodium.h        schema/auth.c merge/output/page/htmlblock.c
-isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c
+isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c merge/output/page/deflatefast_isal.c
 lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
 zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
-zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/htmlblock.c
+zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/deflate.c
 microhttpd.h    aggregator/http/httpserver.c
 sqlite3.h       merge/output/sqlite/sqlitefile.c
 elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c

@@ -17,7 +17,8 @@ import sys
 # Options of tests/run, tests/platforms, launch/ and of other programs.
 FOREIGN = """--full --floor --quick --no-install --inject --ill --oversubscribe
 --prefix --version --help --print --install --output-on-failure --no-tests
---test-dir --args --mpi --nproc_per_node --max_restarts""".split()
+--test-dir --args --mpi --nproc_per_node --max_restarts
+--nnodes --node_rank --rdzv_backend --signal""".split()
 OUTSIDE = {"CL/cl_layer.h"}
 options = set(sys.stdin.read().split()) | set(FOREIGN)
 options |= {"--no-" + name[2:] for name in options}

@@ -38,6 +38,17 @@ class Clock:
         return time + self.offset + round(time * self.ppm / 10**6)
 
 
+class SetClock(Clock):
+    """One that is set during the recording."""
+
+    def __init__(self, offset, when, step):
+        super().__init__(offset, 0)
+        self.when, self.step = when, step
+
+    def at(self, time):
+        return super().at(time) + (self.step if time > self.when else 0)
+
+
 class World:
     """What the ranks do, in true time."""
 
@@ -214,6 +225,25 @@ class Profiles(unittest.TestCase):
             self.assertLessEqual(pair["bound_max_ns"], sum_of_both)
             self.assertGreater(pair["bound_max_ns"], 0)
 
+    def test_a_clock_that_is_set_meanwhile_is_in_its_bound(self):
+        # By less than the kernels last: no fact refutes it, but their ends do.
+        for step in (-2000 * US, 2000 * US):
+            world = World(SEED + 9, with_syncs=False, ranks=6, seconds=6,
+                          late=5000 * US, with_group=True)
+            world.hosts[2] = SetClock(0, 103 * S, step)
+            merged = Merged(world)
+            clocks = merged.report["clocks"]
+            off = max(map(abs, merged.errors(world)[2]))
+            print("set by %d us: off by %.0f us, bound %.0f us" % (
+                step / 1000, off / 1000, clocks[2]["bound_max_ns"] / 1000))
+            self.assertLessEqual(off, clocks[2]["bound_max_ns"] + 4)
+            self.assertGreaterEqual(
+                merged.report["clock_worst_pair"]["bound_max_ns"],
+                clocks[2]["bound_max_ns"])
+            gated = Merged(world, "--max-clock-error",
+                           "%dns" % (clocks[2]["bound_max_ns"] - 1))
+            self.assertEqual(gated.status, 4)
+
     def test_a_rank_that_is_always_late_is_named_where_dates_agree(self):
         world = World(SEED + 7, ranks=8, seconds=20, late=5 * 10**6,
                       date=1700000000 * S)
@@ -237,6 +267,8 @@ class Profiles(unittest.TestCase):
         self.assertIn("8 profiles taken as one clock, by their dates (assumed)",
                       merged.text)
         self.assertIn("of that for rank 5", merged.text.split("WHY")[0])
+        self.assertIn("40 collective kernels without a process group end "
+                      "together", merged.text)
 
     def test_without_dates_lateness_and_offset_are_not_told_apart(self):
         world = World(SEED + 7, ranks=8, seconds=20, late=5 * 10**6,

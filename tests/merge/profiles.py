@@ -213,6 +213,50 @@ class Kineto(Case):
         self.assertEqual(causes["gpu_api"]["ns"], 40 * 1000)
         self.assertEqual(causes["gpu_api"]["host"]["call"], "cudaEventQuery")
 
+    def test_two_processes_may_have_a_thread_of_one_number(self):
+        def event(pid, cat, name, ts, dur, **args):
+            return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 5,
+                    "ts": ts, "dur": dur, "args": args}
+        path = self.write("rank0.json", {"traceEvents": [
+            {"ph": "M", "name": "thread_name", "pid": 21, "tid": 5,
+             "args": {"name": "loader"}},
+            {"ph": "M", "name": "thread_name", "pid": 22, "tid": 5,
+             "args": {"name": "trainer"}},
+            event(21, "python_function", "loader.py(3): next", 30, 40),
+            event(22, "python_function", "train.py(7): step", 0, 100),
+            event(22, "cuda_runtime", "cudaLaunchKernel", 40, 5,
+                  correlation=1),
+            event(0, "kernel", "k", 50, 10, device=0, stream=7,
+                  correlation=1)]})
+        status, said, report = merge(path, self.out)
+        self.assertEqual((status, said), (0, ""))
+        self.assertEqual([line["file"] for line in report["ck"]["lines"]],
+                         ["train.py"])
+        trace = self.path("trace.json")
+        merge("-o", "chrome=" + trace, path, self.path("again.json"))
+        with open(trace) as file:
+            events = json.load(file)["traceEvents"]
+        names = {e["tid"]: e["args"]["name"] for e in events
+                 if e.get("name") == "thread_name"}
+        found = {e["name"]: names[e["tid"]] for e in events
+                 if e.get("ph") == "X" and ".py(" in e["name"]}
+        self.assertIn("loader", found["loader.py(3): next"])
+        self.assertIn("trainer", found["train.py(7): step"])
+
+    def test_names_of_idle_threads_take_no_room(self):
+        events = [{"ph": "M", "name": "thread_name", "pid": 9, "tid": tid,
+                   "args": {"name": "idle %d" % tid}} for tid in range(3000)]
+        path = self.write("rank0.json", {"traceEvents": events + [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel",
+             "pid": 21, "tid": 5, "ts": 0, "dur": 5,
+             "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7,
+             "ts": 50, "dur": 10,
+             "args": {"device": 0, "stream": 7, "correlation": 1}}]})
+        status, said, report = merge(path, self.out)
+        self.assertEqual((status, said), (0, ""))
+        self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"], 1)
+
     def test_a_kernel_that_did_not_begin_is_named(self):
         cause = self.causes_of(
             ("cuda_runtime", "cudaLaunchKernel", 0, 5, 1),

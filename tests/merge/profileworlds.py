@@ -22,7 +22,8 @@ begin and end at different collectives of it, numbered or not. Of each:
 - what not all ranks recorded is not claimed, and that is said with its size.
 
 CK_WORLDS says how many (default 12), CK_SEED repeats a run. With CK_STAGES=2 all
-are of pipeline stages with equal clocks.
+are of pipeline stages with equal clocks. CK_BENT is the share of worlds in
+which a clock is slewed or set (from 0.5 on by 1 us and more).
 """
 import json
 import os
@@ -35,6 +36,7 @@ CKMERGE = sys.argv[1]
 WORLDS = int(os.environ.get("CK_WORLDS", "12"))
 SEED = int(os.environ.get("CK_SEED", "20261122"))
 IS_STAGED = os.environ.get("CK_STAGES") == "2"
+BENT = float(os.environ.get("CK_BENT", "0.15"))
 US, MS, S = 10**3, 10**6, 10**9
 MEETING = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 CLOCKS = ("one", "one", "far", "near", "drift")
@@ -55,7 +57,7 @@ def union(spans):
 
 
 class World:
-    def __init__(self, seed):
+    def __init__(self, seed, bent=BENT):
         rand = self.rand = random.Random(seed)
         self.ranks = rand.choice((4, 6)) if IS_STAGED else rand.randint(2, 6)
         self.calls = rand.randint(6, 40)
@@ -103,12 +105,13 @@ class World:
         # Of one rank's clock: it is slewed as a time service may, or jumps.
         fifth = random.Random(~seed * 43)
         self.bend = fifth.choice(("slew", "step")) \
-            if fifth.random() < 0.15 else None
+            if fifth.random() < bent else None
         self.bent = fifth.randrange(self.ranks)
         self.until = time
         self.bent_at = fifth.randint(5 * S, time)
         self.bent_by = fifth.choice((-1, 1)) * (
-            500 if self.bend == "slew" else int(10 ** fifth.uniform(5, 8)))
+            500 if self.bend == "slew" else
+            int(10 ** fifth.uniform(5 if bent < 0.5 else 3, 8)))
         self.offsets = [self.offset() for _ in range(self.ranks)]
         self.ppms = [rand.uniform(-20, 20) if self.clocks == "drift" else 0
                      for _ in range(self.ranks)]
@@ -348,8 +351,6 @@ def check(world, report, text, said):
         room += sum(waited.values()) * 1000 // 10**6
         if dates["believed"]:  # its date goes wrong by that
             room += world.calls * max(0, world.until - world.bent_at) // 2000
-    if world.bend == "step" and world.is_torn():
-        room += max(world.bent_by, 0)  # what it lasts more looks like a wait
     if dates["believed"] and world.clocks != "one":
         room += world.ends * world.calls  # what is seen of a date's error
     for rank, device in devices.items():
@@ -358,13 +359,14 @@ def check(world, report, text, said):
         hidden = device["comm_hidden_ns"] + \
             (dates["uneven_not_claimed_ns"]
              if world.is_cut or world.bend is not None else 0)
+        if world.bend == "step" and world.is_torn() and rank == world.bent:
+            hidden += max(-world.bent_by, 0)  # in no recording
         assert withheld or waited[rank] <= known + room + hidden, \
             (rank, known, hidden, waited[rank])
         assert device["comm_caused_ns"] <= caused[rank] + \
             room * len(devices), \
             (rank, device["comm_caused_ns"], caused[rank])
-        assert device["comm_caused_ns"] == 0 or caused[rank] > 0 or \
-            (world.bend == "step" and world.is_torn())
+        assert device["comm_caused_ns"] == 0 or caused[rank] > 0
     said[world.clocks, dates["believed"]] = \
         said.get((world.clocks, dates["believed"]), 0) + 1
     late = caused.get(world.late, 0)
@@ -378,6 +380,8 @@ def check(world, report, text, said):
         if world.kind == "constant" and world.late in caused and \
                 world.lateness > 20 * (world.jitter + world.ends + 5 * US):
             found = devices[world.late]["comm_caused_ns"]
+            if not is_known:  # such kernels may be 40 us apart
+                found += 40 * US * world.calls * (len(devices) - 1)
             assert found > 0.9 * late, (found, late)
     elif world.kind == "constant" and not dates["believed"] and \
             world.late in caused and len(world.present()) > 1:
@@ -385,16 +389,25 @@ def check(world, report, text, said):
             devices[world.late]["comm_caused_ns"] > 0, dates
 
 
+# (CK_SEED, world) of shapes of which something wrong was claimed: a clock set
+# during its first kernel, and during its third by less than kernels last; two
+# stages in step without groups; a clock slewed at the end; one set where
+# another rank waits.
+ONCE = ((43, 491, 0.15), (62, 4676, 0.15), (62, 1948, 0.15), (63, 512, 0.15),
+        (71, 909, 0.8))
+
+
 def main():
     said = {}
-    for number in range(WORLDS):
-        seed = SEED * 100000 + number
-        world = World(seed)
+    for seed, number, bent in [
+            *(() if IS_STAGED else ONCE),
+            *((SEED, number, BENT) for number in range(WORLDS))]:
+        world = World(seed * 100000 + number, bent)
         try:
             check(world, *merge(world), said)
         except AssertionError:
             print("world %d of CK_SEED=%d: %s" % (
-                number, SEED, {k: v for k, v in vars(world).items()
+                number, seed, {k: v for k, v in vars(world).items()
                                if k not in ("work", "meets", "rand")}))
             raise
     print("%d worlds (CK_SEED=%d); clocks, dates believed: %s" % (

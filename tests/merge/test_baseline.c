@@ -64,6 +64,57 @@ static void a_run_and_its_report_are_the_same(void **state)
     }
 }
 
+#define HEAD "<script type=\"text/plain\" id=\"block-flames\">"
+
+static void stacks_are_base64_from_end_to_end(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        HEAD,
+        HEAD "</script>",
+        HEAD "AAA</script>",
+        HEAD "AAAA",
+        HEAD "AAA<img src=x onerror=1></script>",
+        HEAD "AAAA AAAA</script>",
+        "<script type=\"text/plain\" id=\"block-flames2\">AAAA</script>",
+    };
+    struct baselinepage_block block = {NULL, 0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_false(baselinepage_find(wrong[i], "flames", &block));
+        assert_null(block.at);
+    }
+    assert_true(
+        baselinepage_find("<p>" HEAD "AA+/AAA=</script>", "flames", &block));
+    assert_int_equal(block.length, 8);
+    assert_memory_equal(block.at, "AA+/AAA=", 8);
+}
+
+static void a_page_without_both_blocks_has_no_stacks(void **state)
+{
+    struct baselinepage page;
+    char html[160];
+    FILE *file;
+
+    (void)state;
+    baselinepage_read(&page, dir);
+    assert_null(page.flames.at);
+    (void)snprintf(html, sizeof(html), "%s/report.html", dir);
+    file = fopen(html, "we");
+    assert_non_null(file);
+    assert_true(fputs(HEAD "AAAA</script>", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    baselinepage_read(&page, dir);
+    assert_null(page.flames.at);
+    assert_null(page.text);
+    assert_int_equal(unlink(html), 0);
+    assert_int_equal(symlink("/dev/zero", html), 0);
+    baselinepage_read(&page, dir);
+    assert_null(page.text);
+    assert_int_equal(unlink(html), 0);
+}
+
 static void what_is_no_whole_report_is_refused(void **state)
 {
     static const char *const wrong[] = {
@@ -76,7 +127,7 @@ static void what_is_no_whole_report_is_refused(void **state)
         REPORT "{}",
         REPORT "</script>",
     };
-    struct baseline baseline = {NULL, 7};
+    struct baseline baseline = {.length = 7};
     struct ck_err err;
     char part[sizeof(REPORT)];
 
@@ -104,6 +155,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_run_and_its_report_are_the_same,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(stacks_are_base64_from_end_to_end,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_page_without_both_blocks_has_no_stacks, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_no_whole_report_is_refused,
                                         setup, teardown),
     };

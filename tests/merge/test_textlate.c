@@ -244,6 +244,12 @@ static void ranks_that_share_no_cpu_with_others_are_left_out(void **state)
     print(page_load, &report);
     assert_true(has(" The threads of 1 of 2 ranks waited 3.00 s for a CPU"));
     assert_true(has("1 of the job's threads was ready there"));
+    report.load.ready = 1.002; /* prints as 1 */
+    print(page_load, &report);
+    assert_true(has("1 of the job's threads was ready there"));
+    report.load.ready = 0.6;
+    print(page_load, &report);
+    assert_true(has("0.6 of the job's threads were ready there"));
 }
 
 static void what_is_of_the_whole_run_is_called_so_in_a_part(void **state)

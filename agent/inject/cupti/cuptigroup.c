@@ -4,55 +4,80 @@
  */
 #include "agent/inject/cupti/cuptigroup.h"
 
-#include <stdatomic.h>
+#include <time.h>
+
+#include "agent/inject/cupti/cuptientry.h"
+
+/* Launches of which cknccl has yet to say whether they are NCCL's. */
+#define PENDING GROUP_LAUNCHES
+/* The record of one waits for that, for a launching thread may have lost its
+ * CPU meanwhile, */
+#define PENDING_NS 200000
+#define PENDING_WAITS 1000
+/* and, where it waited in vain so often, no more. */
+#define PENDING_VAIN 4
 
 __attribute__((visibility("default"))) nccl_link_f ck_nccl_link;
 
-struct entry {
-    _Atomic uint64_t key; /* correlation + 1; 0 = being changed or unused */
-    _Atomic uint64_t group;
-};
+/* By correlation + 1. */
 static struct entry entries[GROUP_LAUNCHES];
+static _Atomic uint64_t pending[PENDING]; /* correlation + 1 */
 
 static __thread struct nccl_group current;
 static __thread uint32_t newest; /* launch; 0 = none since it was asked for */
+/* cknccl says behind a launch whose it was. */
+static _Atomic int is_behind;
+static _Atomic unsigned vain;
 
-static void entry_set(uint32_t correlation, struct nccl_group group)
+static void group_set(uint32_t correlation, struct nccl_group group)
 {
-    struct entry *entry = &entries[correlation % GROUP_LAUNCHES];
-
-    atomic_store_explicit(&entry->key, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&entry->group,
-                          (uint64_t)group.name << 32 | group.number,
-                          memory_order_relaxed);
-    /* release: pairs with the acquire in group_get() */
-    atomic_store_explicit(&entry->key, (uint64_t)correlation + 1,
-                          memory_order_release);
+    entry_set(&entries[correlation % GROUP_LAUNCHES], (uint64_t)correlation + 1,
+              group.name, group.number);
 }
 
 void group_launch(uint32_t correlation)
 {
     newest = correlation;
     if (current.name != 0) {
-        entry_set(correlation, current);
+        group_set(correlation, current);
+    } else if (atomic_load_explicit(&is_behind, memory_order_relaxed) != 0) {
+        /* release: pairs with the acquire in is_pending() */
+        atomic_store_explicit(&pending[correlation % PENDING],
+                              (uint64_t)correlation + 1, memory_order_release);
     }
+}
+
+static struct nccl_group group_find(uint32_t correlation)
+{
+    uint64_t words[2];
+
+    return entry_get(&entries[correlation % GROUP_LAUNCHES],
+                     (uint64_t)correlation + 1, words)
+               ? (struct nccl_group){(uint32_t)words[0], (uint32_t)words[1]}
+               : (struct nccl_group){0, 0};
+}
+
+static bool is_pending(uint32_t correlation)
+{
+    return atomic_load_explicit(&pending[correlation % PENDING],
+                                memory_order_acquire) ==
+           (uint64_t)correlation + 1;
 }
 
 struct nccl_group group_get(uint32_t correlation)
 {
-    struct entry *entry = &entries[correlation % GROUP_LAUNCHES];
-    uint64_t key = (uint64_t)correlation + 1, group;
+    static const struct timespec pause = {.tv_nsec = PENDING_NS};
+    int waits = 0;
 
-    if (atomic_load_explicit(&entry->key, memory_order_acquire) != key) {
-        return (struct nccl_group){0, 0};
+    while (is_pending(correlation) && waits < PENDING_WAITS &&
+           atomic_load(&vain) < PENDING_VAIN) {
+        (void)nanosleep(&pause, NULL);
+        waits++;
     }
-    group = atomic_load_explicit(&entry->group, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(&entry->key, memory_order_relaxed) != key) {
-        return (struct nccl_group){0, 0};
+    if (waits == PENDING_WAITS) {
+        (void)atomic_fetch_add(&vain, 1);
     }
-    return (struct nccl_group){(uint32_t)(group >> 32), (uint32_t)group};
+    return group_find(correlation);
 }
 
 static void begin(struct nccl_group group)
@@ -62,10 +87,16 @@ static void begin(struct nccl_group group)
 
 static bool launched(struct nccl_group group)
 {
+    uint64_t mine = (uint64_t)newest + 1;
     bool is_new = newest != 0;
 
+    atomic_store_explicit(&is_behind, 1, memory_order_relaxed);
     if (is_new && group.name != 0) {
-        entry_set(newest, group);
+        group_set(newest, group);
+    }
+    if (is_new) {
+        (void)atomic_compare_exchange_strong(&pending[newest % PENDING], &mine,
+                                             0);
     }
     newest = 0;
     return is_new;

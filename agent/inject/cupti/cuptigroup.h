@@ -16,7 +16,8 @@
 
 /* This thread launches a kernel. */
 void group_launch(uint32_t correlation);
-/* .name 0: of none that is known. */
+/* Of a kernel of NCCL. .name 0: of none that is known. Before version 5 cknccl
+ * says it behind the launch: a record that is there before waits for that. */
 struct nccl_group group_get(uint32_t correlation);
 
 #endif

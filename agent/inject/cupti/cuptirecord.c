@@ -172,16 +172,22 @@ static void launch_count(const struct table_launch *who)
     }
 }
 
-/* A kernel of NCCL, if its communicator is known. */
+/* A kernel of NCCL, if its communicator is known. One of messages alone has no
+ * number among the collectives, whatever was launched before. */
 static void group_write(struct ck_kernel *record, const struct cupti_kernel *k)
 {
-    struct nccl_group group = group_get(k->correlation);
+    bool is_nccl = k->graph_node == 0 && k->name != NULL &&
+                   strstr(k->name, "nccl") != NULL;
+    struct nccl_group group = {0, 0};
 
-    if (group.name != 0 && k->graph_node == 0 && k->name != NULL &&
-        strstr(k->name, "nccl") != NULL) {
+    if (is_nccl) {
+        group = group_get(k->correlation);
+    }
+    if (group.name != 0) {
         record->e.flags |= CK_FLAG_GROUP;
         record->registers = group.name;
-        record->shared_bytes = group.number;
+        record->shared_bytes =
+            strstr(k->name, "SendRecv") != NULL ? 0 : group.number;
     }
 }
 

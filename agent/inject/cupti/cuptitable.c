@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/inject/cupti/cuptientry.h"
 #include "agent/inject/inject.h"
 
 static _Atomic uint32_t devices[TABLE_DEVICES]; /* DEVICE number by ordinal */
@@ -23,12 +24,8 @@ struct stream_entry {
 };
 static struct stream_entry streams[TABLE_STREAMS];
 
-struct launch_entry {
-    _Atomic uint64_t key; /* correlation + 1; 0 = being changed or unused */
-    _Atomic uint64_t who; /* tid << 32 | call */
-    _Atomic int64_t start;
-};
-static struct launch_entry launches[TABLE_LAUNCHES];
+/* By correlation + 1: tid << 32 | call, and the start. */
+static struct entry launches[TABLE_LAUNCHES];
 
 uint32_t table_device(uint32_t ordinal)
 {
@@ -259,38 +256,21 @@ void table_stream_say(const struct cupti_stream *stream)
 
 void table_launch_set(uint32_t correlation, struct table_launch launch)
 {
-    struct launch_entry *entry = &launches[correlation % TABLE_LAUNCHES];
-
-    atomic_store_explicit(&entry->key, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&entry->who, (uint64_t)launch.tid << 32 | launch.call,
-                          memory_order_relaxed);
-    atomic_store_explicit(&entry->start, launch.start, memory_order_relaxed);
-    /* release: pairs with the acquire in table_launch_get() */
-    atomic_store_explicit(&entry->key, (uint64_t)correlation + 1,
-                          memory_order_release);
+    entry_set(&launches[correlation % TABLE_LAUNCHES],
+              (uint64_t)correlation + 1,
+              (uint64_t)launch.tid << 32 | launch.call, (uint64_t)launch.start);
 }
 
 struct table_launch table_launch_get(uint32_t correlation)
 {
-    struct launch_entry *entry = &launches[correlation % TABLE_LAUNCHES];
-    uint64_t key = (uint64_t)correlation + 1;
     struct table_launch launch = {0, 0, 0};
-    int64_t start;
-    uint64_t who;
+    uint64_t words[2];
 
-    if (correlation == 0 ||
-        atomic_load_explicit(&entry->key, memory_order_acquire) != key) {
-        return launch;
+    if (correlation != 0 && entry_get(&launches[correlation % TABLE_LAUNCHES],
+                                      (uint64_t)correlation + 1, words)) {
+        launch.tid = (uint32_t)(words[0] >> 32);
+        launch.call = (uint32_t)words[0];
+        launch.start = (int64_t)words[1];
     }
-    who = atomic_load_explicit(&entry->who, memory_order_relaxed);
-    start = atomic_load_explicit(&entry->start, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(&entry->key, memory_order_relaxed) != key) {
-        return launch;
-    }
-    launch.tid = (uint32_t)(who >> 32);
-    launch.call = (uint32_t)who;
-    launch.start = start;
     return launch;
 }

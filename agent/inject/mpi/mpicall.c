@@ -305,8 +305,15 @@ static void call_begin(struct mpi_call *call, const void *site)
         message_show(call, row->kind, site);
         return;
     }
-    inject_call_enter(&call->record, &call->function->label, row->kind, site,
-                      call->comm_id, call->seq);
+    inject_call_show(&call->record, &call->function->label, site,
+                     (struct ck_ring_open){
+                         .object = call->comm_id,
+                         .seq = call->seq,
+                         .kind = row->kind,
+                         .tag = row->kind == CK_KIND_COLLECTIVE
+                                    ? (uint32_t)call->peer + 2
+                                    : 0,
+                     });
 }
 
 void mpi_call_enter(struct mpi_call *call,

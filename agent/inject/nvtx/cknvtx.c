@@ -3,14 +3,18 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Pushed ranges and marks go the way of ck.h: they nest with the program's
- * other ranges. One that is called "step", "iteration", "iter" or
- * "ProfilerStep", and a number, is a step, unless one is open in its thread. A
- * range that is started and ended may end on another thread; it is a record of
- * its own at its end. Texts of a domain begin with its name.
+ * other ranges. Each domain has a stack of its own in each thread, and ends of
+ * two domains may come in any order. One that is called "step", "iteration",
+ * "iter" or "ProfilerStep", and a number, is a step, unless one is open in its
+ * thread. A range that is started and ended may end on another thread; it is a
+ * record of its own at its end, in the process that began it. Texts of a domain
+ * begin with its name.
  */
 #include "agent/inject/nvtx/nvtxabi.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,12 +22,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "agent/inject/annotatelink.h"
 #include "agent/inject/ck.h"
 #include "agent/inject/inject.h"
 
 /* Ranges that are started and not ended; of more the oldest are lost. */
 #define STARTED_MAX 4096
 #define TEXT_MAX 160
+/* Open ranges of a thread, of all its domains. */
 #define DEPTH_MAX 64
 /* Domains and registered texts of a process. */
 #define KEPT_MAX 65536
@@ -36,18 +42,32 @@ struct kept {
 
 struct started {
     _Atomic uint64_t id; /* 0 = free */
-    int64_t start, number;
-    uint32_t name;
-    bool is_step;
+    _Atomic int64_t start, number;
+    _Atomic(struct inject_text *) name;
+    _Atomic uint32_t incarnation; /* process that began it */
+    _Atomic bool is_step;
 };
 static struct started started[STARTED_MAX];
 static _Atomic uint64_t next_id;
 
-/* Of this thread: which of its pushed ranges are steps. */
+/* Pushed and not popped, in the order of that. */
+struct open {
+    const void *domain; /* NULL = the default one */
+    uint32_t token;     /* that ckannotate knows it by */
+    bool is_step;
+};
+
+/* Of this thread. */
 static __thread struct {
-    unsigned depth, steps;
-    bool is_step[DEPTH_MAX];
+    unsigned depth;
+    unsigned deeper; /* for which there is no room */
+    unsigned steps;
+    uint32_t token;
+    struct open open[DEPTH_MAX];
 } pushed;
+
+/* NULL: the program runs without ckannotate. */
+static const struct annotate_link *annotate;
 
 /* ---- texts --------------------------------------------------------------- */
 
@@ -61,14 +81,20 @@ static void wide_put(char *text, size_t room, const wchar_t *wide)
     text[used] = '\0';
 }
 
+/* Reads no more of it than there is room for. */
+static void text_put(char *text, size_t room, const char *ascii)
+{
+    (void)snprintf(text, room, "%.*s", (int)room - 1,
+                   ascii == NULL ? "" : ascii);
+}
+
 static void text_of(const struct nvtx_attributes *what, char *text, size_t room)
 {
     const struct kept *kept;
 
     switch (what == NULL ? 0 : what->message_type) {
     case NVTX_ASCII:
-        (void)snprintf(text, room, "%s",
-                       what->ascii == NULL ? "" : what->ascii);
+        text_put(text, room, what->ascii);
         break;
     case NVTX_WIDE:
         wide_put(text, room, what->wide);
@@ -139,53 +165,75 @@ static struct kept *text_keep(const char *ascii, const wchar_t *wide)
     if (kept != NULL) {
         atomic_fetch_add(&count, 1);
     }
-
     if (kept != NULL && wide != NULL) {
         wide_put(kept->text, sizeof(kept->text), wide);
     } else if (kept != NULL) {
-        (void)snprintf(kept->text, sizeof(kept->text), "%s",
-                       ascii == NULL ? "" : ascii);
+        text_put(kept->text, sizeof(kept->text), ascii);
     }
     return kept;
 }
 
 /* ---- what is recorded ---------------------------------------------------- */
 
-/* The level of the range, from 0. */
-static int push(const char *text)
+/* Open ranges of the domain. */
+static int depth_of(const void *domain)
 {
-    unsigned depth = pushed.depth++;
-    int64_t number;
-    bool as_step =
-        depth < DEPTH_MAX && pushed.steps == 0 && is_step(text, &number);
+    int depth = 0;
 
-    if (depth < DEPTH_MAX) {
-        pushed.is_step[depth] = as_step;
+    for (unsigned i = 0; i < pushed.depth; i++) {
+        depth += pushed.open[i].domain == domain;
     }
-    if (as_step) {
-        pushed.steps++;
-        ck_step_begin(number);
-    } else {
-        ck_range_push(text);
-    }
-    return (int)depth;
+    return depth;
 }
 
-static int pop(void)
+/* The level of the range in its domain, from 0. */
+static int push(const void *domain, const char *text)
 {
-    unsigned depth;
+    int level = depth_of(domain);
+    struct open *open = &pushed.open[pushed.depth];
+    int64_t number = 0;
 
-    if (pushed.depth == 0) {
+    if (pushed.depth == DEPTH_MAX) {
+        pushed.deeper++;
+        return level;
+    }
+    pushed.depth++;
+    pushed.token = pushed.token % (UINT32_MAX - 1) + 1;
+    *open = (struct open){domain, pushed.token,
+                          pushed.steps == 0 && is_step(text, &number)};
+    pushed.steps += open->is_step;
+    if (annotate != NULL) {
+        annotate->begin(open->is_step ? CK_KIND_STEP : CK_KIND_RANGE,
+                        open->is_step ? "step" : text, number, open->token);
+    }
+    return level;
+}
+
+/* The innermost range of the domain, wherever it is among those of others. */
+static int pop(const void *domain)
+{
+    unsigned at = pushed.depth;
+    struct open ended;
+
+    if (pushed.deeper > 0) {
+        pushed.deeper--;
+        return depth_of(domain);
+    }
+    while (at > 0 && pushed.open[at - 1].domain != domain) {
+        at--;
+    }
+    if (at == 0) {
         return -1;
     }
-    depth = --pushed.depth;
-    if (depth < DEPTH_MAX && pushed.is_step[depth]) {
-        pushed.steps--;
-        ck_step_end();
-    } else {
-        ck_range_pop();
+    ended = pushed.open[at - 1];
+    memmove(&pushed.open[at - 1], &pushed.open[at],
+            (pushed.depth - at) * sizeof(ended));
+    pushed.depth--;
+    pushed.steps -= ended.is_step;
+    if (annotate != NULL) {
+        annotate->end(ended.token);
     }
-    return (int)depth;
+    return depth_of(domain);
 }
 
 static uint64_t range_start(const char *text)
@@ -193,48 +241,49 @@ static uint64_t range_start(const char *text)
     struct ck_ring_writer *writer = inject_writer();
     uint64_t id = atomic_fetch_add(&next_id, 1) + 1;
     struct started *range = &started[id % STARTED_MAX];
+    int64_t number = 0;
+    bool as_step = pushed.steps == 0 && is_step(text, &number);
 
     if (writer == NULL) {
         return id;
     }
     atomic_store(&range->id, 0);
-    range->is_step = pushed.steps == 0 && is_step(text, &range->number);
-    range->name = inject_text_id(range->is_step ? "step" : text);
-    range->start = inject_now();
-    /* release: pairs with the exchange in range_end() */
-    atomic_store_explicit(&range->id, id, memory_order_release);
+    atomic_store(&range->is_step, as_step);
+    atomic_store(&range->number, number);
+    atomic_store(&range->name, inject_text_find(as_step ? "step" : text));
+    atomic_store(&range->incarnation, inject_ring.incarnation);
+    atomic_store(&range->start, inject_now());
+    atomic_store(&range->id, id);
     return id;
 }
 
+/* What it holds is read before it is given up. */
 static void range_end(uint64_t id)
 {
     struct started *range = &started[id % STARTED_MAX];
-    struct started found = {.start = range->start,
-                            .number = range->number,
-                            .name = range->name,
-                            .is_step = range->is_step};
+    struct ck_mark found = {.e = {.start = atomic_load(&range->start)},
+                            .value = atomic_load(&range->number)};
+    struct inject_text *name = atomic_load(&range->name);
+    uint32_t incarnation = atomic_load(&range->incarnation);
+    bool as_step = atomic_load(&range->is_step);
     struct ck_ring_writer *writer = inject_writer();
     uint64_t wanted = id;
     struct ck_mark *record;
-    int64_t end;
 
     if (writer == NULL || id == 0 ||
-        !atomic_compare_exchange_strong(&range->id, &wanted, 0)) {
+        !atomic_compare_exchange_strong(&range->id, &wanted, 0) ||
+        incarnation != inject_ring.incarnation) {
         return;
     }
-    end = inject_now();
+    found.dur = inject_now() - found.e.start;
+    found.e.kind = as_step ? CK_KIND_STEP : CK_KIND_RANGE;
+    found.e.units = 1;
+    found.e.name = name == NULL ? 0 : inject_text_number(name);
     record = ck_ring_begin(writer, inject_ring.clock, 1);
-    if (record == NULL) {
-        return;
+    if (record != NULL) {
+        *record = found;
+        ck_ring_commit(writer, 1);
     }
-    memset(record, 0, sizeof(*record));
-    record->e.kind = found.is_step ? CK_KIND_STEP : CK_KIND_RANGE;
-    record->e.units = 1;
-    record->e.name = found.name;
-    record->e.start = found.start;
-    record->dur = end - found.start;
-    record->value = found.is_step ? found.number : 0;
-    ck_ring_commit(writer, 1);
 }
 
 /* ---- the functions of NVTX ----------------------------------------------- */
@@ -293,13 +342,12 @@ static int domain_push(void *domain, const struct nvtx_attributes *what)
     char text[TEXT_MAX];
 
     full_text(domain, what, text);
-    return push(text);
+    return push(domain, text);
 }
 
 static int domain_pop(void *domain)
 {
-    (void)domain;
-    return pop();
+    return pop(domain);
 }
 
 static void *string_a(void *domain, const char *text)
@@ -329,9 +377,12 @@ static void mark(const struct nvtx_attributes *what)
     domain_mark(NULL, what);
 }
 
-static void mark_a(const char *text)
+static void mark_a(const char *ascii)
 {
-    ck_mark(text == NULL ? "" : text, 0);
+    char text[TEXT_MAX];
+
+    text_put(text, sizeof(text), ascii);
+    ck_mark(text, 0);
 }
 
 static void mark_w(const wchar_t *wide)
@@ -347,9 +398,12 @@ static uint64_t start(const struct nvtx_attributes *what)
     return domain_start(NULL, what);
 }
 
-static uint64_t start_a(const char *text)
+static uint64_t start_a(const char *ascii)
 {
-    return range_start(text == NULL ? "" : text);
+    char text[TEXT_MAX];
+
+    text_put(text, sizeof(text), ascii);
+    return range_start(text);
 }
 
 static uint64_t start_w(const wchar_t *wide)
@@ -365,9 +419,12 @@ static int push_ex(const struct nvtx_attributes *what)
     return domain_push(NULL, what);
 }
 
-static int push_a(const char *text)
+static int push_a(const char *ascii)
 {
-    return push(text == NULL ? "" : text);
+    char text[TEXT_MAX];
+
+    text_put(text, sizeof(text), ascii);
+    return push(NULL, text);
 }
 
 static int push_w(const wchar_t *wide)
@@ -375,7 +432,12 @@ static int push_w(const wchar_t *wide)
     char text[TEXT_MAX];
 
     wide_put(text, sizeof(text), wide);
-    return push(text);
+    return push(NULL, text);
+}
+
+static int pop_any(void)
+{
+    return pop(NULL);
 }
 
 /* ---- how the program comes by them --------------------------------------- */
@@ -394,7 +456,7 @@ static const struct place core[] = {
     PLACE(NVTX_START_A, start_a), PLACE(NVTX_START_W, start_w),
     PLACE(NVTX_END, range_end),   PLACE(NVTX_PUSH, push_ex),
     PLACE(NVTX_PUSH_A, push_a),   PLACE(NVTX_PUSH_W, push_w),
-    PLACE(NVTX_POP, pop),
+    PLACE(NVTX_POP, pop_any),
 };
 static const struct place domains[] = {
     PLACE(NVTX_DOMAIN_MARK, domain_mark),
@@ -427,17 +489,31 @@ static void module_fill(const struct nvtx_callbacks *callbacks,
     }
 }
 
+static void annotate_find(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, ANNOTATE_LINK);
+    annotate_link_f *link;
+
+    if (symbol != NULL) {
+        memcpy(&link, &symbol, sizeof(link));
+        annotate = link();
+    }
+}
+
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(nvtx_export_f *get);
 
-/* 1, or 0: NVTX does nothing in this program. */
+/* Each library that has NVTX in itself calls it, on any thread. 1, or 0: NVTX
+ * does nothing there. */
 int InitializeInjectionNvtx2(nvtx_export_f *get)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct nvtx_callbacks *callbacks = get(NVTX_CALLBACKS);
 
-    inject_load(CK_LIBRARY_NVTX);
+    inject_load_once(CK_LIBRARY_NVTX);
+    (void)pthread_once(&once, annotate_find);
     if (callbacks == NULL || callbacks->size < sizeof(*callbacks) ||
-        inject_writer() == NULL) {
+        !inject_is_loaded()) {
         return 0;
     }
     module_fill(callbacks, NVTX_CORE, core, sizeof(core) / sizeof(core[0]));

@@ -12,6 +12,7 @@
 
 #include "merge/analysis/delays/delaysyncs.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* Spans of the holder of a lock that are kept until who waits is looked at. */
 #define HELD_SPANS_MAX ((size_t)1 << 13)
@@ -64,7 +65,7 @@ struct delay {
 };
 
 /* Walk a thread that others are looked at for, as far as what it did is known,
- * by `until` at the latest. 0, or -1 with ENOMEM. */
+ * by `until` at the latest. */
 static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
 {
     const struct thread *its = &delay->threads[thread];
@@ -195,27 +196,17 @@ static void thread_begin(struct delay *delay, uint32_t thread, ck_time_t at)
 struct delay *
 delay_create(struct lookback *lookback, struct region region, size_t limit)
 {
-    struct delay *delay = calloc(1, sizeof(*delay));
+    struct delay *delay = xcalloc(1, sizeof(*delay));
 
-    if (delay == NULL) {
-        return NULL;
-    }
     delay->lookback = lookback;
     delay->region = region;
     delay->keys = delaykeys_create(lookback);
-    if (delay->keys != NULL) {
-        delay->profile = delayprofile_create(lookback, delay->keys, limit);
-        delay->sources = delaysources_create(lookback, delay->keys);
-    }
-    delay->threads = calloc(lookback_defs(lookback)->threads_count + 1,
-                            sizeof(*delay->threads));
-    delay->firsts = malloc((lookback_defs(lookback)->processes_count + 1) *
-                           sizeof(*delay->firsts));
-    if (delay->profile == NULL || delay->sources == NULL ||
-        delay->threads == NULL || delay->firsts == NULL) {
-        delay_destroy(delay);
-        return NULL;
-    }
+    delay->profile = delayprofile_create(lookback, delay->keys, limit);
+    delay->sources = delaysources_create(lookback, delay->keys);
+    delay->threads = xcalloc(lookback_defs(lookback)->threads_count + 1,
+                             sizeof(*delay->threads));
+    delay->firsts = xmalloc((lookback_defs(lookback)->processes_count + 1) *
+                            sizeof(*delay->firsts));
     for (size_t i = 0; i < lookback_defs(lookback)->processes_count; i++) {
         delay->firsts[i] = DEFS_NONE;
     }
@@ -282,37 +273,30 @@ void delay_enter(struct delay *delay, uint32_t thread, struct region call)
     thread_begin(delay, thread, begin_find(delay, call));
 }
 
-int delay_leave(struct delay *delay, uint32_t thread, struct region call)
+void delay_leave(struct delay *delay, uint32_t thread, struct region call)
 {
     struct thread *its = &delay->threads[thread];
 
-    if (delayprofile_cut(delay->profile, thread, call.start) != 0) {
-        return -1;
-    }
+    delayprofile_cut(delay->profile, thread, call.start);
     its->inside -= its->inside > 0;
     /* Of calls that begin at once, or within another one, the next may wait
      * from where this one ended. */
     its->entered = call.end;
-    return 0;
 }
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* The sum of a key; NULL with ENOMEM. */
+/* The sum of a key. */
 static struct sum *sum_of(struct delay *delay, uint32_t key)
 {
     while (delay->sums_count <= key) {
-        if (array_grow(&delay->sums, &delay->sums_room, delay->sums_count,
-                       sizeof(*delay->sums)) != 0) {
-            return NULL;
-        }
+        array_grow(&delay->sums, &delay->sums_room, delay->sums_count,
+                   sizeof(*delay->sums));
         delay->sums[delay->sums_count++] = (struct sum){0};
     }
     if (delay->sums[key].stamp != delay->stamp) {
-        if (array_grow(&delay->touched, &delay->touched_room,
-                       delay->touched_count, sizeof(*delay->touched)) != 0) {
-            return NULL;
-        }
+        array_grow(&delay->touched, &delay->touched_room, delay->touched_count,
+                   sizeof(*delay->touched));
         delay->touched[delay->touched_count++] = key;
         delay->sums[key] =
             (struct sum){.stamp = delay->stamp, .source = DELAY_NONE};
@@ -321,25 +305,20 @@ static struct sum *sum_of(struct delay *delay, uint32_t key)
 }
 
 /* A cost of the wait that is looked at, before it is scaled. */
-static int cost_add(struct delay *delay, uint32_t source, double ns)
+static void cost_add(struct delay *delay, uint32_t source, double ns)
 {
     while (delay->weights_count <= source) {
-        if (array_grow(&delay->weights, &delay->weights_room,
-                       delay->weights_count, sizeof(*delay->weights)) != 0) {
-            return -1;
-        }
+        array_grow(&delay->weights, &delay->weights_room, delay->weights_count,
+                   sizeof(*delay->weights));
         delay->weights[delay->weights_count++] = (struct weight){0};
     }
     if (delay->weights[source].stamp != delay->stamp) {
-        if (array_grow(&delay->costs, &delay->costs_room, delay->costs_count,
-                       sizeof(*delay->costs)) != 0) {
-            return -1;
-        }
+        array_grow(&delay->costs, &delay->costs_room, delay->costs_count,
+                   sizeof(*delay->costs));
         delay->costs[delay->costs_count++].source = source;
         delay->weights[source] = (struct weight){delay->stamp, 0};
     }
     delay->weights[source].ns += ns;
-    return 0;
 }
 
 /* The items of a thread from an instant on: the first, and up to which. */
@@ -374,9 +353,9 @@ struct side {
     double unexplained; /* of its waits */
 };
 
-static int parts_add(struct delay *delay,
-                     const struct side *side,
-                     const struct delay_item *item)
+static void parts_add(struct delay *delay,
+                      const struct side *side,
+                      const struct delay_item *item)
 {
     const struct delay_part *parts =
         delayprofile_parts(delay->profile, side->thread, item);
@@ -388,9 +367,6 @@ static int parts_add(struct delay *delay,
             continue;
         }
         sum = sum_of(delay, parts[i].key);
-        if (sum == NULL) {
-            return -1;
-        }
         if (side->is_late) {
             sum->late += parts[i].ns;
             sum->did = parts[i].did;
@@ -398,12 +374,11 @@ static int parts_add(struct delay *delay,
             sum->waiting += parts[i].ns;
         }
     }
-    return 0;
 }
 
 /* What the waits of a side had cost: those of the late one for, those of the
  * other one against. */
-static int
+static void
 waits_add(struct delay *delay, struct side *side, const struct delay_item *item)
 {
     const struct delay_cost *costs =
@@ -412,30 +387,27 @@ waits_add(struct delay *delay, struct side *side, const struct delay_item *item)
     side->unexplained += (double)(item->end - item->start);
     for (uint32_t i = 0; i < item->count; i++) {
         side->unexplained -= costs[i].ns;
-        if (cost_add(delay, costs[i].source,
-                     side->is_late ? costs[i].ns : -costs[i].ns) != 0) {
-            return -1;
-        }
+        cost_add(delay, costs[i].source,
+                 side->is_late ? costs[i].ns : -costs[i].ns);
     }
-    return 0;
 }
 
-static int side_add(struct delay *delay, struct side *side)
+static void side_add(struct delay *delay, struct side *side)
 {
     for (size_t i = 0; i < side->stretch.count; i++) {
         const struct delay_item *item = &side->stretch.items[i];
 
-        if ((item->is_wait ? waits_add(delay, side, item)
-                           : parts_add(delay, side, item)) != 0) {
-            return -1;
+        if (item->is_wait) {
+            waits_add(delay, side, item);
+        } else {
+            parts_add(delay, side, item);
         }
     }
-    return 0;
 }
 
 /* What one of the two did more than the other, as a cost for or against it. The
  * late one's is a source from now on; what the other one did more counts only
- * where the late one waited because of that. 0, or -1 with ENOMEM. */
+ * where the late one waited because of that. */
 static int key_cost(struct delay *delay,
                     const struct side *late,
                     const struct side *waiting,
@@ -457,11 +429,15 @@ static int key_cost(struct delay *delay,
         }
         number = known;
     }
-    return number < 0 ? -1 : cost_add(delay, (uint32_t)number, (double)more);
+    if (number < 0) {
+        return -1;
+    }
+    cost_add(delay, (uint32_t)number, (double)more);
+    return 0;
 }
 
 /* The differences of all keys among the costs; *unknown is what is more of what
- * nobody knows. 0, or -1 with ENOMEM. */
+ * nobody knows. */
 static int keys_add(struct delay *delay,
                     const struct side *late,
                     const struct side *waiting,
@@ -486,7 +462,7 @@ static int keys_add(struct delay *delay,
 }
 
 /* What a side has of the parts of keys that the late one had more of. */
-static int
+static void
 side_weigh(struct delay *delay, const struct side *side, double scale)
 {
     for (size_t i = 0; i < side->stretch.count; i++) {
@@ -500,14 +476,12 @@ side_weigh(struct delay *delay, const struct side *side, double scale)
 
             if (sum->stamp == delay->stamp && sum->source != DELAY_NONE &&
                 (parts[j].is_line ||
-                 delaykeys_is_between(delay->keys, parts[j].key)) &&
+                 delaykeys_is_between(delay->keys, parts[j].key))) {
                 delaysources_weigh(delay->sources, sum->source, &parts[j],
-                                   side->is_late ? ns : -ns) != 0) {
-                return -1;
+                                   side->is_late ? ns : -ns);
             }
         }
     }
-    return 0;
 }
 
 static int by_cost(const void *left, const void *right)
@@ -576,8 +550,9 @@ sides_add(struct delay *delay, struct side *late, struct side *waiting)
 
     delay->stamp++;
     delay->touched_count = delay->costs_count = 0;
-    if (side_add(delay, late) != 0 || side_add(delay, waiting) != 0 ||
-        keys_add(delay, late, waiting, &unknown) != 0) {
+    side_add(delay, late);
+    side_add(delay, waiting);
+    if (keys_add(delay, late, waiting, &unknown) != 0) {
         return -1;
     }
     return costs_settle(delay) + unknown;
@@ -599,8 +574,7 @@ static void bounds_count(struct delay *delay,
     }
 }
 
-/* Fill `costs` of a wait of `part` until the late thread came. 0, or -1 with
- * ENOMEM. */
+/* Fill `costs` of a wait of `part` until the late thread came. */
 static int costs_find(struct delay *delay,
                       uint32_t thread,
                       uint32_t late,
@@ -627,14 +601,13 @@ static int costs_find(struct delay *delay,
     }
     scale = length / (whole > length ? whole : length);
     costs_scale(delay, scale, length);
-    return side_weigh(delay, &one, scale) != 0 ||
-                   side_weigh(delay, &other, scale) != 0
-               ? -1
-               : 0;
+    side_weigh(delay, &one, scale);
+    side_weigh(delay, &other, scale);
+    return 0;
 }
 
 /* Cut the late thread where it came, as far as its time is known. */
-static int late_cut(struct delay *delay, uint32_t late, ck_time_t at)
+static void late_cut(struct delay *delay, uint32_t late, ck_time_t at)
 {
     const struct thread *its = &delay->threads[late];
 
@@ -642,9 +615,9 @@ static int late_cut(struct delay *delay, uint32_t late, ck_time_t at)
         at = its->entered;
     }
     thread_begin(delay, late, at);
-    return delayprofile_cursor(delay->profile, late) > at
-               ? 0
-               : delayprofile_cut(delay->profile, late, at);
+    if (!(delayprofile_cursor(delay->profile, late) > at)) {
+        delayprofile_cut(delay->profile, late, at);
+    }
 }
 
 int delay_wait(struct delay *delay,
@@ -655,27 +628,23 @@ int delay_wait(struct delay *delay,
     struct delaysync sync = {part.end, wait->thread};
 
     thread_begin(delay, thread, part.start);
-    if (delayprofile_cut(delay->profile, thread, part.start) != 0) {
-        return -1;
-    }
+    delayprofile_cut(delay->profile, thread, part.start);
     if (wait->thread == DEFS_NONE || wait->thread == thread) {
         return 0;
     }
-    if (late_cut(delay, wait->thread, part.end) != 0) {
-        return -1;
-    }
+    late_cut(delay, wait->thread, part.end);
     part.start = delayprofile_cursor(delay->profile, thread);
     if (part.start >= part.end) {
         return 0;
     }
-    return costs_find(delay, thread, wait->thread, part) != 0 ||
-                   delayprofile_wait(delay->profile, thread, part.end,
-                                     delay->costs, delay->costs_count) != 0 ||
-                   delaysyncs_add(&delay->threads[thread].syncs, sync) != 0 ||
-                   delaysyncs_add(&delay->threads[wait->thread].syncs, sync) !=
-                       0
-               ? -1
-               : 0;
+    if (costs_find(delay, thread, wait->thread, part) != 0 ||
+        delayprofile_wait(delay->profile, thread, part.end, delay->costs,
+                          delay->costs_count) != 0) {
+        return -1;
+    }
+    delaysyncs_add(&delay->threads[thread].syncs, sync);
+    delaysyncs_add(&delay->threads[wait->thread].syncs, sync);
+    return 0;
 }
 
 struct delay_of

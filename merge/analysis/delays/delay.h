@@ -36,18 +36,17 @@
 #define DELAY_COSTS_CUT 100
 
 struct delay;
-/* Borrowed; `limit` as in delayprofile.h. NULL with ENOMEM. */
+/* Borrowed; `limit` as in delayprofile.h. */
 struct delay *
 delay_create(struct lookback *lookback, struct region region, size_t limit);
 void delay_destroy(struct delay *delay);
 /* A thread entered an MPI call whose wait is not known yet. */
 void delay_enter(struct delay *delay, uint32_t thread, struct region call);
 /* That call was looked at (after delay_wait(), if it waited). In order of the
- * calls' ends. 0, or -1 with ENOMEM. */
-int delay_leave(struct delay *delay, uint32_t thread, struct region call);
+ * calls' ends. */
+void delay_leave(struct delay *delay, uint32_t thread, struct region call);
 /* It waited in `part`, from its beginning on. All that it waited for is known,
- * and the waits of the others up to then were looked at. 0, or -1 with ENOMEM.
- */
+ * and the waits of the others up to then were looked at. */
 int delay_wait(struct delay *delay,
                uint32_t thread,
                struct region part,

@@ -9,6 +9,7 @@
 
 #include "merge/analysis/history/evidence.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define KEYS_FIRST 2 /* behind DELAY_UNKNOWN and DELAY_REST */
@@ -58,21 +59,13 @@ struct delaykeys {
 
 struct delaykeys *delaykeys_create(struct lookback *lookback)
 {
-    struct delaykeys *keys = calloc(1, sizeof(*keys));
+    struct delaykeys *keys = xcalloc(1, sizeof(*keys));
 
-    if (keys == NULL) {
-        return NULL;
-    }
     keys->lookback = lookback;
     keys->keys = table_create();
     keys->stacks = table_create();
     keys->texts = table_create();
     keys->teams = table_create();
-    if (keys->keys == NULL || keys->stacks == NULL || keys->texts == NULL ||
-        keys->teams == NULL) {
-        delaykeys_destroy(keys);
-        return NULL;
-    }
     return keys;
 }
 
@@ -111,7 +104,7 @@ static int64_t whole_common(struct delaykeys *keys,
                : lookback_activity_common(keys->lookback, (uint32_t)number);
 }
 
-/* A key of an activity in that state; -1 with ENOMEM. */
+/* A key of an activity in that state. */
 static int64_t key_make(struct delaykeys *keys,
                         const struct history_state *did,
                         enum history_off off,
@@ -123,24 +116,18 @@ static int64_t key_make(struct delaykeys *keys,
                                               (uint64_t)off, did->call == NULL);
 
     if ((size_t)key == keys->count) {
-        if (array_grow(&keys->kept, &keys->room, keys->count,
-                       sizeof(*keys->kept)) != 0) {
-            return -1;
-        }
+        array_grow(&keys->kept, &keys->room, keys->count, sizeof(*keys->kept));
         keys->kept[keys->count++] =
             (struct kept){(uint32_t)whole, off, did->call == NULL};
     }
     return key < 0 ? -1 : key + KEYS_FIRST;
 }
 
-/* NULL with ENOMEM. */
 static struct own *own_of(struct delaykeys *keys, int64_t activity)
 {
     while (keys->deeds_count <= (size_t)activity) {
-        if (array_grow(&keys->deeds, &keys->deeds_room, keys->deeds_count,
-                       sizeof(*keys->deeds)) != 0) {
-            return NULL;
-        }
+        array_grow(&keys->deeds, &keys->deeds_room, keys->deeds_count,
+                   sizeof(*keys->deeds));
         keys->deeds[keys->deeds_count++] = (struct own){{DELAY_UNKNOWN}, 0};
     }
     return &keys->deeds[activity];
@@ -249,7 +236,7 @@ uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
 
 /* ---- lines -------------------------------------------------------------- */
 
-/* Number of a place by its texts; -1 with ENOMEM. */
+/* Number of a place by its texts. */
 static int64_t place_number(struct delaykeys *keys, const struct place *place)
 {
     /* Kept texts: equal ones are one pointer. */
@@ -257,13 +244,11 @@ static int64_t place_number(struct delaykeys *keys, const struct place *place)
         table_number_of(keys->texts, (uintptr_t)place->function,
                         (uintptr_t)place->file, (uint64_t)place->line);
 
-    if (number < 0 || (size_t)number < keys->places_count) {
+    if ((size_t)number < keys->places_count) {
         return number;
     }
-    if (array_grow(&keys->places, &keys->places_room, keys->places_count,
-                   sizeof(*keys->places)) != 0) {
-        return -1;
-    }
+    array_grow(&keys->places, &keys->places_room, keys->places_count,
+               sizeof(*keys->places));
     keys->places[keys->places_count++] = *place;
     return number;
 }
@@ -304,13 +289,10 @@ int delaykeys_line(struct delaykeys *keys,
     int64_t number = table_number_of(keys->stacks, process, stack, 0);
     struct delay_line found;
 
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == keys->stacks_count) {
-        if (array_grow(&keys->lines, &keys->stacks_room, keys->stacks_count,
-                       sizeof(*keys->lines)) != 0 ||
-            line_find(keys, process, stack, &found) != 0) {
+        array_grow(&keys->lines, &keys->stacks_room, keys->stacks_count,
+                   sizeof(*keys->lines));
+        if (line_find(keys, process, stack, &found) != 0) {
             return -1;
         }
         keys->lines[keys->stacks_count++] = found;

@@ -28,10 +28,10 @@ struct delay_deed {
 };
 
 struct delaykeys;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct delaykeys *delaykeys_create(struct lookback *lookback);
 void delaykeys_destroy(struct delaykeys *keys);
-/* What the thread did, in that state of having a CPU. 0, or -1 with ENOMEM. */
+/* What the thread did, in that state of having a CPU. */
 int delaykeys_deed(struct delaykeys *keys,
                    const struct history_state *did,
                    enum history_off off,
@@ -42,7 +42,7 @@ struct delay_line {
     bool is_team;    /* an OpenMP runtime, where threads wait for each other */
 };
 
-/* That of a stack of the process. 0, or -1 with ENOMEM. */
+/* That of a stack of the process. */
 int delaykeys_line(struct delaykeys *keys,
                    uint32_t process,
                    uint32_t stack,

@@ -16,6 +16,7 @@
 
 #include "merge/analysis/history/kernelwait.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 #define PARTS_PER_ITEM 16
 #define SPANS_PER_ITEM 4 /* that the host keeps until they are walked over */
@@ -73,11 +74,8 @@ struct delayprofile *delayprofile_create(struct lookback *lookback,
                                          struct delaykeys *keys,
                                          size_t limit)
 {
-    struct delayprofile *profile = calloc(1, sizeof(*profile));
+    struct delayprofile *profile = xcalloc(1, sizeof(*profile));
 
-    if (profile == NULL) {
-        return NULL;
-    }
     profile->lookback = lookback;
     profile->keys = keys;
     profile->count = lookback_defs(lookback)->threads_count;
@@ -88,11 +86,7 @@ struct delayprofile *delayprofile_create(struct lookback *lookback,
         profile->limit = DELAY_ITEMS_MAX;
     }
     profile->limit = limit > 0 ? limit : profile->limit;
-    profile->threads = calloc(profile->count + 1, sizeof(*profile->threads));
-    if (profile->threads == NULL) {
-        free(profile);
-        return NULL;
-    }
+    profile->threads = xcalloc(profile->count + 1, sizeof(*profile->threads));
     for (size_t i = 0; i < profile->count; i++) {
         profile->threads[i].cursor = profile->threads[i].walked =
             profile->threads[i].open.start = INT64_MAX;
@@ -195,7 +189,7 @@ open_clear(struct delayprofile *profile, uint32_t thread, ck_time_t start)
     profile->threads[thread].open.start = start;
 }
 
-/* To the item that the index is of. 0, or -1 with ENOMEM. */
+/* To the item that the index is of. */
 static int open_add(struct delayprofile *profile, const struct delay_part *what)
 {
     struct index *index = &profile->index;
@@ -214,10 +208,7 @@ static int open_add(struct delayprofile *profile, const struct delay_part *what)
         open->is_full = true;
         return what->is_line ? 0 : open_add(profile, &rest);
     }
-    if (array_grow(&open->parts, &open->room, open->count,
-                   sizeof(*open->parts)) != 0) {
-        return -1;
-    }
+    array_grow(&open->parts, &open->room, open->count, sizeof(*open->parts));
     open->parts[open->count++] = *what;
     index_put(index, slot);
     return 0;
@@ -438,15 +429,15 @@ static void items_trim(struct thread *its)
 }
 
 /* Room for one item and as many parts or costs. */
-static int items_room(struct delayprofile *profile, struct thread *its)
+static void items_room(struct delayprofile *profile, struct thread *its)
 {
     if (its->items_count >= profile->limit ||
         its->parts_count >= profile->limit * PARTS_PER_ITEM ||
         its->costs_count >= profile->limit * PARTS_PER_ITEM) {
         items_trim(its);
     }
-    return array_grow(&its->items, &its->items_room, its->items_count,
-                      sizeof(*its->items));
+    array_grow(&its->items, &its->items_room, its->items_count,
+               sizeof(*its->items));
 }
 
 /* End the open item at a cut. */
@@ -455,20 +446,18 @@ static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
     struct thread *its = &profile->threads[thread];
     const struct open *open = &its->open;
 
-    if (thread_walk(profile, thread, at) != 0 ||
-        items_room(profile, its) != 0) {
+    if (thread_walk(profile, thread, at) != 0) {
         return -1;
     }
+    items_room(profile, its);
     its->items[its->items_count++] =
         (struct delay_item){.start = open->start,
                             .end = at,
                             .first = (uint32_t)its->parts_count,
                             .count = (uint32_t)open->count};
     for (size_t i = 0; i < open->count; i++) {
-        if (array_grow(&its->parts, &its->parts_room, its->parts_count,
-                       sizeof(*its->parts)) != 0) {
-            return -1;
-        }
+        array_grow(&its->parts, &its->parts_room, its->parts_count,
+                   sizeof(*its->parts));
         its->parts[its->parts_count++] = open->parts[i];
     }
     open_clear(profile, thread, at);
@@ -501,28 +490,25 @@ static void cuts_trim(struct delayprofile *profile, uint32_t thread)
     memmove(its->cuts, its->cuts + gone, its->cuts_count * sizeof(*its->cuts));
 }
 
-int delayprofile_cut(struct delayprofile *profile,
-                     uint32_t thread,
-                     ck_time_t at)
+void delayprofile_cut(struct delayprofile *profile,
+                      uint32_t thread,
+                      ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
 
     if (!is_begun(its) || at < its->cursor) {
-        return 0;
+        return;
     }
     its->cursor = at;
     if (its->cut >= at) {
-        return 0;
+        return;
     }
     if (its->cuts_count >= profile->limit) {
         cuts_trim(profile, thread);
     }
-    if (array_grow(&its->cuts, &its->cuts_room, its->cuts_count,
-                   sizeof(*its->cuts)) != 0) {
-        return -1;
-    }
+    array_grow(&its->cuts, &its->cuts_room, its->cuts_count,
+               sizeof(*its->cuts));
     its->cuts[its->cuts_count++] = its->cut = at;
-    return 0;
 }
 
 int delayprofile_extend(struct delayprofile *profile,
@@ -566,10 +552,10 @@ int delayprofile_wait(struct delayprofile *profile,
     if (!is_begun(its) || until <= its->cursor) {
         return 0;
     }
-    if (delayprofile_extend(profile, thread, its->cursor) != 0 ||
-        items_room(profile, its) != 0) {
+    if (delayprofile_extend(profile, thread, its->cursor) != 0) {
         return -1;
     }
+    items_room(profile, its);
     its->items[its->items_count++] =
         (struct delay_item){.start = its->cursor,
                             .end = until,
@@ -577,10 +563,8 @@ int delayprofile_wait(struct delayprofile *profile,
                             .first = (uint32_t)its->costs_count,
                             .count = (uint32_t)count};
     for (size_t i = 0; i < count; i++) {
-        if (array_grow(&its->costs, &its->costs_room, its->costs_count,
-                       sizeof(*its->costs)) != 0) {
-            return -1;
-        }
+        array_grow(&its->costs, &its->costs_room, its->costs_count,
+                   sizeof(*its->costs));
         its->costs[its->costs_count++] = costs[i];
     }
     its->cursor = its->walked = its->cut = until;

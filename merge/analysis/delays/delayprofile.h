@@ -45,7 +45,7 @@ struct delay_item {
 
 struct delayprofile;
 /* `lookback` and `keys` are borrowed; `limit` items of one thread, 0 = as
- * above. NULL with ENOMEM. */
+ * above. */
 struct delayprofile *delayprofile_create(struct lookback *lookback,
                                          struct delaykeys *keys,
                                          size_t limit);
@@ -55,16 +55,16 @@ void delayprofile_begin(struct delayprofile *profile,
                         uint32_t thread,
                         ck_time_t at);
 /* Take what the thread did up to `at`, which no later event may change. Nothing
- * where that was taken. 0, or -1 with ENOMEM. */
+ * where that was taken. */
 int delayprofile_extend(struct delayprofile *profile,
                         uint32_t thread,
                         ck_time_t at);
 /* End the item there: what the thread did up to `at` no later event may change.
  * Nothing is walked over yet. */
-int delayprofile_cut(struct delayprofile *profile,
-                     uint32_t thread,
-                     ck_time_t at);
-/* Make the items up to the last cut. 0, or -1 with ENOMEM. */
+void delayprofile_cut(struct delayprofile *profile,
+                      uint32_t thread,
+                      ck_time_t at);
+/* Make the items up to the last cut. */
 int delayprofile_settle(struct delayprofile *profile, uint32_t thread);
 /* What the thread did before is not asked for any more; INT64_MAX = not begun.
  */

@@ -11,6 +11,7 @@
 
 #include "merge/analysis/delays/dominant.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* Functions of a computation that are things of their own: each has at least
@@ -25,7 +26,7 @@ struct thing {
     int32_t rank;
     ck_time_t ns;
     struct report_running running;
-    bool is_part;                  /* of a computation in several functions: */
+    bool is_part;                  /* of a computation in several functions. */
     struct report_sampled sampled; /* this one; total 0 = all others */
 };
 
@@ -88,16 +89,13 @@ static void thing_settle(struct thing *thing)
     }
 }
 
-/* Another thing for a part of what one was. 0, or -1 with ENOMEM. */
-static int part_add(struct gathered *gathered, size_t whole, struct thing part)
+/* Another thing for a part of what one was. */
+static void part_add(struct gathered *gathered, size_t whole, struct thing part)
 {
-    if (array_grow(&gathered->things, &gathered->room, gathered->count,
-                   sizeof(*gathered->things)) != 0) {
-        return -1;
-    }
+    array_grow(&gathered->things, &gathered->room, gathered->count,
+               sizeof(*gathered->things));
     gathered->things[gathered->count++] = part;
     gathered->things[whole].ns -= part.ns;
-    return 0;
 }
 
 /* How many of the functions, the largest first, are things of their own: none
@@ -116,8 +114,8 @@ static size_t parts_count(const struct report_sampled *functions, size_t count)
 }
 
 /* A thing for each function that has enough of a computation, where there are
- * several; what is left has no function. 0, or -1 with ENOMEM. */
-static int thing_split(struct gathered *gathered, size_t index)
+ * several; what is left has no function. */
+static void thing_split(struct gathered *gathered, size_t index)
 {
     struct report_sampled functions[FUNCTIONS_MAX];
     struct thing part = gathered->things[index];
@@ -128,21 +126,18 @@ static int thing_split(struct gathered *gathered, size_t index)
     count = parts_count(functions, count);
     if (count == 0 ||
         !delaysources_is_between(gathered->sources, part.source)) {
-        return 0;
+        return;
     }
     gathered->things[index].is_part = part.is_part = true;
     for (size_t i = 0; i < count; i++) {
         part.ns = (ck_time_t)((double)whole * (double)functions[i].ns /
                               (double)functions[i].total);
         part.sampled = functions[i];
-        if (part_add(gathered, index, part) != 0) {
-            return -1;
-        }
+        part_add(gathered, index, part);
     }
-    return 0;
 }
 
-/* The thing of a key, made when there is none; NULL with ENOMEM. */
+/* The thing of a key, made when there is none. */
 static struct thing *
 thing_find(struct gathered *gathered, struct table *keys, uint32_t source)
 {
@@ -150,23 +145,18 @@ thing_find(struct gathered *gathered, struct table *keys, uint32_t source)
         keys, delaysources_get(gathered->sources, source).thread,
         delaysources_base(gathered->sources, source), 0);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == gathered->count) {
-        if (array_grow(&gathered->things, &gathered->room, gathered->count,
-                       sizeof(*gathered->things)) != 0) {
-            return NULL;
-        }
+        array_grow(&gathered->things, &gathered->room, gathered->count,
+                   sizeof(*gathered->things));
         gathered->things[gathered->count++] = (struct thing){.source = source};
     }
     return &gathered->things[number];
 }
 
-static int costs_take(struct gathered *gathered,
-                      struct table *keys,
-                      const struct delaysums_cost *costs,
-                      size_t count)
+static void costs_take(struct gathered *gathered,
+                       struct table *keys,
+                       const struct delaysums_cost *costs,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct thing *thing;
@@ -176,46 +166,36 @@ static int costs_take(struct gathered *gathered,
             continue;
         }
         thing = thing_find(gathered, keys, costs[i].source);
-        if (thing == NULL) {
-            return -1;
-        }
         thing_add(gathered, thing, &costs[i]);
     }
-    return 0;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int things_gather(struct gathered *gathered, struct delaysums *sums)
+static void things_gather(struct gathered *gathered, struct delaysums *sums)
 {
     size_t count;
     const struct delaysums_cost *costs = delaysums_costs(sums, &count);
     struct table *keys = table_create();
-    int rc = keys == NULL ? -1 : costs_take(gathered, keys, costs, count);
 
+    costs_take(gathered, keys, costs, count);
     table_destroy(keys);
     count = gathered->count;
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         thing_settle(&gathered->things[i]);
-        rc = thing_split(gathered, i);
+        thing_split(gathered, i);
     }
-    if (rc == 0 && gathered->count > 1) {
+    if (gathered->count > 1) {
         qsort(gathered->things, gathered->count, sizeof(*gathered->things),
               by_ns);
     }
-    return rc;
 }
 
-/* The rank that most is because of; DEFS_RANK_UNKNOWN = none. 0, or -1 with
- * ENOMEM. */
-static int rank_find(const struct gathered *gathered, int32_t *rank)
+/* The rank that most is because of; DEFS_RANK_UNKNOWN = none. */
+static void rank_find(const struct gathered *gathered, int32_t *rank)
 {
     const struct defs *defs = lookback_defs(gathered->lookback);
-    ck_time_t *sums = calloc(defs->ranks_count + 1, sizeof(*sums));
+    ck_time_t *sums = xcalloc(defs->ranks_count + 1, sizeof(*sums));
     ck_time_t most = 0;
 
-    if (sums == NULL) {
-        return -1;
-    }
     *rank = DEFS_RANK_UNKNOWN;
     for (size_t i = 0; i < gathered->count; i++) {
         const struct thing *thing = &gathered->things[i];
@@ -229,7 +209,6 @@ static int rank_find(const struct gathered *gathered, int32_t *rank)
         }
     }
     free(sums);
-    return 0;
 }
 
 static struct report_activity thing_report(const struct gathered *gathered,
@@ -276,18 +255,15 @@ static const struct thing *thing_of(const struct gathered *gathered,
 }
 
 /* Of what the rank did, the kind that cost most, and of that the largest. */
-static int most_find(const struct gathered *gathered,
-                     struct report_delays *report)
+static void most_find(const struct gathered *gathered,
+                      struct report_delays *report)
 {
     struct dominant_part *parts =
-        malloc((gathered->count + 1) * sizeof(*parts));
+        xmalloc((gathered->count + 1) * sizeof(*parts));
     const struct thing *thing;
     struct dominant most;
     size_t used = 0;
 
-    if (parts == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < gathered->count; i++) {
         const struct thing *its = &gathered->things[i];
 
@@ -304,28 +280,24 @@ static int most_find(const struct gathered *gathered,
     report->kind_ns = most.kind_ns;
     report->ns = most.ns;
     if (most.did == DEFS_NONE) {
-        return 0;
+        return;
     }
     thing = thing_of(gathered, report->rank, &most);
     if (thing == NULL) {
         report->did = lookback_activity_report(gathered->lookback, most.did);
-        return 0;
+        return;
     }
     report->did = thing_report(gathered, thing);
     if (thing->is_part) {
         report->ns = thing->ns;
     }
-    return 0;
 }
 
 /* The largest of all, of whatever rank. */
-static int items_fill(const struct gathered *gathered,
-                      struct report_delays *report)
+static void items_fill(const struct gathered *gathered,
+                       struct report_delays *report)
 {
-    report->items = calloc(REPORT_DELAYS_MAX, sizeof(*report->items));
-    if (report->items == NULL) {
-        return -1;
-    }
+    report->items = xcalloc(REPORT_DELAYS_MAX, sizeof(*report->items));
     report->unexplained = gathered->unexplained;
     for (size_t i = 0; i < gathered->count; i++) {
         const struct thing *thing = &gathered->things[i];
@@ -338,25 +310,20 @@ static int items_fill(const struct gathered *gathered,
             (struct report_delay){thing->rank, thing_kind(gathered, thing),
                                   thing->ns, thing_report(gathered, thing)};
     }
-    return 0;
 }
 
-int delayreport_fill(struct lookback *lookback,
-                     const struct delay *delay,
-                     struct delaysums *sums,
-                     struct report_delays *report)
+void delayreport_fill(struct lookback *lookback,
+                      const struct delay *delay,
+                      struct delaysums *sums,
+                      struct report_delays *report)
 {
     struct gathered gathered = {.lookback = lookback,
                                 .sources = delay_sources(delay)};
-    int rc;
 
     *report = (struct report_delays){.rank = DEFS_RANK_UNKNOWN, .kind = CAUSES};
-    rc = things_gather(&gathered, sums) != 0 ||
-                 rank_find(&gathered, &report->rank) != 0 ||
-                 most_find(&gathered, report) != 0 ||
-                 items_fill(&gathered, report) != 0
-             ? -1
-             : 0;
+    things_gather(&gathered, sums);
+    rank_find(&gathered, &report->rank);
+    most_find(&gathered, report);
+    items_fill(&gathered, report);
     free(gathered.things);
-    return rc;
 }

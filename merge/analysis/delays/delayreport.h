@@ -8,11 +8,11 @@
 #include "merge/analysis/delays/delaysums.h"
 
 /* What was gathered, in words: the rank whose delays cost the most, of what it
- * did the kind that did and of that kind the largest, and the largest of all.
- * 0, or -1 with ENOMEM. */
-int delayreport_fill(struct lookback *lookback,
-                     const struct delay *delay,
-                     struct delaysums *sums,
-                     struct report_delays *report);
+ * did the kind that did and of that kind the largest, and the largest of
+ * all. */
+void delayreport_fill(struct lookback *lookback,
+                      const struct delay *delay,
+                      struct delaysums *sums,
+                      struct report_delays *report);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* What threads of a team computed explains its waiting where it is at least an
@@ -49,18 +50,11 @@ uint64_t delaysources_full(const struct delaysources *sources)
 struct delaysources *delaysources_create(struct lookback *lookback,
                                          const struct delaykeys *keys)
 {
-    struct delaysources *sources = calloc(1, sizeof(*sources));
+    struct delaysources *sources = xcalloc(1, sizeof(*sources));
 
-    if (sources == NULL) {
-        return NULL;
-    }
     sources->lookback = lookback;
     sources->keys = keys;
     sources->numbers = table_create();
-    if (sources->numbers == NULL) {
-        free(sources);
-        return NULL;
-    }
     return sources;
 }
 
@@ -84,13 +78,11 @@ int64_t delaysources_find(struct delaysources *sources,
     int64_t number =
         table_number_of(sources->numbers, source->thread, source->key, 0);
 
-    if (number < 0 || (size_t)number < sources->count) {
+    if ((size_t)number < sources->count) {
         return number;
     }
-    if (array_grow(&sources->items, &sources->room, sources->count,
-                   sizeof(*sources->items)) != 0) {
-        return -1;
-    }
+    array_grow(&sources->items, &sources->room, sources->count,
+               sizeof(*sources->items));
     sources->items[sources->count++] = (struct source){.did = did};
     return number;
 }
@@ -112,10 +104,10 @@ struct delay_source delaysources_get(const struct delaysources *sources,
     return (struct delay_source){(uint32_t)key.a, (uint32_t)key.b};
 }
 
-int delaysources_weigh(struct delaysources *sources,
-                       uint32_t number,
-                       const struct delay_part *part,
-                       double weight)
+void delaysources_weigh(struct delaysources *sources,
+                        uint32_t number,
+                        const struct delay_part *part,
+                        double weight)
 {
     struct source *source = &sources->items[number];
     struct excess *excess;
@@ -129,12 +121,9 @@ int delaysources_weigh(struct delaysources *sources,
         if (i >= DELAY_EXCESS_MAX) {
             sources->full += !source->is_full;
             source->is_full = true;
-            return 0;
+            return;
         }
-        if (array_grow(&source->excess, &source->room, i,
-                       sizeof(*source->excess)) != 0) {
-            return -1;
-        }
+        array_grow(&source->excess, &source->room, i, sizeof(*source->excess));
         source->excess[source->count++] =
             (struct excess){part->part, DELAY_NONE, part->is_line, 0};
     }
@@ -143,7 +132,6 @@ int delaysources_weigh(struct delaysources *sources,
     if (weight > 0) {
         excess->did = part->did;
     }
-    return 0;
 }
 
 uint32_t delaysources_did(const struct delaysources *sources, uint32_t number)

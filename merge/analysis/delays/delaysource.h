@@ -23,14 +23,13 @@ struct delay_source {
 };
 
 struct delaysources;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct delaysources *delaysources_create(struct lookback *lookback,
                                          const struct delaykeys *keys);
 /* Those of which more than DELAY_EXCESS_MAX places were seen. */
 uint64_t delaysources_full(const struct delaysources *sources);
 void delaysources_destroy(struct delaysources *sources);
-/* Its number; `did` is an activity of the thread with that key. -1 with ENOMEM.
- */
+/* Its number; `did` is an activity of the thread with that key. */
 int64_t delaysources_find(struct delaysources *sources,
                           const struct delay_source *source,
                           uint32_t did);
@@ -40,11 +39,11 @@ uint32_t delaysources_known(const struct delaysources *sources,
 struct delay_source delaysources_get(const struct delaysources *sources,
                                      uint32_t number);
 /* The late thread had so much of the part (weight in ns), or, below zero, one
- * that waited for it had. 0, or -1 with ENOMEM. */
-int delaysources_weigh(struct delaysources *sources,
-                       uint32_t number,
-                       const struct delay_part *part,
-                       double weight);
+ * that waited for it had. */
+void delaysources_weigh(struct delaysources *sources,
+                        uint32_t number,
+                        const struct delay_part *part,
+                        double weight);
 /* The activity that the most of it was, by calls. */
 uint32_t delaysources_did(const struct delaysources *sources, uint32_t number);
 /* What it counts as where the thread has a CPU. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define NONE UINT32_MAX
@@ -61,17 +62,10 @@ struct delaysums {
 
 struct delaysums *delaysums_create(void)
 {
-    struct delaysums *sums = calloc(1, sizeof(*sums));
+    struct delaysums *sums = xcalloc(1, sizeof(*sums));
 
-    if (sums == NULL) {
-        return NULL;
-    }
     sums->groups_keys = table_create();
     sums->entries_keys = table_create();
-    if (sums->groups_keys == NULL || sums->entries_keys == NULL) {
-        delaysums_destroy(sums);
-        return NULL;
-    }
     return sums;
 }
 
@@ -103,32 +97,30 @@ static struct table_key group_key(const struct delaysums_group *group)
                                   (uint64_t)group->is_start};
 }
 
-/* Number of a group; -1 with ENOMEM. */
+/* Number of a group. */
 static int64_t group_number(struct delaysums *sums,
                             const struct delaysums_group *group)
 {
     int64_t number = table_number(sums->groups_keys, group_key(group));
 
-    if (number < 0 || (size_t)number < sums->groups_count) {
+    if ((size_t)number < sums->groups_count) {
         return number;
     }
-    if (array_grow(&sums->groups, &sums->groups_room, sums->groups_count,
-                   sizeof(*sums->groups)) != 0) {
-        return -1;
-    }
+    array_grow(&sums->groups, &sums->groups_room, sums->groups_count,
+               sizeof(*sums->groups));
     sums->groups[sums->groups_count++] =
         (struct group){.first = NONE, .blamed = group->blamed};
     return number;
 }
 
-static int
+static void
 entry_add(struct delaysums *sums, uint32_t group, uint32_t source, ck_time_t ns)
 {
     struct table_key key = {group, source, 0};
     int64_t number;
 
     if (ns == 0) {
-        return 0;
+        return;
     }
     if (sums->entries_count >= DELAYSUMS_MAX && source != DELAY_NONE &&
         !table_has(sums->entries_keys, key)) {
@@ -137,36 +129,27 @@ entry_add(struct delaysums *sums, uint32_t group, uint32_t source, ck_time_t ns)
         key.b = source;
     }
     number = table_number(sums->entries_keys, key);
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == sums->entries_count) {
-        if (array_grow(&sums->entries, &sums->entries_room, sums->entries_count,
-                       sizeof(*sums->entries)) != 0) {
-            return -1;
-        }
+        array_grow(&sums->entries, &sums->entries_room, sums->entries_count,
+                   sizeof(*sums->entries));
         sums->entries[sums->entries_count++] =
             (struct entry){source, sums->groups[group].first, 0};
         sums->groups[group].first = (uint32_t)number;
     }
     sums->entries[number].ns += ns;
-    return 0;
 }
 
 /* Enter a piece that cost that. */
-static int piece_enter(struct delaysums *sums,
-                       const struct delaysums_group *group,
-                       ck_time_t ns,
-                       const struct delay_of *of)
+static void piece_enter(struct delaysums *sums,
+                        const struct delaysums_group *group,
+                        ck_time_t ns,
+                        const struct delay_of *of)
 {
     int64_t number = group_number(sums, group);
     double scale = of->ns > 0 ? (double)ns / (double)of->ns : 0;
     double exact = 0;
     ck_time_t given = 0;
 
-    if (number < 0) {
-        return -1;
-    }
     sums->groups[number].waits++;
     /* Each gets what the sum so far rounds up or down to, beyond the others. */
     for (size_t i = 0; i < of->count; i++) {
@@ -175,13 +158,10 @@ static int piece_enter(struct delaysums *sums,
         exact += of->costs[i].ns * scale;
         upto = (ck_time_t)llround(exact);
         upto = upto > ns ? ns : upto;
-        if (entry_add(sums, (uint32_t)number, of->costs[i].source,
-                      upto - given) != 0) {
-            return -1;
-        }
+        entry_add(sums, (uint32_t)number, of->costs[i].source, upto - given);
         given = upto;
     }
-    return entry_add(sums, (uint32_t)number, DELAY_NONE, ns - given);
+    entry_add(sums, (uint32_t)number, DELAY_NONE, ns - given);
 }
 
 /* ---- the pieces of a wait ------------------------------------------------ */
@@ -193,9 +173,9 @@ static bool is_same(const struct delaysums_group *a,
            a->is_start == b->is_start;
 }
 
-int delaysums_piece(struct delaysums *sums,
-                    const struct delaysums_group *group,
-                    ck_time_t ns)
+void delaysums_piece(struct delaysums *sums,
+                     const struct delaysums_group *group,
+                     ck_time_t ns)
 {
     size_t i = 0;
 
@@ -203,17 +183,12 @@ int delaysums_piece(struct delaysums *sums,
         i++;
     }
     if (i == sums->pieces_count) {
-        if (array_grow(&sums->pieces, &sums->pieces_room, i,
-                       sizeof(*sums->pieces)) != 0) {
-            return -1;
-        }
+        array_grow(&sums->pieces, &sums->pieces_room, i, sizeof(*sums->pieces));
         sums->pieces[sums->pieces_count++] = (struct piece){*group, 0};
     }
     sums->pieces[i].ns += ns;
-    return 0;
 }
 
-/* NULL with ENOMEM. */
 static struct rank *rank_find(struct delaysums *sums, int32_t number)
 {
     size_t i = 0;
@@ -222,10 +197,7 @@ static struct rank *rank_find(struct delaysums *sums, int32_t number)
         i++;
     }
     if (i == sums->ranks_count) {
-        if (array_grow(&sums->ranks, &sums->ranks_room, i,
-                       sizeof(*sums->ranks)) != 0) {
-            return NULL;
-        }
+        array_grow(&sums->ranks, &sums->ranks_room, i, sizeof(*sums->ranks));
         sums->ranks[sums->ranks_count++] = (struct rank){.number = number};
     }
     return &sums->ranks[i];
@@ -247,9 +219,9 @@ struct sharing {
 };
 
 /* Sum up by rank. */
-static int ranks_add(struct sharing *sharing,
-                     const struct defs *defs,
-                     const struct delay *delay)
+static void ranks_add(struct sharing *sharing,
+                      const struct defs *defs,
+                      const struct delay *delay)
 {
     struct delaysums *sums = sharing->sums;
     struct rank *rank;
@@ -262,25 +234,19 @@ static int ranks_add(struct sharing *sharing,
 
         sharing->ranks[i] = defs->processes[defs->threads[thread].process].rank;
         rank = rank_find(sums, sharing->ranks[i]);
-        if (rank == NULL) {
-            return -1;
-        }
         rank->costs += sharing->of->costs[i].ns * sharing->scale;
     }
     for (size_t i = 0; i < sums->pieces_count; i++) {
         rank = rank_find(sums, sums->pieces[i].group.blamed);
-        if (rank == NULL) {
-            return -1;
-        }
         rank->blamed += (double)sums->pieces[i].ns;
     }
     for (size_t i = 0; i < sums->ranks_count; i++) {
         sharing->left += sums->ranks[i].blamed - common(&sums->ranks[i]);
     }
-    return 0;
 }
 
-static int piece_share(const struct sharing *sharing, const struct piece *piece)
+static void piece_share(const struct sharing *sharing,
+                        const struct piece *piece)
 {
     struct delaysums *sums = sharing->sums;
     const struct rank *own = rank_find(sums, piece->group.blamed);
@@ -301,30 +267,28 @@ static int piece_share(const struct sharing *sharing, const struct piece *piece)
         costs[i].ns =
             all * (1 - taken) * left + (its == own ? all * taken * part : 0);
     }
-    return piece_enter(sums, &piece->group, piece->ns, &of);
+    piece_enter(sums, &piece->group, piece->ns, &of);
 }
 
-int delaysums_share(struct delaysums *sums,
-                    const struct defs *defs,
-                    const struct delay *delay,
-                    const struct delay_of *of)
+void delaysums_share(struct delaysums *sums,
+                     const struct defs *defs,
+                     const struct delay *delay,
+                     const struct delay_of *of)
 {
     struct sharing sharing = {.sums = sums, .of = of};
     ck_time_t length = 0;
-    int rc = 0;
 
     for (size_t i = 0; i < sums->pieces_count; i++) {
         length += sums->pieces[i].ns;
     }
     sharing.scale = of->ns > 0 ? (double)length / (double)of->ns : 0;
     if (sums->pieces_count > 0) {
-        rc = ranks_add(&sharing, defs, delay);
+        ranks_add(&sharing, defs, delay);
     }
-    for (size_t i = 0; rc == 0 && i < sums->pieces_count; i++) {
-        rc = piece_share(&sharing, &sums->pieces[i]);
+    for (size_t i = 0; i < sums->pieces_count; i++) {
+        piece_share(&sharing, &sums->pieces[i]);
     }
     sums->pieces_count = 0;
-    return rc;
 }
 
 /* ---- gathering ---------------------------------------------------------- */
@@ -338,45 +302,33 @@ void delaysums_begin(struct delaysums *sums)
     sums->stamp++;
 }
 
-static int found_add(struct delaysums *sums, const struct entry *entry)
+static void found_add(struct delaysums *sums, const struct entry *entry)
 {
     int64_t number;
 
     if (sums->found_keys == NULL) {
         sums->found_keys = table_create();
-        if (sums->found_keys == NULL) {
-            return -1;
-        }
     }
     number = table_number_of(sums->found_keys, entry->source, 0, 0);
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == sums->found_count) {
-        if (array_grow(&sums->found, &sums->found_room, sums->found_count,
-                       sizeof(*sums->found)) != 0) {
-            return -1;
-        }
+        array_grow(&sums->found, &sums->found_room, sums->found_count,
+                   sizeof(*sums->found));
         sums->found[sums->found_count++] =
             (struct delaysums_cost){entry->source, 0};
     }
     sums->found[number].ns += entry->ns;
-    return 0;
 }
 
-static int group_gather(struct delaysums *sums, struct group *group)
+static void group_gather(struct delaysums *sums, struct group *group)
 {
     if (group->stamp == sums->stamp) {
-        return 0;
+        return;
     }
     group->stamp = sums->stamp;
     sums->waits += group->waits;
     for (uint32_t i = group->first; i != NONE; i = sums->entries[i].next) {
-        if (found_add(sums, &sums->entries[i]) != 0) {
-            return -1;
-        }
+        found_add(sums, &sums->entries[i]);
     }
-    return 0;
 }
 
 void delaysums_forget_starts(struct delaysums *sums)
@@ -384,8 +336,8 @@ void delaysums_forget_starts(struct delaysums *sums)
     sums->has_no_starts = true;
 }
 
-int delaysums_gather(struct delaysums *sums,
-                     const struct delaysums_group *group)
+void delaysums_gather(struct delaysums *sums,
+                      const struct delaysums_group *group)
 {
     struct delaysums_group its = *group;
 
@@ -394,32 +346,26 @@ int delaysums_gather(struct delaysums *sums,
 
         its.is_start = i == 0 ? group->is_start : !group->is_start;
         number = table_find(sums->groups_keys, group_key(&its));
-        if (number >= 0 && group_gather(sums, &sums->groups[number]) != 0) {
-            return -1;
+        if (number >= 0) {
+            group_gather(sums, &sums->groups[number]);
         }
     }
-    return 0;
 }
 
-int delaysums_gather_rank(struct delaysums *sums, int32_t blamed)
+void delaysums_gather_rank(struct delaysums *sums, int32_t blamed)
 {
     for (size_t i = 0; i < sums->groups_count; i++) {
-        if (sums->groups[i].blamed == blamed &&
-            group_gather(sums, &sums->groups[i]) != 0) {
-            return -1;
+        if (sums->groups[i].blamed == blamed) {
+            group_gather(sums, &sums->groups[i]);
         }
     }
-    return 0;
 }
 
-int delaysums_gather_all(struct delaysums *sums)
+void delaysums_gather_all(struct delaysums *sums)
 {
     for (size_t i = 0; i < sums->groups_count; i++) {
-        if (group_gather(sums, &sums->groups[i]) != 0) {
-            return -1;
-        }
+        group_gather(sums, &sums->groups[i]);
     }
-    return 0;
 }
 
 uint64_t delaysums_waits(const struct delaysums *sums)

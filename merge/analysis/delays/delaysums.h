@@ -22,24 +22,21 @@ struct delaysums_group {
 };
 
 struct delaysums;
-/* NULL with ENOMEM. */
 struct delaysums *delaysums_create(void);
 void delaysums_destroy(struct delaysums *sums);
 /* Costs that became unexplained beyond DELAYSUMS_MAX. */
 uint64_t delaysums_left_out(const struct delaysums *sums);
-/* So much of the wait that is looked at belongs to the group. 0, or -1 with
- * ENOMEM. */
-int delaysums_piece(struct delaysums *sums,
-                    const struct delaysums_group *group,
-                    ck_time_t ns);
+/* So much of the wait that is looked at belongs to the group. */
+void delaysums_piece(struct delaysums *sums,
+                     const struct delaysums_group *group,
+                     ck_time_t ns);
 /* That was all of the wait, or of a part of it: share out what it cost, `of`.
  * What a rank is blamed for takes first what the wait cost because of that
- * rank; what is left of pieces takes its part of what is left of the costs. 0,
- * or -1 with ENOMEM. */
-int delaysums_share(struct delaysums *sums,
-                    const struct defs *defs,
-                    const struct delay *delay,
-                    const struct delay_of *of);
+ * rank; what is left of pieces takes its part of what is left of the costs. */
+void delaysums_share(struct delaysums *sums,
+                     const struct defs *defs,
+                     const struct delay *delay,
+                     const struct delay_of *of);
 
 /* Groups that differ by is_start alone are one from now on. */
 void delaysums_forget_starts(struct delaysums *sums);
@@ -50,12 +47,12 @@ struct delaysums_cost {
     ck_time_t ns;
 };
 /* Begin with none; add a group, once however often it is named; add those that
- * blame a rank, or all. 0, or -1 with ENOMEM. */
+ * blame a rank, or all. */
 void delaysums_begin(struct delaysums *sums);
-int delaysums_gather(struct delaysums *sums,
-                     const struct delaysums_group *group);
-int delaysums_gather_rank(struct delaysums *sums, int32_t blamed);
-int delaysums_gather_all(struct delaysums *sums);
+void delaysums_gather(struct delaysums *sums,
+                      const struct delaysums_group *group);
+void delaysums_gather_rank(struct delaysums *sums, int32_t blamed);
+void delaysums_gather_all(struct delaysums *sums);
 /* Waits that were shared out among what was gathered. */
 uint64_t delaysums_waits(const struct delaysums *sums);
 /* What was gathered, the largest first; borrowed until the next begin. */

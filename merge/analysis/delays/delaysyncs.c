@@ -28,30 +28,28 @@ static size_t sync_place(struct delaysyncs *syncs, size_t at)
     return at;
 }
 
-int delaysyncs_add(struct delaysyncs *syncs, struct delaysync sync)
+void delaysyncs_add(struct delaysyncs *syncs, struct delaysync sync)
 {
     size_t at = syncs->count;
 
-    if (syncs->count < DELAY_SYNCS_MAX &&
+    if (syncs->count < DELAY_SYNCS_MAX) {
         array_grow(&syncs->items, &syncs->room, syncs->count,
-                   sizeof(*syncs->items)) != 0) {
-        return -1;
+                   sizeof(*syncs->items));
     }
     while (at > 0 && syncs->items[at - 1].at > sync.at) {
         at--;
     }
     for (size_t i = at; i > 0 && syncs->items[i - 1].at == sync.at; i--) {
         if (syncs->items[i - 1].source == sync.source) {
-            return 0;
+            return;
         }
     }
     if (at == 0 && syncs->count == DELAY_SYNCS_MAX) {
         syncs->is_cut = true;
-        return 0;
+        return;
     }
     at = sync_place(syncs, at);
     syncs->items[at] = sync;
-    return 0;
 }
 
 ck_time_t delaysyncs_find(const struct delaysyncs *a,

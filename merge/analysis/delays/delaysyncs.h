@@ -29,9 +29,8 @@ struct delaysyncs {
 };
 
 void delaysyncs_fini(struct delaysyncs *syncs);
-/* Add one, unless it is known; of too many the first goes. 0, or -1 with
- * ENOMEM. */
-int delaysyncs_add(struct delaysyncs *syncs, struct delaysync sync);
+/* Add one, unless it is known; of too many the first goes. */
+void delaysyncs_add(struct delaysyncs *syncs, struct delaysync sync);
 /* The last instant by `until` that two threads have in common; INT64_MIN = none
  * is known. */
 ck_time_t delaysyncs_find(const struct delaysyncs *a,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define UNKNOWN UINT32_MAX
@@ -38,11 +39,8 @@ struct rows *rows_create(const struct defs *defs,
                          rows_shown_f is_shown,
                          size_t limit)
 {
-    struct rows *rows = calloc(1, sizeof(*rows));
+    struct rows *rows = xcalloc(1, sizeof(*rows));
 
-    if (rows == NULL) {
-        return NULL;
-    }
     rows->defs = defs;
     rows->lookback = lookback;
     rows->is_shown = is_shown;
@@ -50,11 +48,6 @@ struct rows *rows_create(const struct defs *defs,
     rows->own.keys = table_create();
     rows->shared.keys = table_create();
     rows->places = table_create();
-    if (rows->own.keys == NULL || rows->shared.keys == NULL ||
-        rows->places == NULL) {
-        rows_destroy(rows);
-        return NULL;
-    }
     return rows;
 }
 
@@ -81,10 +74,7 @@ static struct ledger_row *row_new(struct rows *rows,
 {
     struct ledger_row *row;
 
-    if (array_grow(&rows->items, &rows->room, rows->count,
-                   sizeof(*rows->items)) != 0) {
-        return NULL;
-    }
+    array_grow(&rows->items, &rows->room, rows->count, sizeof(*rows->items));
     row = &rows->items[rows->count++];
     *row = *what;
     row->key = ROWS_NO_KEY;
@@ -98,7 +88,7 @@ static struct ledger_row *row_new(struct rows *rows,
     return row;
 }
 
-/* The row of a key, made when there is none. NULL with ENOMEM. */
+/* The row of a key, made when there is none. */
 static struct ledger_row *keyed_find(struct rows *rows,
                                      struct keyed *keyed,
                                      struct table_key key,
@@ -107,16 +97,10 @@ static struct ledger_row *keyed_find(struct rows *rows,
     int64_t number = table_number(keyed->keys, key);
     struct ledger_row *row;
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number < keyed->count) {
         return &rows->items[keyed->rows[number]];
     }
-    if (array_grow(&keyed->rows, &keyed->room, keyed->count,
-                   sizeof(*keyed->rows)) != 0) {
-        return NULL;
-    }
+    array_grow(&keyed->rows, &keyed->room, keyed->count, sizeof(*keyed->rows));
     row = row_new(rows, what);
     if (row != NULL) {
         keyed->rows[keyed->count++] = (uint32_t)(rows->count - 1);
@@ -136,11 +120,8 @@ static uint32_t place_number(struct rows *rows, uint32_t did)
     while (rows->place_count <= did) {
         size_t room = rows->place_count;
         uint32_t *grown =
-            realloc(rows->place, (room * 2 + 64) * sizeof(*grown));
+            xrealloc(rows->place, (room * 2 + 64) * sizeof(*grown));
 
-        if (grown == NULL) {
-            return UNKNOWN;
-        }
         rows->place = grown;
         rows->place_count = room * 2 + 64;
         memset(grown + room, 0xff, (rows->place_count - room) * sizeof(*grown));
@@ -166,10 +147,7 @@ static int rank_mark(const struct rows *rows,
     uint8_t *ranks = (uint8_t *)row->ranks;
 
     if (ranks == NULL) {
-        ranks = calloc(rows->defs->ranks_count / 8 + 1, 1);
-        if (ranks == NULL) {
-            return -1;
-        }
+        ranks = xcalloc(rows->defs->ranks_count / 8 + 1, 1);
         row->ranks = ranks;
     }
     if (index != DEFS_NONE) {
@@ -269,10 +247,10 @@ uint32_t rows_ranks(const struct defs *defs,
                     size_t count)
 {
     size_t bytes = defs->ranks_count / 8 + 1;
-    uint8_t *all = calloc(bytes, 1);
+    uint8_t *all = xcalloc(bytes, 1);
     uint32_t ranks = 0;
 
-    for (size_t i = 0; all != NULL && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t index = defs_rank_index(defs, rows[i]->rank);
 
         for (size_t j = 0; rows[i]->ranks != NULL && j < bytes; j++) {
@@ -281,7 +259,7 @@ uint32_t rows_ranks(const struct defs *defs,
         index = index == DEFS_NONE ? (uint32_t)defs->ranks_count : index;
         all[index / 8] |= (uint8_t)(1 << index % 8);
     }
-    for (size_t i = 0; all != NULL && i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++) {
         ranks += (uint32_t)__builtin_popcount(all[i]);
     }
     free(all);

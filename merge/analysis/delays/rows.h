@@ -66,14 +66,14 @@ rows_example(struct ledger_row *row, struct region piece, int32_t rank)
 typedef bool (*rows_shown_f)(const struct defs *defs, uint32_t device);
 
 struct rows;
-/* Borrowed; limit 0 = ROWS_MAX. NULL with ENOMEM. */
+/* Borrowed; limit 0 = ROWS_MAX. */
 struct rows *rows_create(const struct defs *defs,
                          struct lookback *lookback,
                          rows_shown_f is_shown,
                          size_t limit);
 void rows_destroy(struct rows *rows);
 /* The row for such time, made when there is none; ns, count and error are the
- * caller's to add to. Valid until the next call. NULL with ENOMEM. */
+ * caller's to add to. Valid until the next call. */
 struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what);
 /* The same, looking first at those found last for what is often alike (their
  * places + 1; at first 0). */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define QUEUES_KNOWN 64
@@ -42,18 +43,11 @@ struct busyrollup {
 struct busyrollup *busyrollup_create(const struct defs *defs,
                                      struct region region)
 {
-    struct busyrollup *busyrollup = calloc(1, sizeof(*busyrollup));
+    struct busyrollup *busyrollup = xcalloc(1, sizeof(*busyrollup));
 
-    if (busyrollup == NULL) {
-        return NULL;
-    }
     busyrollup->defs = defs;
     busyrollup->region = region;
     busyrollup->keys = table_create();
-    if (busyrollup->keys == NULL) {
-        free(busyrollup);
-        return NULL;
-    }
     return busyrollup;
 }
 
@@ -118,12 +112,11 @@ static bool is_shown(const struct busyrollup *busyrollup,
                : defs_is_wanted(defs, defs->processes[target->process].rank);
 }
 
-/* 0, or -1 with ENOMEM. *number NO_ROW where there are too many, or it is not
- * shown. */
-static int row_find(struct busyrollup *busyrollup,
-                    enum report_level_kind kind,
-                    const struct target *target,
-                    uint32_t *number)
+/* *number NO_ROW where there are too many, or it is not shown. */
+static void row_find(struct busyrollup *busyrollup,
+                     enum report_level_kind kind,
+                     const struct target *target,
+                     uint32_t *number)
 {
     struct table_key key = key_of(busyrollup, kind, target);
     struct row *row;
@@ -134,19 +127,16 @@ static int row_find(struct busyrollup *busyrollup,
         (kind == REPORT_LEVEL_RANK &&
          busyrollup->defs->processes[target->process].rank ==
              DEFS_RANK_UNKNOWN)) {
-        return 0;
+        return;
     }
     if (busyrollup->count == BUSYROLLUP_MAX &&
         !table_has(busyrollup->keys, key)) {
         busyrollup->left_out++;
-        return 0;
+        return;
     }
     found = table_number(busyrollup->keys, key);
-    if (found < 0 ||
-        array_grow(&busyrollup->rows, &busyrollup->room, busyrollup->count,
-                   sizeof(*busyrollup->rows)) != 0) {
-        return -1;
-    }
+    array_grow(&busyrollup->rows, &busyrollup->room, busyrollup->count,
+               sizeof(*busyrollup->rows));
     if ((size_t)found == busyrollup->count) {
         row = &busyrollup->rows[busyrollup->count++];
         *row = (struct row){.kind = kind,
@@ -156,10 +146,8 @@ static int row_find(struct busyrollup *busyrollup,
         interval_union_init(&row->busy, busyrollup->region);
     }
     *number = (uint32_t)found;
-    return 0;
 }
 
-/* NULL with ENOMEM. */
 static const struct target *target_find(struct busyrollup *busyrollup,
                                         uint32_t process,
                                         uint32_t device,
@@ -175,10 +163,8 @@ static const struct target *target_find(struct busyrollup *busyrollup,
     *target =
         (struct target){.process = process, .device = device, .queue = queue};
     for (unsigned kind = 0; kind < REPORT_LEVELS; kind++) {
-        if (row_find(busyrollup, (enum report_level_kind)kind, target,
-                     &target->rows[kind]) != 0) {
-            return NULL;
-        }
+        row_find(busyrollup, (enum report_level_kind)kind, target,
+                 &target->rows[kind]);
     }
     target->is_known = true;
     return target;
@@ -251,13 +237,10 @@ static void row_report(const struct busyrollup *busyrollup,
     level->core = row->busy.core;
 }
 
-int busyrollup_report(const struct busyrollup *busyrollup,
-                      struct report *report)
+void busyrollup_report(const struct busyrollup *busyrollup,
+                       struct report *report)
 {
-    report->levels = calloc(busyrollup->count + 1, sizeof(*report->levels));
-    if (report->levels == NULL) {
-        return -1;
-    }
+    report->levels = xcalloc(busyrollup->count + 1, sizeof(*report->levels));
     for (size_t i = 0; i < busyrollup->count; i++) {
         struct report_level *level = &report->levels[report->levels_count];
 
@@ -272,5 +255,4 @@ int busyrollup_report(const struct busyrollup *busyrollup,
     qsort(report->levels, report->levels_count, sizeof(*report->levels),
           by_level);
     report->levels_left_out = busyrollup->left_out;
-    return 0;
 }

@@ -16,15 +16,15 @@
 #define BUSYROLLUP_MAX ((size_t)1 << 16)
 
 struct busyrollup;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct busyrollup *busyrollup_create(const struct defs *defs,
                                      struct region region);
 void busyrollup_destroy(struct busyrollup *busyrollup);
-/* An operation of a device, in order of start. 0, or -1 with ENOMEM. */
+/* An operation of a device, in order of start. */
 int busyrollup_take(struct busyrollup *busyrollup,
                     const struct timeline_event *event);
-/* Write report->levels: the job, hosts, ranks, queues. 0, or -1 with ENOMEM. */
-int busyrollup_report(const struct busyrollup *busyrollup,
-                      struct report *report);
+/* Write report->levels: the job, hosts, ranks, queues. */
+void busyrollup_report(const struct busyrollup *busyrollup,
+                       struct report *report);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 struct sums {
@@ -31,19 +32,12 @@ struct copyplaces *copyplaces_create(const struct defs *defs,
                                      const struct lookback *lookback,
                                      struct region region)
 {
-    struct copyplaces *places = calloc(1, sizeof(*places));
+    struct copyplaces *places = xcalloc(1, sizeof(*places));
 
-    if (places == NULL) {
-        return NULL;
-    }
     places->defs = defs;
     places->lookback = lookback;
     places->region = region;
     places->keys = table_create();
-    if (places->keys == NULL) {
-        free(places);
-        return NULL;
-    }
     return places;
 }
 
@@ -94,10 +88,8 @@ int copyplaces_take(void *state, const struct timeline_event *event)
     number = table_number(
         places->keys,
         (struct table_key){event->process, copy->e.kind, places->site});
-    if (number < 0 || array_grow(&places->sums, &places->room, places->count,
-                                 sizeof(*places->sums)) != 0) {
-        return -1;
-    }
+    array_grow(&places->sums, &places->room, places->count,
+               sizeof(*places->sums));
     sums = &places->sums[number];
     if ((size_t)number == places->count) {
         places->count++;
@@ -125,11 +117,11 @@ static int by_total(const void *left, const void *right)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-/* Add the copies of one process to those of all. 0, or -1 with ENOMEM. */
-static int place_join(const struct copyplaces *places,
-                      size_t number,
-                      struct table *texts,
-                      struct report *report)
+/* Add the copies of one process to those of all. */
+static void place_join(const struct copyplaces *places,
+                       size_t number,
+                       struct table *texts,
+                       struct report *report)
 {
     struct table_key key = table_key(places->keys, number);
     struct report_copy_place row = {
@@ -140,36 +132,24 @@ static int place_join(const struct copyplaces *places,
                                  (uintptr_t)row.place.file,
                                  (uint64_t)row.place.line << 16 | key.b);
 
-    if (at < 0) {
-        return -1;
-    }
     if ((size_t)at == report->copy_places_count) {
         report->copy_places[report->copy_places_count++] = row;
     }
     report->copy_places[at].calls += places->sums[number].calls;
     report->copy_places[at].bytes += places->sums[number].bytes;
     report->copy_places[at].total += places->sums[number].total;
-    return 0;
 }
 
-int copyplaces_report(const struct copyplaces *places, struct report *report)
+void copyplaces_report(const struct copyplaces *places, struct report *report)
 {
     struct table *texts = table_create();
-    int rc = texts == NULL ? -1 : 0;
 
     report->copy_places =
-        calloc(places->count + 1, sizeof(*report->copy_places));
-    if (report->copy_places == NULL) {
-        rc = -1;
-    }
-    for (size_t i = 0; rc == 0 && i < places->count; i++) {
-        rc = place_join(places, i, texts, report);
+        xcalloc(places->count + 1, sizeof(*report->copy_places));
+    for (size_t i = 0; i < places->count; i++) {
+        place_join(places, i, texts, report);
     }
     table_destroy(texts);
-    if (rc != 0) {
-        return -1;
-    }
     qsort(report->copy_places, report->copy_places_count,
           sizeof(*report->copy_places), by_total);
-    return 0;
 }

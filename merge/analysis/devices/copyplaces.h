@@ -10,7 +10,7 @@
 #include "merge/timeline/timeline.h"
 
 struct copyplaces;
-/* Borrowed; the lookback takes each event before. NULL with ENOMEM. */
+/* Borrowed; the lookback takes each event before. */
 struct copyplaces *copyplaces_create(const struct defs *defs,
                                      const struct lookback *lookback,
                                      struct region region);
@@ -19,7 +19,7 @@ void copyplaces_destroy(struct copyplaces *places);
 int copyplaces_take(void *places, const struct timeline_event *event);
 /* Address of the call that launched the copy taken last; 0 = not known. */
 uint64_t copyplaces_site(const struct copyplaces *places);
-/* Into the report, longest first. 0, or -1 with ENOMEM. */
-int copyplaces_report(const struct copyplaces *places, struct report *report);
+/* Into the report, longest first. */
+void copyplaces_report(const struct copyplaces *places, struct report *report);
 
 #endif

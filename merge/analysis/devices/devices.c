@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "merge/analysis/devices/busyrollup.h"
+#include "merge/model/memory.h"
 
 #define NAMES_KNOWN 64
 
@@ -97,21 +98,14 @@ struct devices *devices_create(const struct defs *defs,
                                struct region region,
                                struct region whole)
 {
-    struct devices *devices = calloc(1, sizeof(*devices));
+    struct devices *devices = xcalloc(1, sizeof(*devices));
 
-    if (devices == NULL) {
-        return NULL;
-    }
     devices->defs = defs;
     devices->is_whole = region.start == whole.start && region.end == whole.end;
-    devices->items = calloc(defs->physicals_count + 1, sizeof(*devices->items));
-    devices->parts = calloc(defs->subs_count + 1, sizeof(*devices->parts));
+    devices->items =
+        xcalloc(defs->physicals_count + 1, sizeof(*devices->items));
+    devices->parts = xcalloc(defs->subs_count + 1, sizeof(*devices->parts));
     devices->levels = busyrollup_create(defs, region);
-    if (devices->items == NULL || devices->parts == NULL ||
-        devices->levels == NULL) {
-        devices_destroy(devices);
-        return NULL;
-    }
     for (uint32_t i = 0; i < defs->physicals_count; i++) {
         struct region part = device_region(defs, i, region);
 
@@ -392,15 +386,12 @@ static void numbers_report(struct report *report)
     }
 }
 
-/* Parts of the devices that are shown. 0, or -1 with ENOMEM. */
-static int subs_report(const struct devices *devices, struct report *report)
+/* Parts of the devices that are shown. */
+static void subs_report(const struct devices *devices, struct report *report)
 {
     const struct defs *defs = devices->defs;
 
-    report->subs = calloc(defs->subs_count + 1, sizeof(*report->subs));
-    if (report->subs == NULL) {
-        return -1;
-    }
+    report->subs = xcalloc(defs->subs_count + 1, sizeof(*report->subs));
     for (size_t i = 0; i < defs->subs_count; i++) {
         const struct defs_sub *sub = &defs->subs[i];
         const struct part *part = &devices->parts[i];
@@ -425,17 +416,13 @@ static int subs_report(const struct devices *devices, struct report *report)
         }
         report->subs_count++;
     }
-    return 0;
 }
 
-int devices_report(const struct devices *devices, struct report *report)
+void devices_report(const struct devices *devices, struct report *report)
 {
     size_t count = devices->defs->physicals_count;
 
-    report->devices = calloc(count + 1, sizeof(*report->devices));
-    if (report->devices == NULL) {
-        return -1;
-    }
+    report->devices = xcalloc(count + 1, sizeof(*report->devices));
     memset(&report->all, 0, sizeof(report->all));
     report->is_ledger_closed = true;
     for (size_t i = 0; i < count; i++) {
@@ -461,7 +448,6 @@ int devices_report(const struct devices *devices, struct report *report)
     qsort(report->devices, report->devices_count, sizeof(*report->devices),
           by_ranks);
     numbers_report(report);
-    return subs_report(devices, report) != 0
-               ? -1
-               : busyrollup_report(devices->levels, report);
+    subs_report(devices, report);
+    busyrollup_report(devices->levels, report);
 }

@@ -17,14 +17,14 @@ device_region(const struct defs *defs, uint32_t physical, struct region region)
 }
 
 struct devices;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct devices *devices_create(const struct defs *defs,
                                struct region region,
                                struct region whole);
 void devices_destroy(struct devices *devices);
 int devices_take(void *devices, const struct timeline_event *event);
-/* Write report->devices and report->all. 0, or -1 with ENOMEM. */
-int devices_report(const struct devices *devices, struct report *report);
+/* Write report->devices and report->all. */
+void devices_report(const struct devices *devices, struct report *report);
 
 /* True for a kernel that moves data between devices or ranks (by its name). */
 bool devices_is_communication(const char *kernel);

@@ -17,13 +17,30 @@
 #include "merge/clocks/kernelshift.h"
 #include "merge/model/interval.h"
 #include "merge/model/kernelgroup.h"
+#include "merge/model/memory.h"
+#include "schema/clock/clockband.h"
 
 /* A device's part in a call. */
 struct part {
     ck_time_t start; /* INT64_MIN = has not begun */
     ck_time_t end;
     ck_time_t computed; /* on the device, up to the start */
+    ck_time_t error;    /* against the last one; NOT_KNOWN = no bound */
+    ck_time_t lost;     /* that it lasted longer by its own clock */
     uint32_t thread;
+};
+
+/* What the ends of complete calls show of a device's clock. */
+struct tie {
+    ck_time_t since; /* the first such end; INT64_MAX = none yet */
+    ck_time_t off;   /* of the last one from the median of its call */
+};
+
+/* The most that two ends of a call were apart, beyond both clocks' error; of
+ * the device that is farther from the others. */
+struct refuted {
+    ck_time_t most; /* 0 = never */
+    uint32_t other; /* device */
 };
 
 struct call {
@@ -31,6 +48,7 @@ struct call {
     uint32_t number;    /* in its group, where kernels say it */
     uint32_t last;      /* that began last, once all have */
     bool is_certain;    /* no clock's error can make another the last one */
+    bool is_first;      /* some clock was not compared before its start */
     ck_time_t latest;   /* when the last one may have begun */
     struct part *parts; /* by physical device; NULL = free */
 };
@@ -40,6 +58,7 @@ struct sums {
     ck_time_t waited; /* in all */
     ck_time_t caused; /* that others waited because of it */
     ck_time_t hidden; /* that may have been waited, and nobody can tell */
+    ck_time_t first;  /* of that, before anything had compared the clocks */
 };
 
 struct row {
@@ -51,8 +70,8 @@ struct row {
     bool is_unfit;
     uint64_t loose;    /* calls that did not end together on all */
     bool is_numbered;  /* kernels say their number in the group */
-    uint32_t number;   /* then: the highest one seen, */
-    uint64_t next;     /* how many calls were begun, */
+    uint32_t number;   /* then: the highest one seen. */
+    uint64_t next;     /* how many calls were begun. */
     uint64_t complete; /* and complete */
     uint64_t first;    /* the oldest call that is not complete */
     struct call calls[DEVICEWAITS_PENDING];
@@ -63,17 +82,25 @@ struct row {
     ck_time_t *frontier; /* up to where a wait was counted */
     ck_time_t *computed; /* up to there */
     struct sums *sums;
-    ck_time_t hidden_most; /* of one call */
-    ck_time_t length;      /* of all its kernels: none waited longer */
-    ck_time_t met;         /* of those in complete calls */
+    struct refuted *refuted; /* by physical device */
+    ck_time_t hidden_most;   /* of one call */
+    ck_time_t length;        /* of all its kernels: none waited longer */
+    ck_time_t met;           /* of those in complete calls */
 };
 
 #define NAMES_KNOWN 64
+/* When the last one begins, by a clock that cannot be compared: later than all
+ * times, and what is added to it fits. */
+#define NOT_KNOWN (INT64_MAX / 2)
 
 struct devicewaits {
     const struct defs *defs;            /* borrowed */
     const struct lookback *lookback;    /* borrowed */
     const struct clockkernels *kernels; /* borrowed; NULL = none */
+    const struct axis *axis;            /* borrowed, with `kernels` */
+    bool is_estimated; /* clocks are known by such kernels alone */
+    struct tie *ties;  /* by physical device */
+    ck_time_t *ends;   /* of a call */
     struct region region;
     struct interval_union *unions; /* by physical device, of what computes */
     struct row rows[DEVICEWAITS_NAMES];
@@ -90,30 +117,30 @@ struct devicewaits *devicewaits_create(const struct defs *defs,
                                        const struct lookback *lookback,
                                        struct region region)
 {
-    struct devicewaits *waits = calloc(1, sizeof(*waits));
+    struct devicewaits *waits = xcalloc(1, sizeof(*waits));
 
-    if (waits == NULL) {
-        return NULL;
-    }
     waits->defs = defs;
     waits->lookback = lookback;
     waits->region = region;
     waits->is_wanted = defs->physicals_count > 1;
-    waits->unions = calloc(defs->physicals_count + 1, sizeof(*waits->unions));
-    if (waits->unions == NULL) {
-        free(waits);
-        return NULL;
-    }
+    waits->unions = xcalloc(defs->physicals_count + 1, sizeof(*waits->unions));
+    waits->ties = xcalloc(defs->physicals_count + 1, sizeof(*waits->ties));
+    waits->ends = xcalloc(defs->physicals_count + 1, sizeof(*waits->ends));
     for (size_t i = 0; i < defs->physicals_count; i++) {
         interval_union_init(&waits->unions[i], region);
+        waits->ties[i].since = INT64_MAX;
     }
     return waits;
 }
 
 void devicewaits_order(struct devicewaits *waits,
-                       const struct clockkernels *kernels)
+                       const struct clockkernels *kernels,
+                       const struct axis *axis,
+                       bool is_dated)
 {
     waits->kernels = kernels;
+    waits->axis = axis;
+    waits->is_estimated = clockkernels_is_partial(kernels) && !is_dated;
 }
 
 void devicewaits_destroy(struct devicewaits *waits)
@@ -131,8 +158,11 @@ void devicewaits_destroy(struct devicewaits *waits)
         free(waits->rows[i].frontier);
         free(waits->rows[i].computed);
         free(waits->rows[i].sums);
+        free(waits->rows[i].refuted);
     }
     free(waits->unions);
+    free(waits->ties);
+    free(waits->ends);
     free(waits);
 }
 
@@ -194,24 +224,23 @@ row_find(struct devicewaits *waits, const char *name, const char *group)
     row->name = name;
     row->group = group;
     row->is_known = kernelgroup_is_known(waits->defs, group);
-    row->is_member = calloc(devices, sizeof(*row->is_member));
-    row->counts = calloc(devices, sizeof(*row->counts));
-    row->numbers = calloc(devices, sizeof(*row->numbers));
-    row->frontier = malloc(devices * sizeof(*row->frontier));
-    row->computed = calloc(devices, sizeof(*row->computed));
-    row->sums = calloc(devices, sizeof(*row->sums));
+    row->is_member = xcalloc(devices, sizeof(*row->is_member));
+    row->counts = xcalloc(devices, sizeof(*row->counts));
+    row->numbers = xcalloc(devices, sizeof(*row->numbers));
+    row->frontier = xmalloc(devices * sizeof(*row->frontier));
+    row->computed = xcalloc(devices, sizeof(*row->computed));
+    row->sums = xcalloc(devices, sizeof(*row->sums));
+    row->refuted = xcalloc(devices, sizeof(*row->refuted));
     row->is_unfit = row->is_member == NULL || row->counts == NULL ||
                     row->numbers == NULL || row->frontier == NULL ||
                     row->computed == NULL || row->sums == NULL ||
-                    defs_has_discarded(waits->defs) ||
+                    row->refuted == NULL || defs_has_discarded(waits->defs) ||
                     clockkernels_is_doubtful(waits->kernels, name, group);
-    if (row->is_member != NULL) {
-        row_fill(waits->defs, row);
-    }
+    row_fill(waits->defs, row);
     if (!row->is_unfit) {
         row_number(waits, row);
     }
-    for (size_t i = 0; row->frontier != NULL && i < devices; i++) {
+    for (size_t i = 0; i < devices; i++) {
         row->frontier[i] = INT64_MIN;
     }
     return row;
@@ -259,6 +288,22 @@ static void hidden_add(struct row *row,
     row->hidden_most = most > row->hidden_most ? most : row->hidden_most;
 }
 
+/* Where clocks are known by such kernels alone, their ends compare them, so a
+ * start before the first of these ends was never compared: a clock that is set
+ * during that kernel and a wait of its rank leave the same stamps. */
+static bool is_first(const struct devicewaits *waits,
+                     uint32_t device,
+                     const struct part *part)
+{
+    return waits->is_estimated && part->start < waits->ties[device].since;
+}
+
+static void first_add(struct row *row, uint32_t device, const struct part *part)
+{
+    row->sums[device].hidden += part->end - part->start;
+    row->sums[device].first += part->end - part->start;
+}
+
 /* By how much two parts may compare wrong. False: they cannot be compared. */
 static bool parts_error(const struct devicewaits *waits,
                         const struct part *part,
@@ -275,24 +320,44 @@ static bool parts_error(const struct devicewaits *waits,
 }
 
 /* Kernels that met end together. Where a clock is known by such kernels alone,
- * or by a date, ends that lie far apart show an error that they do not refute:
- * a clock that was set or slewed meanwhile, by less than they last. */
+ * or by a date, ends that lie apart show an error that they do not refute: a
+ * clock that was set or slewed meanwhile, by less than they last. A start lies
+ * between the ends of its call and of the one before. */
 static ck_time_t error_by_ends(const struct devicewaits *waits,
-                               const struct part *part,
-                               const struct part *last,
+                               const struct call *call,
+                               uint32_t device,
                                ck_time_t error)
 {
-    ck_time_t apart = llabs(part->end - last->end);
+    const struct tie *tie = &waits->ties[device];
+    const struct tie *other = &waits->ties[call->last];
+    ck_time_t apart =
+        llabs(call->parts[device].end - call->parts[call->last].end);
+    ck_time_t before = llabs(tie->off - other->off);
 
-    return clockkernels_is_partial(waits->kernels) &&
-                   apart > KERNELSHIFT_TOGETHER + error
-               ? apart + KERNELSHIFT_TOGETHER
-               : error;
+    if (!clockkernels_is_partial(waits->kernels)) {
+        return error;
+    }
+    if (tie->since != INT64_MAX && other->since != INT64_MAX &&
+        before > apart) {
+        apart = before;
+    }
+    if (apart > KERNELSHIFT_TOGETHER + error) {
+        return apart + KERNELSHIFT_TOGETHER;
+    }
+    return apart > error ? apart : error;
 }
 
-/* When the last one begins, by a clock that cannot be compared: later than all
- * times, and what is added to it fits. */
-#define NOT_KNOWN (INT64_MAX / 2)
+/* Several groups in step end as near to each other as those of one, and their
+ * last ones begin as far apart. */
+static ck_time_t error_of(const struct devicewaits *waits,
+                          const struct row *row,
+                          const struct call *call,
+                          uint32_t device,
+                          ck_time_t error)
+{
+    error = error_by_ends(waits, call, device, error);
+    return row->is_known ? error : error + KERNELSHIFT_TOGETHER;
+}
 
 /* What the clocks' error leaves of who began last, and when; and whether they
  * ended together, as those that met do. */
@@ -304,22 +369,26 @@ call_doubt(const struct devicewaits *waits, struct row *row, struct call *call)
     bool is_loose = false;
 
     call->is_certain = true;
+    call->is_first = is_first(waits, call->last, last);
     call->latest = now;
     for (uint32_t i = 0; i < waits->defs->physicals_count; i++) {
-        const struct part *part = &call->parts[i];
+        struct part *part = &call->parts[i];
 
         if (i == call->last || !row->is_member[i]) {
             continue;
         }
+        part->error = NOT_KNOWN;
         if (!parts_error(waits, part, last, &error)) {
             call->is_certain = false;
             call->latest = NOT_KNOWN;
             is_loose = true;
             continue;
         }
+        part->error = error;
+        call->is_first = call->is_first || is_first(waits, i, part);
         is_loose = is_loose ||
                    llabs(part->end - last->end) > KERNELSHIFT_TOGETHER + error;
-        error = error_by_ends(waits, part, last, error);
+        error = error_of(waits, row, call, i, error);
         call->is_certain = call->is_certain && now - part->start >= error;
         if (part->start + error > call->latest) {
             call->latest = part->start + error;
@@ -344,7 +413,11 @@ static void part_close(struct devicewaits *waits,
         return;
     }
     row->is_unfit = row->is_unfit || part->end + error < now;
-    error = error_by_ends(waits, part, last, error);
+    if (call->is_first) {
+        first_add(row, device, part);
+        return;
+    }
+    error = error_of(waits, row, call, device, error);
     if (now - error > part->start) {
         wait_add(waits, row, device, part, now - error);
     }
@@ -375,6 +448,65 @@ static void call_clear(const struct devicewaits *waits, struct call *call)
     call->arrived = 0;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    ck_time_t x = *(const ck_time_t *)a;
+    ck_time_t y = *(const ck_time_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Two ends of a call that lie further apart than both clocks' error: of a clock
+ * that was set, the farther one from the others. */
+static void row_refute(const struct devicewaits *waits,
+                       struct row *row,
+                       const struct call *call,
+                       uint32_t device)
+{
+    const struct part *part = &call->parts[device];
+    ck_time_t apart = llabs(part->end - call->parts[call->last].end);
+    bool is_other =
+        llabs(waits->ties[call->last].off) > llabs(waits->ties[device].off);
+    struct refuted *refuted = &row->refuted[is_other ? call->last : device];
+
+    if (part->error != NOT_KNOWN &&
+        apart > KERNELSHIFT_TOGETHER + part->error && apart > refuted->most) {
+        refuted->most = apart;
+        refuted->other = is_other ? device : call->last;
+    }
+}
+
+/* Its ends compare the clocks of its devices. */
+static void
+ties_take(struct devicewaits *waits, struct row *row, const struct call *call)
+{
+    size_t devices = waits->defs->physicals_count, count = 0;
+
+    if (!clockkernels_is_partial(waits->kernels)) {
+        return;
+    }
+    for (size_t i = 0; i < devices; i++) {
+        if (row->is_member[i]) {
+            waits->ends[count++] = call->parts[i].end;
+        }
+    }
+    qsort(waits->ends, count, sizeof(waits->ends[0]), by_time);
+    for (size_t i = 0; i < devices; i++) {
+        struct tie *tie = &waits->ties[i];
+
+        if (row->is_member[i]) {
+            tie->off = call->parts[i].end - waits->ends[count / 2];
+            tie->since = call->parts[i].end < tie->since ? call->parts[i].end
+                                                         : tie->since;
+        }
+    }
+    for (uint32_t i = 0; row->is_known && i < devices; i++) {
+        if (row->is_member[i] && i != call->last) {
+            row_refute(waits, row, call, i);
+        }
+    }
+}
+
 /* All have begun; the last one now, on that device. */
 static void call_close(struct devicewaits *waits,
                        struct row *row,
@@ -384,17 +516,25 @@ static void call_close(struct devicewaits *waits,
     call->last = last;
     call_doubt(waits, row, call);
     for (uint32_t i = 0; i < waits->defs->physicals_count; i++) {
-        if (row->is_member[i]) {
-            row->met +=
-                length_within(waits, call->parts[i].start, call->parts[i].end);
+        const struct part *part = &call->parts[i];
+
+        if (!row->is_member[i]) {
+            continue;
         }
-        if (i != last && row->is_member[i]) {
+        row->met += length_within(waits, part->start, part->end);
+        row->sums[i].hidden += part->lost;
+        if (i != last) {
             part_close(waits, row, call, i);
         }
     }
     /* The last one may have waited for another, if that was later. */
-    hidden_add(row, last, &call->parts[last],
-               (struct region){call->parts[last].start, call->latest});
+    if (call->is_first) {
+        first_add(row, last, &call->parts[last]);
+    } else {
+        hidden_add(row, last, &call->parts[last],
+                   (struct region){call->parts[last].start, call->latest});
+    }
+    ties_take(waits, row, call);
     call_clear(waits, call);
     row->complete++;
 }
@@ -443,46 +583,63 @@ number_of(struct row *row, uint32_t device, const struct timeline_event *event)
                : said;
 }
 
-static int call_enter(struct devicewaits *waits,
-                      struct row *row,
-                      uint32_t device,
-                      const struct timeline_event *event)
+/* Where a clock that is estimated jumps, what lies on both sides is shorter on
+ * the axis: that may have been waited, too. */
+static ck_time_t lost_of(const struct devicewaits *waits,
+                         const struct timeline_event *event)
+{
+    uint32_t agent = waits->defs->processes[event->process].agent;
+    ck_time_t length = event->end - event->start, own;
+
+    if (!waits->is_estimated) {
+        return 0;
+    }
+    own = axis_undo(waits->axis, agent, event->end) -
+          axis_undo(waits->axis, agent, event->start);
+    return own > length ? own - length : 0;
+}
+
+static void call_enter(struct devicewaits *waits,
+                       struct row *row,
+                       uint32_t device,
+                       const struct timeline_event *event)
 {
     uint32_t said = number_of(row, device, event);
     struct call *call;
     uint64_t number;
 
     row->is_numbered = row->is_numbered || (row->next == 0 && said != 0);
-    number = row->is_numbered ? call_numbered(waits, row, device, said)
-                              : row->counts[device]++;
-    if (number == NO_CALL && said != 0) {
-        return 0;
+    if (row->is_numbered) {
+        number = said == 0 ? NO_CALL : call_numbered(waits, row, device, said);
+    } else {
+        number = row->counts[device]++;
+    }
+    if (number == NO_CALL &&
+        (said != 0 || kernelgroup_is_communicator(row->group))) {
+        return;
     }
     if (row->is_unfit || !row->is_member[device] ||
         (said != 0) != row->is_numbered ||
         number >= row->first + DEVICEWAITS_PENDING) {
         row->is_unfit = true;
-        return 0;
+        return;
     }
     row->next = number >= row->next ? number + 1 : row->next;
     call = &row->calls[number % DEVICEWAITS_PENDING];
     if (call->parts == NULL) {
         call->parts =
-            calloc(waits->defs->physicals_count, sizeof(*call->parts));
-        if (call->parts == NULL) {
-            return -1;
-        }
+            xcalloc(waits->defs->physicals_count, sizeof(*call->parts));
     }
     call->parts[device] =
         (struct part){.start = event->start,
                       .end = event->end,
+                      .lost = lost_of(waits, event),
                       .computed = computed_by(waits, device, event->start),
                       .thread = event->thread};
     if (++call->arrived == row->members) {
         call_close(waits, row, call, device);
         row->first = number + 1;
     }
-    return 0;
 }
 
 static bool is_communication(struct devicewaits *waits, const char *name)
@@ -529,7 +686,8 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     row->length += length_within(waits, event->start, event->end);
-    return call_enter(waits, row, device->physical, event);
+    call_enter(waits, row, device->physical, event);
+    return 0;
 }
 
 /* Do all devices of the group have equally many? Where kernels say their
@@ -596,6 +754,54 @@ static void uneven_report(const struct devicewaits *waits,
     report->comm_uneven_time += row->length - met;
 }
 
+/* The domain of a device's profile; DEFS_NONE = of several ranks. */
+static uint32_t domain_of(const struct devicewaits *waits, uint32_t device)
+{
+    const struct defs_physical *physical = &waits->defs->physicals[device];
+
+    for (size_t i = 0;
+         physical->ranks_count == 1 && i < waits->defs->agents_count; i++) {
+        if (waits->defs->agents[i].is_profile &&
+            waits->defs->agents[i].rank == physical->ranks[0]) {
+            return waits->defs->agents[i].domain;
+        }
+    }
+    return DEFS_NONE;
+}
+
+/* What ends refute of the clocks' bounds is in the report's, and in what the
+ * gate looks at. */
+static void refuted_report(const struct devicewaits *waits,
+                           const struct row *row,
+                           struct report *report)
+{
+    for (uint32_t i = 0; i < waits->defs->physicals_count; i++) {
+        ck_time_t most = row->refuted[i].most + KERNELSHIFT_TOGETHER;
+        uint32_t own = domain_of(waits, i);
+        uint32_t other = domain_of(waits, row->refuted[i].other);
+
+        if (row->refuted[i].most == 0 || own >= report->domains_count ||
+            other >= report->domains_count || own == other) {
+            continue;
+        }
+        if (most > report->domains[own].bound_max) {
+            report->domains[own].bound_max = most;
+            report->domains[own].grade = ck_clock_grade(most);
+        }
+        for (size_t p = 0; p < report->clock_pairs_count; p++) {
+            struct report_clock_pair *pair = &report->clock_pairs[p];
+            bool is_its = pair->a == own || pair->b == own;
+
+            pair->bound_max =
+                is_its && most > pair->bound_max ? most : pair->bound_max;
+        }
+        if (most > report->clock_worst.bound_max) {
+            report->clock_worst = (struct report_clock_pair){
+                .a = own, .b = other, .bound_max = most};
+        }
+    }
+}
+
 void devicewaits_report(const struct devicewaits *waits, struct report *report)
 {
     for (size_t i = 0; i < waits->rows_count; i++) {
@@ -616,11 +822,17 @@ void devicewaits_report(const struct devicewaits *waits, struct report *report)
             report->all.comm_waited += sums->waited;
             report->all.comm_caused += sums->caused;
             report->all.comm_hidden += sums->hidden;
+            report->comm_hidden_first += sums->first;
         }
         if (is_fit(waits, row) && row->hidden_most > report->comm_hidden_most) {
             report->comm_hidden_most = row->hidden_most;
         }
         uneven_report(waits, row, report);
+        if (is_fit(waits, row)) {
+            refuted_report(waits, row, report);
+        }
+        report->comm_alike +=
+            !row->is_known && is_fit(waits, row) ? row->complete : 0;
         report->comm_ungrouped += row_ungrouped(waits, row);
         report->comm_ungrouped_time +=
             row_ungrouped(waits, row) > 0 ? row->length : 0;

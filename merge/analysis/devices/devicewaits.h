@@ -23,15 +23,18 @@
 #define DEVICEWAITS_PENDING 64
 
 struct devicewaits;
-/* Borrowed; the lookback for the clocks. NULL with ENOMEM. */
+/* Borrowed; the lookback for the clocks. */
 struct devicewaits *devicewaits_create(const struct defs *defs,
                                        const struct lookback *lookback,
                                        struct region region);
 void devicewaits_destroy(struct devicewaits *waits);
-/* Who knows which kernels met that do not say their numbers (borrowed); before
- * the first event. */
+/* Who knows which kernels met that do not say their numbers (borrowed), and
+ * whether the clocks of profiles are believed by their dates; before the first
+ * event. */
 void devicewaits_order(struct devicewaits *waits,
-                       const struct clockkernels *kernels);
+                       const struct clockkernels *kernels,
+                       const struct axis *axis,
+                       bool is_dated);
 /* A timeline_take_f. */
 int devicewaits_take(void *waits, const struct timeline_event *event);
 /* Into the report's devices, after devices_report(). */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/quantile.h"
 #include "merge/model/rankset.h"
 #include "merge/model/table.h"
@@ -44,18 +45,11 @@ struct kernels {
 
 struct kernels *kernels_create(const struct defs *defs, struct region region)
 {
-    struct kernels *kernels = calloc(1, sizeof(*kernels));
+    struct kernels *kernels = xcalloc(1, sizeof(*kernels));
 
-    if (kernels == NULL) {
-        return NULL;
-    }
     kernels->defs = defs;
     kernels->region = region;
     kernels->names = table_create();
-    if (kernels->names == NULL) {
-        kernels_destroy(kernels);
-        return NULL;
-    }
     return kernels;
 }
 
@@ -80,20 +74,18 @@ static int64_t kernel_find(struct kernels *kernels, const char *name)
     int64_t number = table_number(kernels->names, key);
     struct kernel *kernel;
 
-    if (number < 0 || (size_t)number < kernels->count) {
+    if ((size_t)number < kernels->count) {
         return number;
     }
-    if (array_grow(&kernels->items, &kernels->room, kernels->count,
-                   sizeof(*kernel)) != 0) {
-        return -1;
-    }
+    array_grow(&kernels->items, &kernels->room, kernels->count,
+               sizeof(*kernel));
     kernel = &kernels->items[number];
     memset(kernel, 0, sizeof(*kernel));
     kernel->name = name == NULL ? UNNAMED : name;
     quantile_init(&kernel->lengths);
-    kernel->ranks = calloc(kernels->defs->ranks_count / 8 + 1, 1);
+    kernel->ranks = xcalloc(kernels->defs->ranks_count / 8 + 1, 1);
     kernels->count++;
-    return kernel->ranks == NULL ? -1 : number;
+    return number;
 }
 
 /* The same, without a search for a name that came lately. */
@@ -183,7 +175,7 @@ static int by_busy(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* The ranks that ran it; `numbers` has room for all. 0, or -1 with ENOMEM. */
+/* The ranks that ran it; `numbers` has room for all. */
 static int ranks_report(const struct defs *defs,
                         const struct kernel *kernel,
                         int32_t *numbers,
@@ -225,11 +217,11 @@ static int kernel_report(const struct defs *defs,
     return ranks_report(defs, kernel, numbers, row);
 }
 
-/* 0, or -1 with ENOMEM. */
 static int rows_report(struct kernels *kernels, struct report *report)
 {
-    int32_t *numbers = calloc(kernels->defs->ranks_count + 1, sizeof(*numbers));
-    int rc = numbers == NULL ? -1 : 0;
+    int32_t *numbers =
+        xcalloc(kernels->defs->ranks_count + 1, sizeof(*numbers));
+    int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
         rc = kernel_report(kernels->defs, &kernels->items[i], numbers,
@@ -239,7 +231,7 @@ static int rows_report(struct kernels *kernels, struct report *report)
     return rc;
 }
 
-/* What a kernel's lines were busy, it was. 0, or -1 with ENOMEM. */
+/* What a kernel's lines were busy, it was. */
 static int busy_add(struct kernels *kernels, const struct report *report)
 {
     for (size_t i = 0; i < report->lines_count; i++) {
@@ -261,10 +253,9 @@ int kernels_report(struct kernels *kernels, struct report *report)
     if (busy_add(kernels, report) != 0) {
         return -1;
     }
-    report->kernels = calloc(kernels->count + 1, sizeof(*report->kernels));
-    report->copies = calloc(COPY_KINDS, sizeof(*report->copies));
-    if (report->kernels == NULL || report->copies == NULL ||
-        rows_report(kernels, report) != 0) {
+    report->kernels = xcalloc(kernels->count + 1, sizeof(*report->kernels));
+    report->copies = xcalloc(COPY_KINDS, sizeof(*report->copies));
+    if (rows_report(kernels, report) != 0) {
         return -1;
     }
     qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),

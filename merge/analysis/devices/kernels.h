@@ -9,13 +9,13 @@
 #include "merge/timeline/timeline.h"
 
 struct kernels;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct kernels *kernels_create(const struct defs *defs, struct region region);
 void kernels_destroy(struct kernels *kernels);
 int kernels_take(void *kernels, const struct timeline_event *event);
 /* Write report->kernels (most busy first) and report->copies, after
- * lines_report(): a kernel's busy time is that of its lines, so these add up
- * to the devices' kernel unions. 0, or -1 with ENOMEM. */
+ * lines_report(): a kernel's busy time is that of its lines, so these add up to
+ * the devices' kernel unions. */
 int kernels_report(struct kernels *kernels, struct report *report);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/share.h"
 #include "merge/model/table.h"
 
@@ -63,7 +64,7 @@ struct lines {
 
 struct lines *lines_create(const struct defs *defs, struct region region)
 {
-    struct lines *lines = calloc(1, sizeof(*lines));
+    struct lines *lines = xcalloc(1, sizeof(*lines));
     bool is_made = lines != NULL;
 
     if (!is_made) {
@@ -71,12 +72,11 @@ struct lines *lines_create(const struct defs *defs, struct region region)
     }
     lines->defs = defs;
     lines->region = region;
-    lines->calls = calloc(CALLS, sizeof(*lines->calls));
-    lines->pythons = calloc(defs->threads_count + 1, sizeof(*lines->pythons));
+    lines->calls = xcalloc(CALLS, sizeof(*lines->calls));
+    lines->pythons = xcalloc(defs->threads_count + 1, sizeof(*lines->pythons));
     lines->keys = table_create();
-    lines->shares = calloc(defs->physicals_count + 1, sizeof(*lines->shares));
-    is_made = lines->calls != NULL && lines->pythons != NULL &&
-              lines->keys != NULL && lines->shares != NULL;
+    lines->shares = xcalloc(defs->physicals_count + 1, sizeof(*lines->shares));
+    is_made = lines->shares != NULL;
     for (size_t i = 0; is_made && i < defs->physicals_count; i++) {
         lines->shares[i] = share_create();
         is_made = lines->shares[i] != NULL;
@@ -165,7 +165,7 @@ static void python_trim(struct python *python, ck_time_t now)
     }
 }
 
-static int range_take(struct lines *lines, const struct timeline_event *event)
+static void range_take(struct lines *lines, const struct timeline_event *event)
 {
     struct python *python = &lines->pythons[event->thread];
     struct range range = {.end = event->end};
@@ -174,19 +174,15 @@ static int range_take(struct lines *lines, const struct timeline_event *event)
             lines->defs->texts,
             defs_name(lines->defs, event->process, event->record->name),
             &range.place)) {
-        return 0;
+        return;
     }
     if (python->ranges == NULL) {
-        python->ranges = calloc(DEPTH, sizeof(*python->ranges));
-        if (python->ranges == NULL) {
-            return -1;
-        }
+        python->ranges = xcalloc(DEPTH, sizeof(*python->ranges));
     }
     python_trim(python, event->start);
     if (python->count < DEPTH) {
         python->ranges[python->count++] = range;
     }
-    return 0;
 }
 
 static void call_take(struct lines *lines, const struct timeline_event *event)
@@ -230,13 +226,11 @@ line_find(struct lines *lines, const struct call *call, const char *kernel)
                             (uint64_t)(uintptr_t)kernel};
     int64_t number = table_number(lines->keys, key);
 
-    if (number < 0 || (size_t)number < lines->count) {
+    if ((size_t)number < lines->count) {
         return number;
     }
-    if (array_grow(&lines->items, &lines->room, lines->count,
-                   sizeof(*lines->items)) != 0) {
-        return -1;
-    }
+    array_grow(&lines->items, &lines->room, lines->count,
+               sizeof(*lines->items));
     lines->items[lines->count++] =
         (struct report_line){.file = file, .line = line, .kernel = kernel};
     return number;
@@ -303,8 +297,9 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
         return 0;
     }
     if (!defs_is_wanted(lines->defs, event->rank)) {
-        return share_add(lines->shares[device->physical], NO_ROW, part,
-                         busy_give, lines);
+        share_add(lines->shares[device->physical], NO_ROW, part, busy_give,
+                  lines);
+        return 0;
     }
     site = kernel_site(lines, event);
     if (!is_found) {
@@ -325,8 +320,9 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
         lines->items[number].host += call->dur;
         call->dur = 0;
     }
-    return share_add(lines->shares[device->physical], (uint32_t)number, part,
-                     busy_give, lines);
+    share_add(lines->shares[device->physical], (uint32_t)number, part,
+              busy_give, lines);
+    return 0;
 }
 
 int lines_take(void *consumer, const struct timeline_event *event)
@@ -345,7 +341,8 @@ int lines_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     if (event->record->kind == CK_KIND_RANGE) {
-        return range_take(lines, event);
+        range_take(lines, event);
+        return 0;
     }
     if (ck_kind_class(event->record->kind) == CK_CLASS_CALL) {
         call_take(lines, event);
@@ -369,7 +366,7 @@ static int by_busy(const void *a, const void *b)
     return (left->line > right->line) - (left->line < right->line);
 }
 
-int lines_report(struct lines *lines, struct report *report)
+void lines_report(struct lines *lines, struct report *report)
 {
     for (size_t i = 0; i < lines->defs->physicals_count; i++) {
         share_finish(lines->shares[i], busy_give, lines);
@@ -381,5 +378,4 @@ int lines_report(struct lines *lines, struct report *report)
     report->lines_count = lines->count;
     lines->items = NULL;
     lines->count = 0;
-    return 0;
 }

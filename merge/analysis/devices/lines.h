@@ -14,15 +14,15 @@
 #include "merge/timeline/timeline.h"
 
 struct lines;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct lines *lines_create(const struct defs *defs, struct region region);
 void lines_destroy(struct lines *lines);
 int lines_take(void *lines, const struct timeline_event *event);
 /* The line, with its file and kernel, of the event that was taken last; valid
  * until the next one. NULL = it is no kernel of the region. */
 const struct report_line *lines_last(const struct lines *lines);
-/* Write report->lines. Their busy times add up to the devices' kernel unions.
- * 0, or -1 with ENOMEM. */
-int lines_report(struct lines *lines, struct report *report);
+/* Write report->lines. Their busy times add up to the devices' kernel
+ * unions. */
+void lines_report(struct lines *lines, struct report *report);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define NO_PLACE 0 /* numbers of places are from 1 on */
@@ -24,9 +25,9 @@ struct kept {
  * ranks each look into a table would miss the cache. */
 struct what {
     uint32_t place;  /* NO_PLACE = not asked yet */
-    uint32_t range;  /* of the last activity in this call: */
+    uint32_t range;  /* of the last activity in this call. */
     uint32_t number; /* + 1; 0 = none */
-    uint32_t before; /* of the last one that this call ended: */
+    uint32_t before; /* of the last one that this call ended. */
     uint32_t between_range;
     uint32_t between; /* number + 1; 0 = none */
 };
@@ -45,21 +46,13 @@ struct activities {
 
 struct activities *activities_create(const struct defs *defs)
 {
-    struct activities *activities = calloc(1, sizeof(*activities));
+    struct activities *activities = xcalloc(1, sizeof(*activities));
 
-    if (activities == NULL) {
-        return NULL;
-    }
     activities->defs = defs;
     activities->places = table_create();
     activities->keys = table_create();
     activities->texts = table_create();
     activities->commons = table_create();
-    if (activities->places == NULL || activities->keys == NULL ||
-        activities->texts == NULL || activities->commons == NULL) {
-        activities_destroy(activities);
-        return NULL;
-    }
     return activities;
 }
 
@@ -77,24 +70,20 @@ void activities_destroy(struct activities *activities)
     free(activities);
 }
 
-/* Keep the number of a place by the host's of a span. 0, or -1 with ENOMEM. */
-static int
+/* Keep the number of a place by the host's of a span. */
+static void
 what_keep(struct activities *activities, uint32_t what, uint32_t number)
 {
     while (activities->whats_count <= what) {
-        if (array_grow(&activities->whats, &activities->whats_room,
-                       activities->whats_count,
-                       sizeof(*activities->whats)) != 0) {
-            return -1;
-        }
+        array_grow(&activities->whats, &activities->whats_room,
+                   activities->whats_count, sizeof(*activities->whats));
         activities->whats[activities->whats_count++] =
             (struct what){.place = NO_PLACE};
     }
     activities->whats[what].place = number;
-    return 0;
 }
 
-/* A number of (process, name, site); NO_PLACE for no span, -1 with ENOMEM. */
+/* A number of (process, name, site); NO_PLACE for no span. */
 static int64_t place_number(struct activities *activities,
                             const struct history_span *span)
 {
@@ -111,10 +100,8 @@ static int64_t place_number(struct activities *activities,
         activities->places,
         (struct table_key){(uint64_t)span->process << 16 | span->kind,
                            span->name, span->site});
-    if (number < 0 ||
-        (span->what != 0 &&
-         what_keep(activities, span->what, (uint32_t)number + 1) != 0)) {
-        return -1;
+    if (span->what != 0) {
+        what_keep(activities, span->what, (uint32_t)number + 1);
     }
     return number + 1;
 }
@@ -138,16 +125,13 @@ static enum cause cause_of(const struct activities *activities,
                                                   call->process, call->name));
 }
 
-/* One more activity. 0, or -1 with ENOMEM. */
-static int activity_keep(struct activities *activities,
-                         const struct kept *activity)
+/* One more activity. */
+static void activity_keep(struct activities *activities,
+                          const struct kept *activity)
 {
-    if (array_grow(&activities->kept, &activities->room, activities->count,
-                   sizeof(*activities->kept)) != 0) {
-        return -1;
-    }
+    array_grow(&activities->kept, &activities->room, activities->count,
+               sizeof(*activities->kept));
     activities->kept[activities->count++] = *activity;
-    return 0;
 }
 
 static int64_t number_find(struct activities *activities,
@@ -172,7 +156,7 @@ static int64_t number_find(struct activities *activities,
         (struct table_key){owner_of(did) << 32 | (uint64_t)range,
                            (uint64_t)call << 32 | (uint64_t)before,
                            (uint64_t)kernel << 32 | (uint64_t)after});
-    if (own < 0 || number < 0 || (size_t)number < activities->count) {
+    if (own < 0 || (size_t)number < activities->count) {
         return own < 0 ? -1 : number;
     }
     kept.common = kept.site = DEFS_NONE;
@@ -185,7 +169,8 @@ static int64_t number_find(struct activities *activities,
         kept.device = CAUSE_KERNEL_GAP;
     }
     kept.call = (uint32_t)(did->kernel == NULL ? number : own);
-    return activity_keep(activities, &kept) != 0 ? -1 : number;
+    activity_keep(activities, &kept);
+    return number;
 }
 
 /* The host's number of a span that has one; 0 = there is no span. False: there
@@ -292,8 +277,8 @@ static uint64_t site_offset(const struct defs *defs,
     return key->c;
 }
 
-/* A number of a place's texts; NO_PLACE for no place, -1 with ENOMEM. Kept
- * texts are one pointer where they are equal. */
+/* A number of a place's texts; NO_PLACE for no place, Kept texts are one
+ * pointer where they are equal. */
 static int64_t text_number(struct activities *activities, uint64_t number)
 {
     struct place place;
@@ -316,7 +301,7 @@ static int64_t text_number(struct activities *activities, uint64_t number)
                                             (uintptr_t)place.file,
                                             where ^ (uint64_t)place.line << 48,
                                         });
-    return found < 0 ? -1 : found + 1;
+    return found + 1;
 }
 
 int64_t activity_common(struct activities *activities, uint32_t number)

@@ -14,14 +14,14 @@
 #include "merge/report/report.h"
 
 struct activities;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct activities *activities_create(const struct defs *defs);
 void activities_destroy(struct activities *activities);
-/* Number of what a thread did; -1 with ENOMEM. */
+/* Number of what a thread did. */
 int64_t activity_number(struct activities *activities,
                         const struct history_state *did);
 /* A number that is the same for activities of any process that read the same:
- * equal functions, files and lines. -1 with ENOMEM. */
+ * equal functions, files and lines. */
 int64_t activity_common(struct activities *activities, uint32_t number);
 /* The same of its call alone, whatever range it is in; 0 = it has none. */
 int64_t activity_site(struct activities *activities, uint32_t number);

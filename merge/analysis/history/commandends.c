@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* A device's number as the queue's record says it. */
 static uint32_t
@@ -106,9 +107,7 @@ static int undone_add(const struct commands *commands,
         }
         undone = undone_find(*list + first, *count - first, command->queue);
         if (undone == NULL) {
-            if (array_grow(list, room, *count, sizeof(**list)) != 0) {
-                return -1;
-            }
+            array_grow(list, room, *count, sizeof(**list));
             undone = &(*list)[(*count)++];
             *undone = (struct commands_undone){
                 .process = process,
@@ -138,11 +137,10 @@ struct commands_undone *commands_undone(const struct commands *commands,
                                         size_t *count)
 {
     size_t room = 1;
-    struct commands_undone *list = calloc(1, sizeof(*list));
+    struct commands_undone *list = xcalloc(1, sizeof(*list));
 
     *count = 0;
-    for (uint32_t i = 0; list != NULL && i < commands->defs->processes_count;
-         i++) {
+    for (uint32_t i = 0; i < commands->defs->processes_count; i++) {
         if (commands->histories[i].items != NULL &&
             is_whole(commands->defs, i) &&
             undone_add(commands, i, &list, &room, count) != 0) {
@@ -150,14 +148,12 @@ struct commands_undone *commands_undone(const struct commands *commands,
             return NULL;
         }
     }
-    for (size_t i = 0; list != NULL && i < *count; i++) {
+    for (size_t i = 0; i < *count; i++) {
         struct history *history = &commands->histories[list[i].process];
 
         history->questions++;
         list[i].awaited = awaited_find(commands, history, &list[i].command, 0);
     }
-    if (list != NULL) {
-        qsort(list, *count, sizeof(*list), by_enter);
-    }
+    qsort(list, *count, sizeof(*list), by_enter);
     return list;
 }

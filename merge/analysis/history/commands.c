@@ -16,27 +16,21 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 struct commands *commands_create(const struct defs *defs)
 {
-    struct commands *commands = calloc(1, sizeof(*commands));
+    struct commands *commands = xcalloc(1, sizeof(*commands));
     size_t count = defs->processes_count;
 
-    if (commands == NULL) {
-        return NULL;
-    }
     commands->defs = defs;
     commands->room = COMMANDS_MAX;
     while (commands->room > COMMANDS_MIN &&
            commands->room * count > COMMANDS_ALL) {
         commands->room /= 2;
     }
-    commands->histories = calloc(count + 1, sizeof(*commands->histories));
+    commands->histories = xcalloc(count + 1, sizeof(*commands->histories));
     commands->failures = failures_create(defs);
-    if (commands->histories == NULL || commands->failures == NULL) {
-        commands_destroy(commands);
-        return NULL;
-    }
     return commands;
 }
 
@@ -64,8 +58,8 @@ static int history_begin(const struct commands *commands,
     if (history->items != NULL) {
         return 0;
     }
-    history->awaits = calloc(commands->room, sizeof(*history->awaits));
-    history->items = calloc(commands->room, sizeof(*history->items));
+    history->awaits = xcalloc(commands->room, sizeof(*history->awaits));
+    history->items = xcalloc(commands->room, sizeof(*history->items));
     return history->awaits == NULL || history->items == NULL ? -1 : 0;
 }
 
@@ -90,10 +84,8 @@ commands_queue(const struct commands *commands, uint32_t process, uint32_t id)
     if ((size_t)number < history->queues_count) {
         return &history->queues[number];
     }
-    if (array_grow(&history->queues, &history->queues_room,
-                   history->queues_count, sizeof(*history->queues)) != 0) {
-        return NULL;
-    }
+    array_grow(&history->queues, &history->queues_room, history->queues_count,
+               sizeof(*history->queues));
     queue = &history->queues[history->queues_count++];
     known = defs_queue(commands->defs, process, id);
     *queue = (struct queue){.id = id,
@@ -104,8 +96,7 @@ commands_queue(const struct commands *commands, uint32_t process, uint32_t id)
 
 /* ---- taking ------------------------------------------------------------- */
 
-/* The place becomes the command's, which is found there afterwards. NULL with
- * ENOMEM. */
+/* The place becomes the command's, which is found there afterwards. */
 static struct command *command_claim(const struct commands *commands,
                                      uint32_t process,
                                      uint64_t key,
@@ -226,7 +217,8 @@ static int call_take(struct commands *commands,
         return 0;
     }
     if ((call->e.flags & CK_FLAG_FAILED) != 0) {
-        return failures_add(commands->failures, event, call->site);
+        failures_add(commands->failures, event, call->site);
+        return 0;
     }
     if (call->extra != 0) {
         return command_enter(commands, event, call);
@@ -369,16 +361,16 @@ static int work_take(struct commands *commands,
 }
 
 /* Work that failed. */
-static int failed_take(struct commands *commands,
-                       const struct timeline_event *event)
+static void failed_take(struct commands *commands,
+                        const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
 
-    return (record->e.flags & CK_FLAG_FAILED) == 0
-               ? 0
-               : failures_add(commands->failures, event,
-                              commands_site(commands, event->process,
-                                            record->tid, record->call));
+    if (!((record->e.flags & CK_FLAG_FAILED) == 0)) {
+        failures_add(
+            commands->failures, event,
+            commands_site(commands, event->process, record->tid, record->call));
+    }
 }
 
 int commands_take(void *state, const struct timeline_event *event)
@@ -392,8 +384,8 @@ int commands_take(void *state, const struct timeline_event *event)
         return await_take(commands, event);
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return failed_take(commands, event) != 0 ? -1
-                                                 : work_take(commands, event);
+        failed_take(commands, event);
+        return work_take(commands, event);
     default:
         return 0;
     }

@@ -70,7 +70,7 @@ struct commands_undone {
 
 struct commands;
 struct failures;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct commands *commands_create(const struct defs *defs);
 void commands_destroy(struct commands *commands);
 /* A timeline_take_f. */
@@ -100,8 +100,7 @@ int commands_walk(const struct commands *commands,
                   commands_take_f take,
                   void *state);
 /* Once all was taken: what never ended, a queue each, by when it was enqueued;
- * none of processes of which records are missing. Freed with free(). NULL with
- * ENOMEM. */
+ * none of processes of which records are missing. Freed with free(). */
 struct commands_undone *commands_undone(const struct commands *commands,
                                         size_t *count);
 

@@ -77,7 +77,7 @@ static inline struct command *command_find(const struct commands *commands,
     return key_of(place->tid, place->call) == key ? place : NULL;
 }
 
-/* A queue of the process, made at first sight. NULL with ENOMEM. */
+/* A queue of the process, made at first sight. */
 struct queue *
 commands_queue(const struct commands *commands, uint32_t process, uint32_t id);
 /* Is nothing known of its end? */

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
+
 /* A ring: item n lies at n modulo the room. */
 struct ring {
     struct devicehistory_item *items;
@@ -22,22 +24,16 @@ struct devicehistory {
 
 struct devicehistory *devicehistory_create(size_t processes)
 {
-    struct devicehistory *devicehistory = calloc(1, sizeof(*devicehistory));
+    struct devicehistory *devicehistory = xcalloc(1, sizeof(*devicehistory));
 
-    if (devicehistory == NULL) {
-        return NULL;
-    }
     devicehistory->processes = processes;
     devicehistory->limit = DEVICEHISTORY_MAX;
     while (devicehistory->limit > DEVICEHISTORY_MIN &&
            devicehistory->limit * processes > DEVICEHISTORY_ALL) {
         devicehistory->limit /= 2;
     }
-    devicehistory->rings = calloc(processes + 1, sizeof(*devicehistory->rings));
-    if (devicehistory->rings == NULL) {
-        free(devicehistory);
-        return NULL;
-    }
+    devicehistory->rings =
+        xcalloc(processes + 1, sizeof(*devicehistory->rings));
     return devicehistory;
 }
 
@@ -70,28 +66,24 @@ bool devicehistory_is_full(const struct devicehistory *devicehistory,
     return is_full(&devicehistory->rings[process], devicehistory->limit);
 }
 
-/* Twice the room, until the limit is reached. 0, or -1 with ENOMEM. */
-static int ring_grow(struct ring *ring, size_t limit)
+/* Twice the room, until the limit is reached. */
+static void ring_grow(struct ring *ring, size_t limit)
 {
     struct ring grown = *ring;
 
     grown.room = ring->room == 0 ? DEVICEHISTORY_FIRST : ring->room * 2;
     grown.room = grown.room < limit ? grown.room : limit;
-    grown.items = malloc(grown.room * sizeof(*grown.items));
-    if (grown.items == NULL) {
-        return -1;
-    }
+    grown.items = xmalloc(grown.room * sizeof(*grown.items));
     for (size_t i = ring->begun; i < ring->count; i++) {
         *ring_at(&grown, i) = *ring_at(ring, i);
     }
     free(ring->items);
     *ring = grown;
-    return 0;
 }
 
-int devicehistory_make_room(struct devicehistory *devicehistory,
-                            uint32_t process,
-                            ck_time_t from)
+void devicehistory_make_room(struct devicehistory *devicehistory,
+                             uint32_t process,
+                             ck_time_t from)
 {
     struct ring *ring = &devicehistory->rings[process];
 
@@ -100,15 +92,15 @@ int devicehistory_make_room(struct devicehistory *devicehistory,
         ring->begun++;
     }
     /* With little room it would soon be asked again. */
-    return ring->count - ring->begun <= ring->room / 2 && ring->room > 0
-               ? 0
-               : ring_grow(ring, devicehistory->limit);
+    if (!(ring->count - ring->begun <= ring->room / 2 && ring->room > 0)) {
+        ring_grow(ring, devicehistory->limit);
+    }
 }
 
-int devicehistory_place(struct devicehistory *devicehistory,
-                        uint32_t process,
-                        struct region part,
-                        struct devicehistory_item **place)
+void devicehistory_place(struct devicehistory *devicehistory,
+                         uint32_t process,
+                         struct region part,
+                         struct devicehistory_item **place)
 {
     struct ring *ring = &devicehistory->rings[process];
 
@@ -118,11 +110,10 @@ int devicehistory_place(struct devicehistory *devicehistory,
         part.start = ring_at(ring, ring->count - 1)->end;
     }
     if (part.start >= part.end) {
-        return 0;
+        return;
     }
-    if (is_full(ring, devicehistory->limit) &&
-        ring_grow(ring, devicehistory->limit) != 0) {
-        return -1;
+    if (is_full(ring, devicehistory->limit)) {
+        ring_grow(ring, devicehistory->limit);
     }
     *place = ring_at(ring, ring->count++);
     (*place)->start = part.start;
@@ -130,7 +121,6 @@ int devicehistory_place(struct devicehistory *devicehistory,
     if (ring->count - ring->begun > ring->room) {
         ring->begun++;
     }
-    return 0;
 }
 
 /* The first item that ends after `time`; the count when there is none. */

@@ -29,28 +29,27 @@ struct devicehistory_item {
     uint32_t name; /* of the process */
     uint32_t tid;  /* of the launching thread, and the call's number in it */
     uint32_t call;
-    bool is_copy; /* or a fill; else a kernel */
+    uint32_t physical; /* that it ran on; DEFS_NONE */
+    bool is_copy;      /* or a fill; else a kernel */
 };
 
 struct devicehistory;
-/* NULL with ENOMEM. */
 struct devicehistory *devicehistory_create(size_t processes);
 void devicehistory_destroy(struct devicehistory *devicehistory);
 /* Add an item that ran in `part`: *place, with its times, for the caller to
- * fill; NULL: all of it ran beside others. Starts never step back in a process.
- * 0, or -1 with ENOMEM. */
-int devicehistory_place(struct devicehistory *devicehistory,
-                        uint32_t process,
-                        struct region part,
-                        struct devicehistory_item **place);
+ * fill; NULL: all of it ran beside others. Starts never step back in a
+ * process. */
+void devicehistory_place(struct devicehistory *devicehistory,
+                         uint32_t process,
+                         struct region part,
+                         struct devicehistory_item **place);
 /* The next item needs room: say first from when on it is asked for (INT64_MIN =
- * nobody knows), then it may take that of those that ended by then. 0, or -1
- * with ENOMEM. */
+ * nobody knows), then it may take that of those that ended by then. */
 bool devicehistory_is_full(const struct devicehistory *devicehistory,
                            uint32_t process);
-int devicehistory_make_room(struct devicehistory *devicehistory,
-                            uint32_t process,
-                            ck_time_t from);
+void devicehistory_make_room(struct devicehistory *devicehistory,
+                             uint32_t process,
+                             ck_time_t from);
 /* Calls `take` for each piece of `part`, in order, without holes, with what ran
  * there; where nothing did, as far as is known, with what ran next, NULL = it
  * has not begun yet. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* A key of the table; items of one activity are a list. */
@@ -39,17 +40,10 @@ struct evidence {
 
 struct evidence *evidence_create(const struct defs *defs)
 {
-    struct evidence *evidence = calloc(1, sizeof(*evidence));
+    struct evidence *evidence = xcalloc(1, sizeof(*evidence));
 
-    if (evidence == NULL) {
-        return NULL;
-    }
     evidence->defs = defs;
     evidence->keys = table_create();
-    if (evidence->keys == NULL) {
-        free(evidence);
-        return NULL;
-    }
     return evidence;
 }
 
@@ -64,52 +58,41 @@ void evidence_destroy(struct evidence *evidence)
     free(evidence);
 }
 
-/* NULL with ENOMEM. */
 static struct known *known_of(struct evidence *evidence, uint32_t activity)
 {
     while (evidence->known_count <= activity) {
-        if (array_grow(&evidence->known, &evidence->known_room,
-                       evidence->known_count, sizeof(*evidence->known)) != 0) {
-            return NULL;
-        }
+        array_grow(&evidence->known, &evidence->known_room,
+                   evidence->known_count, sizeof(*evidence->known));
         evidence->known[evidence->known_count++] =
             (struct known){.first = DEFS_NONE};
     }
     return &evidence->known[activity];
 }
 
-static int item_append(struct evidence *evidence, struct known *known)
+static void item_append(struct evidence *evidence, struct known *known)
 {
-    if (array_grow(&evidence->items, &evidence->room, evidence->count,
-                   sizeof(*evidence->items)) != 0) {
-        return -1;
-    }
+    array_grow(&evidence->items, &evidence->room, evidence->count,
+               sizeof(*evidence->items));
     evidence->items[evidence->count] = (struct item){0, known->first};
     known->first = (uint32_t)evidence->count++;
-    return 0;
 }
 
-int evidence_add(struct evidence *evidence, const struct evidence_item *item)
+void evidence_add(struct evidence *evidence, const struct evidence_item *item)
 {
     struct known *known = known_of(evidence, item->activity);
     int64_t number;
 
-    if (known == NULL) {
-        return -1;
-    }
     if (item->kind == EVIDENCE_OFF) {
         known->offs[item->a] += item->weight;
-        return 0;
+        return;
     }
     number = table_number_of(
         evidence->keys, (uint64_t)item->activity << 8 | (uint64_t)item->kind,
         item->a, item->b);
-    if (number < 0 || ((size_t)number == evidence->count &&
-                       item_append(evidence, known) != 0)) {
-        return -1;
+    if ((size_t)number == evidence->count) {
+        item_append(evidence, known);
     }
     evidence->items[number].weight += item->weight;
-    return 0;
 }
 
 /* The activity's next item behind *at (at first 0), which becomes its number
@@ -308,9 +291,7 @@ spots_collect(const struct evidence *evidence, uint32_t activity, size_t *count)
             at++;
         }
         if (at == *count) {
-            if (array_grow(&spots, &room, *count, sizeof(*spots)) != 0) {
-                break;
-            }
+            array_grow(&spots, &room, *count, sizeof(*spots));
             spots[(*count)++] = (struct spot){spot.place, 0};
         }
         spots[at].weight += spot.weight;

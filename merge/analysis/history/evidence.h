@@ -49,11 +49,10 @@ bool evidence_is_team(const struct defs *defs,
                       const struct evidence_item *item);
 
 struct evidence;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct evidence *evidence_create(const struct defs *defs);
 void evidence_destroy(struct evidence *evidence);
-/* 0, or -1 with ENOMEM. */
-int evidence_add(struct evidence *evidence, const struct evidence_item *item);
+void evidence_add(struct evidence *evidence, const struct evidence_item *item);
 /* The heaviest of a kind; false when there is none. */
 bool evidence_top(const struct evidence *evidence,
                   uint32_t activity,

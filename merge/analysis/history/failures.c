@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 struct failures {
@@ -21,17 +22,10 @@ struct failures {
 
 struct failures *failures_create(const struct defs *defs)
 {
-    struct failures *failures = calloc(1, sizeof(*failures));
+    struct failures *failures = xcalloc(1, sizeof(*failures));
 
-    if (failures == NULL) {
-        return NULL;
-    }
     failures->defs = defs;
     failures->keys = table_create();
-    if (failures->keys == NULL) {
-        free(failures);
-        return NULL;
-    }
     return failures;
 }
 
@@ -58,9 +52,9 @@ static uint32_t error_of(const struct ck_event *record)
     }
 }
 
-int failures_add(struct failures *failures,
-                 const struct timeline_event *event,
-                 uint64_t site)
+void failures_add(struct failures *failures,
+                  const struct timeline_event *event,
+                  uint64_t site)
 {
     const struct ck_event *record = event->record;
     bool is_call = ck_kind_class(record->kind) == CK_CLASS_CALL;
@@ -70,16 +64,12 @@ int failures_add(struct failures *failures,
                            (uint64_t)record->name << 32 | error_of(record),
                            site});
 
-    if (number < 0 ||
-        array_grow(&failures->counts, &failures->room, failures->count,
-                   sizeof(*failures->counts)) != 0) {
-        return -1;
-    }
+    array_grow(&failures->counts, &failures->room, failures->count,
+               sizeof(*failures->counts));
     if ((size_t)number == failures->count) {
         failures->counts[failures->count++] = 0;
     }
     failures->counts[number]++;
-    return 0;
 }
 
 static int by_count(const void *left, const void *right)
@@ -94,7 +84,7 @@ static int by_count(const void *left, const void *right)
 }
 
 /* The row's number among the different ones. Kept texts: equal ones are one
- * pointer. -1 with ENOMEM. */
+ * pointer. */
 static int64_t row_number(struct table *places,
                           struct table *rows,
                           const struct report_failure *row)
@@ -103,22 +93,17 @@ static int64_t row_number(struct table *places,
         table_number_of(places, (uintptr_t)row->place.file, row->place.line,
                         (uintptr_t)row->place.function);
 
-    return place < 0 ? -1
-                     : table_number_of(rows, (uintptr_t)row->name,
-                                       (uint64_t)(uint32_t)row->error << 1 |
-                                           row->is_call,
-                                       (uint64_t)place);
+    return table_number_of(rows, (uintptr_t)row->name,
+                           (uint64_t)(uint32_t)row->error << 1 | row->is_call,
+                           (uint64_t)place);
 }
 
-static int rows_fill(const struct failures *failures,
-                     struct table *places,
-                     struct table *rows,
-                     struct report *report)
+static void rows_fill(const struct failures *failures,
+                      struct table *places,
+                      struct table *rows,
+                      struct report *report)
 {
-    report->failures = calloc(failures->count + 1, sizeof(*report->failures));
-    if (report->failures == NULL) {
-        return -1;
-    }
+    report->failures = xcalloc(failures->count + 1, sizeof(*report->failures));
     for (size_t i = 0; i < failures->count; i++) {
         struct table_key key = table_key(failures->keys, i);
         uint32_t process = (uint32_t)(key.a >> 1);
@@ -134,9 +119,6 @@ static int rows_fill(const struct failures *failures,
             continue;
         }
         at = row_number(places, rows, &row);
-        if (at < 0) {
-            return -1;
-        }
         if ((size_t)at == report->failures_count) {
             report->failures[report->failures_count++] = row;
         }
@@ -144,18 +126,14 @@ static int rows_fill(const struct failures *failures,
     }
     qsort(report->failures, report->failures_count, sizeof(*report->failures),
           by_count);
-    return 0;
 }
 
-int failures_report(const struct failures *failures, struct report *report)
+void failures_report(const struct failures *failures, struct report *report)
 {
     struct table *places = table_create();
     struct table *rows = table_create();
-    int rc = places == NULL || rows == NULL
-                 ? -1
-                 : rows_fill(failures, places, rows, report);
 
+    rows_fill(failures, places, rows, report);
     table_destroy(places);
     table_destroy(rows);
-    return rc;
 }

@@ -9,15 +9,15 @@
 #include "merge/timeline/timeline.h"
 
 struct failures;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct failures *failures_create(const struct defs *defs);
 void failures_destroy(struct failures *failures);
 /* A kernel, a copy or a call of a device's API with the flag FAILED, with the
- * site of the call that launched it. 0, or -1 with ENOMEM. */
-int failures_add(struct failures *failures,
-                 const struct timeline_event *event,
-                 uint64_t site);
-/* Into the report. 0, or -1 with ENOMEM. */
-int failures_report(const struct failures *failures, struct report *report);
+ * site of the call that launched it. */
+void failures_add(struct failures *failures,
+                  const struct timeline_event *event,
+                  uint64_t site);
+/* Into the report. */
+void failures_report(const struct failures *failures, struct report *report);
 
 #endif

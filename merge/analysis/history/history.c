@@ -14,6 +14,7 @@
 #include "merge/analysis/history/timedfacts.h"
 #include "merge/model/array.h"
 #include "merge/model/cause.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* Spans that begin together and are put in order. */
@@ -85,11 +86,8 @@ static int history_number(struct history *history, const struct defs *defs)
 
 struct history *history_create(const struct defs *defs, size_t limit)
 {
-    struct history *history = calloc(1, sizeof(*history));
+    struct history *history = xcalloc(1, sizeof(*history));
 
-    if (history == NULL) {
-        return NULL;
-    }
     history->defs = defs;
     history->count = defs->threads_count;
     history->limit = HISTORY_SPANS_MAX / (history->count + 1);
@@ -104,11 +102,8 @@ struct history *history_create(const struct defs *defs, size_t limit)
     history->offs = timedfacts_create(history->count);
     history->samples =
         timedfacts_create(history->count + defs->processes_count);
-    history->threads = calloc(history->count + 1, sizeof(*history->threads));
-    if (history->keys == NULL || history->images == NULL ||
-        history->whats == NULL || history->offs == NULL ||
-        history->samples == NULL || history->threads == NULL ||
-        history_number(history, defs) != 0) {
+    history->threads = xcalloc(history->count + 1, sizeof(*history->threads));
+    if (history_number(history, defs) != 0) {
         history_destroy(history);
         return NULL;
     }
@@ -181,27 +176,27 @@ bool history_has_sample_room(const struct history *history, uint32_t thread)
     return timedfacts_has_room(history->samples, thread);
 }
 
-int history_add_off(struct history *history,
-                    uint32_t thread,
-                    struct region part,
-                    enum history_off off,
-                    ck_time_t horizon)
+void history_add_off(struct history *history,
+                     uint32_t thread,
+                     struct region part,
+                     enum history_off off,
+                     ck_time_t horizon)
 {
     struct timedfacts_fact fact = {part.start, part.end, off};
 
-    return timedfacts_add(history->offs, thread, &fact, horizon);
+    timedfacts_add(history->offs, thread, &fact, horizon);
 }
 
-int history_add_sample(struct history *history,
-                       uint32_t thread,
-                       ck_time_t time,
-                       const struct history_sample *sample,
-                       ck_time_t horizon)
+void history_add_sample(struct history *history,
+                        uint32_t thread,
+                        ck_time_t time,
+                        const struct history_sample *sample,
+                        ck_time_t horizon)
 {
     struct timedfacts_fact fact = {
         time, time, (uint64_t)sample->weight << 32 | sample->stack};
 
-    return timedfacts_add(history->samples, thread, &fact, horizon);
+    timedfacts_add(history->samples, thread, &fact, horizon);
 }
 
 ck_time_t history_preempted(const struct history *history,
@@ -336,10 +331,9 @@ static __attribute__((noinline)) void what_find(struct history *history,
         return;
     }
     what->is_device_wait = is_device_wait(history, span);
-    if ((size_t)number == history->waits_count && number < UINT32_MAX - 1 &&
+    if ((size_t)number == history->waits_count && number < UINT32_MAX - 1) {
         array_grow(&history->are_device_waits, &history->waits_room,
-                   history->waits_count,
-                   sizeof(*history->are_device_waits)) == 0) {
+                   history->waits_count, sizeof(*history->are_device_waits));
         history->are_device_waits[history->waits_count++] =
             what->is_device_wait;
         what->number = (uint32_t)number + 1;
@@ -436,7 +430,7 @@ static void spans_trim(struct thread *thread, ck_time_t horizon)
     }
 }
 
-static int spans_room(struct thread *thread, size_t limit, ck_time_t horizon)
+static void spans_room(struct thread *thread, size_t limit, ck_time_t horizon)
 {
     struct history_span *grown;
     size_t room;
@@ -449,16 +443,12 @@ static int spans_room(struct thread *thread, size_t limit, ck_time_t horizon)
         thread->known_from = cut;
     }
     if (thread->count <= thread->room / 2 && thread->room > 0) {
-        return 0;
+        return;
     }
     room = thread->room == 0 ? 64 : thread->room * 2;
-    grown = realloc(thread->spans, room * sizeof(*grown));
-    if (grown == NULL) {
-        return -1;
-    }
+    grown = xrealloc(thread->spans, room * sizeof(*grown));
     thread->spans = grown;
     thread->room = room;
-    return 0;
 }
 
 /* Of spans that begin together the one entered first goes first: calls have
@@ -497,9 +487,8 @@ history_place(struct history *history, uint32_t number, ck_time_t horizon)
 {
     struct thread *thread = &history->threads[number];
 
-    if (thread->count == thread->room &&
-        spans_room(thread, history->limit, horizon) != 0) {
-        return NULL;
+    if (thread->count == thread->room) {
+        spans_room(thread, history->limit, horizon);
     }
     return &thread->spans[thread->count];
 }

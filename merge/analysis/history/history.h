@@ -29,7 +29,7 @@ struct history_span {
     uint32_t holder; /* tid that held the lock; 0 = no lock, not known */
     uint32_t path;   /* name of the file, in the process; 0 = none */
     uint32_t what;   /* equal for spans of one process, name, site and kind;
-                        0 = not known. The host's, as is the next: */
+                        0 = not known. The host's, as is the next. */
     bool is_device_wait; /* a call that returns when the device is done */
     bool is_call;        /* else a range */
     uint16_t kind;
@@ -64,15 +64,14 @@ struct history_sample {
 };
 
 struct history;
-/* `defs` is borrowed. `limit`: spans kept of one thread, 0 = as above. NULL
- * with ENOMEM. */
+/* `defs` is borrowed. `limit`: spans kept of one thread, 0 = as above. */
 struct history *history_create(const struct defs *defs, size_t limit);
 void history_destroy(struct history *history);
 
 /* The place of a thread's next span, to be filled (parent and prior are the
  * host's), and its taking in; starts never step back in a thread.
  * history_next() gives NULL when there is no room; history_place() makes some,
- * spans that ended by `horizon` may go, and gives NULL with ENOMEM. */
+ * spans that ended by `horizon` may go. */
 struct history_span *history_next(struct history *history, uint32_t thread);
 struct history_span *
 history_place(struct history *history, uint32_t thread, ck_time_t horizon);
@@ -84,18 +83,17 @@ ck_time_t history_first_start(const struct history *history, uint32_t thread);
 /* True when the next two will not need a horizon. */
 bool history_has_off_room(const struct history *history, uint32_t thread);
 bool history_has_sample_room(const struct history *history, uint32_t thread);
-/* Add a time without a CPU, or a sample. Starts never step back in a thread. 0,
- * or -1 with ENOMEM. */
-int history_add_off(struct history *history,
-                    uint32_t thread,
-                    struct region part,
-                    enum history_off off,
-                    ck_time_t horizon);
-int history_add_sample(struct history *history,
-                       uint32_t thread,
-                       ck_time_t time,
-                       const struct history_sample *sample,
-                       ck_time_t horizon);
+/* Add a time without a CPU, or a sample. Starts never step back in a thread. */
+void history_add_off(struct history *history,
+                     uint32_t thread,
+                     struct region part,
+                     enum history_off off,
+                     ck_time_t horizon);
+void history_add_sample(struct history *history,
+                        uint32_t thread,
+                        ck_time_t time,
+                        const struct history_sample *sample,
+                        ck_time_t horizon);
 /* Call `take` for each sample of a thread in `part`. */
 typedef int (*history_sample_f)(void *state,
                                 const struct history_sample *sample);

@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 /* Cells of a suspicion, each knows its first and last record. */
 #define CELLS 1024
 /* Readings are taken once a second; what they may be late for nothing. */
@@ -74,39 +76,31 @@ static int domain_suspect(struct hoststall *hoststall,
 {
     struct clockwatch_event *events;
     size_t count;
-    int rc = 0;
 
     if (align_watch(align, domain, &events, &count) != 0) {
         return -1;
     }
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct region on_axis = {
             axis_time(align_axis(align), agent, false, events[i].from),
             axis_time(align_axis(align), agent, false, events[i].to)};
 
-        rc = hoststall_suspect(hoststall, domain, &events[i], on_axis);
+        hoststall_suspect(hoststall, domain, &events[i], on_axis);
     }
     free(events);
-    return rc;
+    return 0;
 }
 
 struct hoststall *hoststall_create(const struct defs *defs,
                                    const struct align *align,
                                    const struct history *host)
 {
-    struct hoststall *hoststall = calloc(1, sizeof(*hoststall));
+    struct hoststall *hoststall = xcalloc(1, sizeof(*hoststall));
 
-    if (hoststall == NULL) {
-        return NULL;
-    }
     hoststall->defs = defs;
     hoststall->host = host;
     hoststall->is_switched =
-        calloc(defs->threads_count + 1, sizeof(*hoststall->is_switched));
-    if (hoststall->is_switched == NULL) {
-        hoststall_destroy(hoststall);
-        return NULL;
-    }
+        xcalloc(defs->threads_count + 1, sizeof(*hoststall->is_switched));
     for (uint32_t domain = 0; domain < defs->domains_count; domain++) {
         uint32_t agent = 0;
 
@@ -123,10 +117,10 @@ struct hoststall *hoststall_create(const struct defs *defs,
     return hoststall;
 }
 
-int hoststall_suspect(struct hoststall *hoststall,
-                      uint32_t domain,
-                      const struct clockwatch_event *event,
-                      struct region on_axis)
+void hoststall_suspect(struct hoststall *hoststall,
+                       uint32_t domain,
+                       const struct clockwatch_event *event,
+                       struct region on_axis)
 {
     struct suspicion *item = &hoststall->items[hoststall->count];
     ck_time_t late = region_length(on_axis) - READING_EACH - READING_SLACK;
@@ -134,23 +128,19 @@ int hoststall_suspect(struct hoststall *hoststall,
     if ((event->kind != CLOCKWATCH_PAUSE &&
          event->kind != CLOCKWATCH_SUSPEND) ||
         on_axis.start >= on_axis.end || hoststall->count == HOSTSTALL_MAX) {
-        return 0;
+        return;
     }
     *item = (struct suspicion){
         .domain = domain, .whole = on_axis, .silence_min = SILENCE_MIN};
     if (event->kind == CLOCKWATCH_PAUSE && late > SILENCE_MIN) {
         item->silence_min = late;
     }
-    item->cells = malloc(CELLS * sizeof(*item->cells));
-    item->marks = calloc(hoststall->defs->threads_count + 1, 1);
+    item->cells = xmalloc(CELLS * sizeof(*item->cells));
+    item->marks = xcalloc(hoststall->defs->threads_count + 1, 1);
     hoststall->count++;
-    if (item->cells == NULL || item->marks == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < CELLS; i++) {
         item->cells[i] = (struct cell){INT64_MAX, INT64_MIN};
     }
-    return 0;
 }
 
 void hoststall_destroy(struct hoststall *hoststall)

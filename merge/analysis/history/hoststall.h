@@ -26,16 +26,16 @@ struct hoststall_part {
 };
 
 struct hoststall;
-/* What is suspected; definitions and host are borrowed. NULL with ENOMEM. */
+/* What is suspected; definitions and host are borrowed. */
 struct hoststall *hoststall_create(const struct defs *defs,
                                    const struct align *align,
                                    const struct history *host);
-/* The same of given readings' events, in RAW of the domain's own. 0, or -1
- * with ENOMEM; what is beyond HOSTSTALL_MAX is left out. */
-int hoststall_suspect(struct hoststall *hoststall,
-                      uint32_t domain,
-                      const struct clockwatch_event *event,
-                      struct region on_axis);
+/* The same of given readings' events, in RAW of the domain's own. 0; what is
+ * beyond HOSTSTALL_MAX is left out. */
+void hoststall_suspect(struct hoststall *hoststall,
+                       uint32_t domain,
+                       const struct clockwatch_event *event,
+                       struct region on_axis);
 void hoststall_destroy(struct hoststall *hoststall);
 /* False when nothing is suspected: no reading is needed. */
 bool hoststall_is_wanted(const struct hoststall *hoststall);

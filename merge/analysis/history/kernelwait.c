@@ -17,13 +17,11 @@ bool kernelwait_is(const struct history_state *did)
     return did->is_known && did->call != NULL && did->call->is_device_wait;
 }
 
-/* A kernel as a span, its site that of its launch. False for one that was not
- * launched by `time`. */
-static bool kernel_span(const struct lookback *lookback,
-                        uint32_t process,
-                        const struct devicehistory_item *item,
-                        ck_time_t time,
-                        struct history_span *span)
+bool kernelwait_span(const struct lookback *lookback,
+                     uint32_t process,
+                     const struct devicehistory_item *item,
+                     ck_time_t time,
+                     struct history_span *span)
 {
     uint32_t thread =
         history_thread(lookback_history(lookback), process, item->tid);
@@ -51,8 +49,8 @@ static int work_take(void *state,
     struct history_span span;
 
     if (item != NULL && !(is_running && item->is_copy) &&
-        kernel_span(waiting->lookback, waiting->process, item, piece.start,
-                    &span)) {
+        kernelwait_span(waiting->lookback, waiting->process, item, piece.start,
+                        &span)) {
         did.kernel = &span;
     }
     return waiting->taker.take(waiting->taker.state, piece, &did);

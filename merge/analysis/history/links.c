@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define TCP "tcp "
@@ -137,7 +138,6 @@ key_of(const struct links *links, uint32_t process, const char *kept)
 
 /* ---- ends --------------------------------------------------------------- */
 
-/* NULL with ENOMEM. */
 static struct end *
 end_find(struct links *links, uint32_t process, const char *kept)
 {
@@ -149,16 +149,14 @@ end_find(struct links *links, uint32_t process, const char *kept)
         return NULL;
     }
     if ((size_t)number == links->ends_count) {
-        if (array_grow(&links->ends, &links->ends_room, links->ends_count,
-                       sizeof(*links->ends)) != 0) {
-            return NULL;
-        }
+        array_grow(&links->ends, &links->ends_room, links->ends_count,
+                   sizeof(*links->ends));
         links->ends[links->ends_count++] = (struct end){0};
     }
     return &links->ends[number];
 }
 
-/* Two UNIX sockets that a process made as a pair. 0, or -1 with ENOMEM. */
+/* Two UNIX sockets that a process made as a pair. */
 static int pair_add(struct links *links,
                     uint32_t process,
                     const char *kept,
@@ -285,18 +283,12 @@ static int pids_add(struct links *links)
     const struct defs *defs = links->defs;
 
     links->processes =
-        malloc((defs->processes_count + 1) * sizeof(*links->processes));
-    if (links->processes == NULL) {
-        return -1;
-    }
+        xmalloc((defs->processes_count + 1) * sizeof(*links->processes));
     for (uint32_t p = 0; p < defs->processes_count; p++) {
         size_t known = table_count(links->pids);
         int64_t number = table_number_of(links->pids, defs->processes[p].pid,
                                          host_of(links, p), 0);
 
-        if (number < 0) {
-            return -1;
-        }
         links->processes[number] = (size_t)number == known ? p : DEFS_NONE;
     }
     return 0;
@@ -320,17 +312,13 @@ int links_each(const struct defs *defs, links_end_f take, void *state)
 
 struct links *links_create(const struct defs *defs)
 {
-    struct links *links = calloc(1, sizeof(*links));
+    struct links *links = xcalloc(1, sizeof(*links));
 
-    if (links == NULL) {
-        return NULL;
-    }
     links->defs = defs;
     links->numbers = table_create();
     links->pids = table_create();
     links->names = table_create();
-    if (links->numbers == NULL || links->pids == NULL || links->names == NULL ||
-        links_each(defs, end_add, links) != 0 || pairs_add(links) != 0 ||
+    if (links_each(defs, end_add, links) != 0 || pairs_add(links) != 0 ||
         pids_add(links) != 0 || links_each(defs, name_add, links) != 0) {
         links_destroy(links);
         return NULL;

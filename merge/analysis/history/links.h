@@ -16,7 +16,7 @@
 #include "merge/model/defs.h"
 
 struct links;
-/* Definitions borrowed, with all its names. NULL with ENOMEM. */
+/* Definitions borrowed, with all its names. */
 struct links *links_create(const struct defs *defs);
 void links_destroy(struct links *links);
 bool links_is_tcp(const char *path);

@@ -11,6 +11,7 @@
 #include "merge/analysis/history/unrecorded.h"
 #include "merge/analysis/history/devicehistory.h"
 #include "merge/clocks/align.h"
+#include "merge/model/memory.h"
 
 struct lookback {
     const struct defs *defs; /* borrowed */
@@ -23,7 +24,7 @@ struct lookback {
     struct commands *commands;
     struct unrecorded *unrecorded;
     struct sockets *sockets;
-    bool has_stretch; /* the last event ended one: */
+    bool has_stretch; /* the last event ended one. */
     struct sockets_stretch stretch;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
     ck_time_t *held;   /* by thread: until when others wait for its lock */
@@ -73,11 +74,8 @@ struct lookback *lookback_create(const struct defs *defs,
                                  const struct align *align,
                                  uint64_t eager_bytes)
 {
-    struct lookback *lookback = calloc(1, sizeof(*lookback));
+    struct lookback *lookback = xcalloc(1, sizeof(*lookback));
 
-    if (lookback == NULL) {
-        return NULL;
-    }
     lookback->defs = defs;
     lookback->host = history_create(defs, 0);
     lookback->waits = waits_create(defs, align, eager_bytes);
@@ -89,19 +87,13 @@ struct lookback *lookback_create(const struct defs *defs,
     lookback->unrecorded = unrecorded_create(defs);
     lookback->sockets = sockets_create(defs, SOCKETS_OF_RANKS);
     lookback->inside =
-        calloc(defs->threads_count + 1, sizeof(*lookback->inside));
-    lookback->held = calloc(defs->threads_count + 1, sizeof(*lookback->held));
+        xcalloc(defs->threads_count + 1, sizeof(*lookback->inside));
+    lookback->held = xcalloc(defs->threads_count + 1, sizeof(*lookback->held));
     lookback->firsts =
-        malloc((defs->processes_count + 1) * sizeof(*lookback->firsts));
+        xmalloc((defs->processes_count + 1) * sizeof(*lookback->firsts));
     lookback->nexts =
-        malloc((defs->threads_count + 1) * sizeof(*lookback->nexts));
-    if (lookback->host == NULL || lookback->waits == NULL ||
-        lookback->activities == NULL || lookback->evidence == NULL ||
-        lookback->masked == NULL || lookback->work == NULL ||
-        lookback->commands == NULL || lookback->unrecorded == NULL ||
-        lookback->sockets == NULL || lookback->inside == NULL ||
-        lookback->held == NULL || lookback->firsts == NULL ||
-        lookback->nexts == NULL) {
+        xmalloc((defs->threads_count + 1) * sizeof(*lookback->nexts));
+    if (lookback->host == NULL || lookback->sockets == NULL) {
         lookback_destroy(lookback);
         return NULL;
     }
@@ -153,7 +145,7 @@ ck_time_t lookback_held(const struct lookback *lookback, uint32_t thread)
     return lookback->held[thread];
 }
 
-/* What ended by then on the thread may go. 0, or -1 with ENOMEM. */
+/* What ended by then on the thread may go. */
 static int thread_horizon(const struct lookback *lookback,
                           uint32_t thread,
                           size_t spans,
@@ -336,7 +328,8 @@ static int sample_weigh(void *state, const struct history_sample *sample)
         .weight = sample->weight,
     };
 
-    return evidence_add(piece->lookback->evidence, &item);
+    evidence_add(piece->lookback->evidence, &item);
+    return 0;
 }
 
 static int piece_weigh(struct piece *piece,
@@ -374,10 +367,11 @@ holder_take(void *state, struct region part, const struct history_state *did)
             return -1;
         }
     }
-    return evidence_add(lookback->evidence, &item);
+    evidence_add(lookback->evidence, &item);
+    return 0;
 }
 
-static int
+static void
 off_add(const struct piece *piece, enum evidence_off off, ck_time_t ns)
 {
     struct evidence_item item = {.activity = piece->activity,
@@ -385,7 +379,9 @@ off_add(const struct piece *piece, enum evidence_off off, ck_time_t ns)
                                  .a = off,
                                  .weight = ns};
 
-    return ns > 0 ? evidence_add(piece->lookback->evidence, &item) : 0;
+    if (ns > 0) {
+        evidence_add(piece->lookback->evidence, &item);
+    }
 }
 
 static int call_weigh(struct piece *piece,
@@ -402,12 +398,10 @@ static int call_weigh(struct piece *piece,
     ck_time_t preempted =
         history_preempted(lookback->host, piece->thread, part);
 
-    if (off_add(piece, EVIDENCE_PREEMPTED, preempted) != 0 ||
-        off_add(piece, EVIDENCE_ON, path.weight - preempted) != 0) {
-        return -1;
-    }
-    if (call->path != 0 && evidence_add(lookback->evidence, &path) != 0) {
-        return -1;
+    off_add(piece, EVIDENCE_PREEMPTED, preempted);
+    off_add(piece, EVIDENCE_ON, path.weight - preempted);
+    if (call->path != 0) {
+        evidence_add(lookback->evidence, &path);
     }
     if (call->holder != 0 && piece->holders < LOOKBACK_HOLDERS_MAX) {
         holding.holder =
@@ -432,9 +426,7 @@ static int piece_weigh(struct piece *piece,
     if (did->call != NULL) {
         return call_weigh(piece, part, did->call);
     }
-    if (off_add(piece, offs[did->off], region_length(part)) != 0) {
-        return -1;
-    }
+    off_add(piece, offs[did->off], region_length(part));
     return history_samples(piece->lookback->host, piece->thread, part,
                            sample_weigh, piece);
 }
@@ -473,7 +465,7 @@ int lookback_others(const struct lookback *lookback,
 
 /* ---- taking ------------------------------------------------------------- */
 
-/* Where a thread's next span goes; NULL with ENOMEM. */
+/* Where a thread's next span goes. */
 static struct history_span *span_place(struct lookback *lookback,
                                        const struct timeline_event *event,
                                        uint32_t thread)
@@ -491,8 +483,8 @@ static struct history_span *span_place(struct lookback *lookback,
                : NULL;
 }
 
-static int overhead_take(struct lookback *lookback,
-                         const struct timeline_event *event)
+static void overhead_take(struct lookback *lookback,
+                          const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct masked_part part = {{event->start, event->end},
@@ -501,8 +493,8 @@ static int overhead_take(struct lookback *lookback,
                                event->process,
                                (uint32_t)(record->extra >> 32)};
 
-    return masked_add(lookback->masked, &part,
-                      lookback_horizon(lookback, event->start));
+    masked_add(lookback->masked, &part,
+               lookback_horizon(lookback, event->start));
 }
 
 /* A call of libc that a library makes for its own is a part of that library's
@@ -565,7 +557,8 @@ static int call_take(struct lookback *lookback,
     uint32_t thread;
 
     if (record->e.kind == CK_KIND_OVERHEAD) {
-        return overhead_take(lookback, event);
+        overhead_take(lookback, event);
+        return 0;
     }
     if (is_part(lookback, event)) {
         return 0;
@@ -613,10 +606,11 @@ static int off_take(struct lookback *lookback,
             0) {
         return -1;
     }
-    return history_add_off(lookback->host, thread, part,
-                           mark->e.kind == CK_KIND_PREEMPTED ? HISTORY_PREEMPTED
-                                                             : HISTORY_BLOCKED,
-                           horizon);
+    history_add_off(lookback->host, thread, part,
+                    mark->e.kind == CK_KIND_PREEMPTED ? HISTORY_PREEMPTED
+                                                      : HISTORY_BLOCKED,
+                    horizon);
+    return 0;
 }
 
 /* Workers of a pool may have no record but their samples. */
@@ -655,8 +649,8 @@ static int sample_take(struct lookback *lookback,
             0) {
         return -1;
     }
-    return history_add_sample(lookback->host, thread, event->start, &sample,
-                              horizon);
+    history_add_sample(lookback->host, thread, event->start, &sample, horizon);
+    return 0;
 }
 
 static int range_take(struct lookback *lookback,
@@ -694,8 +688,8 @@ static int mark_take(struct lookback *lookback,
     }
 }
 
-static int lost_take(struct lookback *lookback,
-                     const struct timeline_event *event)
+static void lost_take(struct lookback *lookback,
+                      const struct timeline_event *event)
 {
     const struct ck_counter *lost = (const struct ck_counter *)event->record;
     /* Work that had not ended is told by its commands. */
@@ -710,9 +704,10 @@ static int lost_take(struct lookback *lookback,
         is_device ? event->process : DEFS_NONE,
         lost->tid};
 
-    return is_known ? 0
-                    : masked_add(lookback->masked, &part,
-                                 lookback_horizon(lookback, event->start));
+    if (!(is_known)) {
+        masked_add(lookback->masked, &part,
+                   lookback_horizon(lookback, event->start));
+    }
 }
 
 /* A copy says of the call that launched it which way it went, and whether the
@@ -765,28 +760,29 @@ static void work_came(struct lookback *lookback,
     }
 }
 
-static int work_take(struct lookback *lookback,
-                     const struct timeline_event *event)
+static void work_take(struct lookback *lookback,
+                      const struct timeline_event *event)
 {
     struct region part = {event->start, event->end};
     struct devicehistory_item *item;
+    const struct defs_device *device;
+    uint32_t number;
 
     work_came(lookback, event);
     if (ck_kind_class(event->record->kind) == CK_CLASS_KERNEL) {
         unrecorded_kernel(lookback->unrecorded, event);
     }
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     copy_take(lookback, event);
-    if ((devicehistory_is_full(lookback->work, event->process) &&
-         devicehistory_make_room(lookback->work, event->process,
-                                 calls_from(lookback, event->process)) != 0) ||
-        devicehistory_place(lookback->work, event->process, part, &item) != 0) {
-        return -1;
+    if (devicehistory_is_full(lookback->work, event->process)) {
+        devicehistory_make_room(lookback->work, event->process,
+                                calls_from(lookback, event->process));
     }
+    devicehistory_place(lookback->work, event->process, part, &item);
     if (item == NULL) {
-        return 0;
+        return;
     }
     item->name = event->record->name;
     item->is_copy = ck_kind_class(event->record->kind) == CK_CLASS_COPY;
@@ -795,14 +791,17 @@ static int work_take(struct lookback *lookback,
 
         item->tid = copy->tid;
         item->call = copy->call;
+        number = copy->device;
     } else {
         const struct ck_kernel *kernel =
             (const struct ck_kernel *)event->record;
 
         item->tid = kernel->tid;
         item->call = kernel->call;
+        number = kernel->device;
     }
-    return 0;
+    device = defs_device(lookback->defs, event->process, number);
+    item->physical = device == NULL ? DEFS_NONE : device->physical;
 }
 
 static int api_take(struct lookback *lookback,
@@ -813,25 +812,24 @@ static int api_take(struct lookback *lookback,
         return commands_take(lookback->commands, event);
     case CK_KIND_API_CUDA_RUNTIME:
     case CK_KIND_API_CUDA_DRIVER:
-        return unrecorded_launch(lookback->unrecorded, event);
+        unrecorded_launch(lookback->unrecorded, event);
+        return 0;
     default:
         return 0;
     }
 }
 
-int lookback_close(struct lookback *lookback)
+void lookback_close(struct lookback *lookback)
 {
     unrecorded_close(lookback->unrecorded);
     for (uint32_t i = 0; i < lookback->defs->processes_count; i++) {
         struct masked_part part = {
             .cause = CAUSE_LOST_DATA, .agent = DEFS_NONE, .process = i};
 
-        if (unrecorded_count(lookback->unrecorded, i, &part.part) > 0 &&
-            masked_add(lookback->masked, &part, INT64_MIN) != 0) {
-            return -1;
+        if (unrecorded_count(lookback->unrecorded, i, &part.part) > 0) {
+            masked_add(lookback->masked, &part, INT64_MIN);
         }
     }
-    return 0;
 }
 
 struct report_launches lookback_launches(const struct lookback *lookback)
@@ -866,18 +864,22 @@ int lookback_take(struct lookback *lookback,
         return mark_take(lookback, event);
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return commands_take(lookback->commands, event) != 0
-                   ? -1
-                   : work_take(lookback, event);
+        if (commands_take(lookback->commands, event) != 0) {
+            return -1;
+        }
+        work_take(lookback, event);
+        return 0;
     case CK_CLASS_SAMPLE:
         return sample_take(lookback, event);
     case CK_CLASS_COUNTER:
         if (kind != CK_KIND_LOST) {
             return 0;
         }
-        return waits_take(lookback->waits, event, mark) != 0
-                   ? -1
-                   : lost_take(lookback, event);
+        if (waits_take(lookback->waits, event, mark) != 0) {
+            return -1;
+        }
+        lost_take(lookback, event);
+        return 0;
     default:
         return 0;
     }

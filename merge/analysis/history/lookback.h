@@ -23,7 +23,7 @@
 #define LOOKBACK_HOLDERS_MAX 4
 
 struct lookback;
-/* Borrowed; eager_bytes as in waits.h. NULL with ENOMEM. */
+/* Borrowed; eager_bytes as in waits.h. */
 struct lookback *lookback_create(const struct defs *defs,
                                  const struct align *align,
                                  uint64_t eager_bytes);
@@ -32,7 +32,7 @@ void lookback_destroy(struct lookback *lookback);
  * it still wants of the thread, if need be, and says from when on. At most one.
  * `spans` are kept of the thread: few may stay for later; SIZE_MAX: nothing
  * may, and it is about what is known of it beyond spans (or of history_rest()).
- * `f` returns 0, or -1 with ENOMEM. */
+ * `f` returns 0. */
 typedef int (*lookback_thread_f)(void *client,
                                  uint32_t thread,
                                  size_t spans,
@@ -47,7 +47,7 @@ ck_time_t lookback_held(const struct lookback *lookback, uint32_t thread);
 void lookback_client(struct lookback *lookback,
                      waits_horizon_f f,
                      const void *client);
-/* The next event; `mark` belongs to its call. 0, or -1 with ENOMEM. */
+/* The next event; `mark` belongs to its call. */
 int lookback_take(struct lookback *lookback,
                   const struct timeline_event *event,
                   int64_t mark);
@@ -57,9 +57,8 @@ const struct history *lookback_history(const struct lookback *lookback);
 const struct devicehistory *lookback_work(const struct lookback *lookback);
 const struct commands *lookback_commands(const struct lookback *lookback);
 struct masked *lookback_shadow(struct lookback *lookback);
-/* Once all was taken: launches of which no record came are a loss. 0, or -1
- * with ENOMEM. */
-int lookback_close(struct lookback *lookback);
+/* Once all was taken: launches of which no record came are a loss. */
+void lookback_close(struct lookback *lookback);
 /* Behind that. */
 struct report_launches lookback_launches(const struct lookback *lookback);
 struct match_counts lookback_counts(const struct lookback *lookback);
@@ -95,7 +94,7 @@ bool lookback_error(const struct lookback *lookback,
                     uint32_t thread,
                     ck_time_t start,
                     struct wait *wait);
-/* Number of what a thread did, and what it counts as; -1 with ENOMEM. */
+/* Number of what a thread did, and what it counts as. */
 int64_t lookback_activity(struct lookback *lookback,
                           const struct history_state *did);
 /* The same, and what was seen of the thread in that part of it (samples, the

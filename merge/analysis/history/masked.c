@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 struct masked {
     struct masked_part *parts;
@@ -18,7 +19,7 @@ struct masked {
 
 struct masked *masked_create(void)
 {
-    return calloc(1, sizeof(struct masked));
+    return xcalloc(1, sizeof(struct masked));
 }
 
 void masked_destroy(struct masked *masked)
@@ -75,28 +76,23 @@ static bool part_extend(struct masked *masked, const struct masked_part *part)
     return true;
 }
 
-int masked_add(struct masked *masked,
-               const struct masked_part *part,
-               ck_time_t horizon)
+void masked_add(struct masked *masked,
+                const struct masked_part *part,
+                ck_time_t horizon)
 {
     if (part->part.start >= part->part.end || part_extend(masked, part)) {
-        return 0;
+        return;
     }
     if (masked->count == masked->room) {
         parts_trim(masked, horizon);
     }
-    if (array_grow(&masked->parts, &masked->room, masked->count,
-                   sizeof(*masked->parts)) != 0) {
-        return -1;
-    }
+    array_grow(&masked->parts, &masked->room, masked->count,
+               sizeof(*masked->parts));
     while (masked->aimed_room < masked->room) {
-        if (array_grow(&masked->aimed, &masked->aimed_room, masked->aimed_room,
-                       sizeof(*masked->aimed)) != 0) {
-            return -1;
-        }
+        array_grow(&masked->aimed, &masked->aimed_room, masked->aimed_room,
+                   sizeof(*masked->aimed));
     }
     masked->parts[masked->count++] = *part;
-    return 0;
 }
 
 void masked_aim(struct masked *masked,

@@ -25,13 +25,12 @@ struct masked_part {
 };
 
 struct masked;
-/* NULL with ENOMEM. */
 struct masked *masked_create(void);
 void masked_destroy(struct masked *masked);
-/* Copied; parts that ended by `horizon` may go. 0, or -1 with ENOMEM. */
-int masked_add(struct masked *masked,
-               const struct masked_part *part,
-               ck_time_t horizon);
+/* Copied; parts that ended by `horizon` may go. */
+void masked_add(struct masked *masked,
+                const struct masked_part *part,
+                ck_time_t horizon);
 /* From now on masked_at() is about this thread, within `within`. */
 void masked_aim(struct masked *masked,
                 uint32_t agent,

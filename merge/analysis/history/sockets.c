@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/analysis/history/links.h"
+#include "merge/model/memory.h"
 
 /* A read that took so long behind a wait for descriptors found no data: what
  * was awaited came at its end. */
@@ -101,23 +102,18 @@ static int end_join(void *state, uint32_t process, const char *path)
 
 struct sockets *sockets_create(const struct defs *defs, enum sockets_whom whom)
 {
-    struct sockets *sockets = calloc(1, sizeof(*sockets));
+    struct sockets *sockets = xcalloc(1, sizeof(*sockets));
 
-    if (sockets == NULL) {
-        return NULL;
-    }
     sockets->defs = defs;
     sockets->whom = whom;
     sockets->links = links_create(defs);
     sockets->waiting =
-        calloc(defs->threads_count + 1, sizeof(*sockets->waiting));
+        xcalloc(defs->threads_count + 1, sizeof(*sockets->waiting));
     sockets->timedfacts =
-        calloc(defs->processes_count + 1, sizeof(*sockets->timedfacts));
+        xcalloc(defs->processes_count + 1, sizeof(*sockets->timedfacts));
     sockets->is_joined =
-        calloc(defs->processes_count + 1, sizeof(*sockets->is_joined));
-    if (sockets->links == NULL || sockets->waiting == NULL ||
-        sockets->timedfacts == NULL || sockets->is_joined == NULL ||
-        links_each(defs, end_join, sockets) != 0) {
+        xcalloc(defs->processes_count + 1, sizeof(*sockets->is_joined));
+    if (sockets->links == NULL || links_each(defs, end_join, sockets) != 0) {
         sockets_destroy(sockets);
         return NULL;
     }
@@ -149,7 +145,7 @@ static void stretch_keep(struct sockets *sockets,
 
     if (timedfacts->items == NULL) {
         timedfacts->items =
-            calloc(SOCKETS_STRETCHES, sizeof(*timedfacts->items));
+            xcalloc(SOCKETS_STRETCHES, sizeof(*timedfacts->items));
     }
     if (timedfacts->items != NULL) {
         timedfacts->items[timedfacts->next++ % SOCKETS_STRETCHES] = *stretch;

@@ -34,7 +34,7 @@ enum sockets_whom {
 };
 
 struct sockets;
-/* Definitions borrowed, with all its names. NULL with ENOMEM. */
+/* Definitions borrowed, with all its names. */
 struct sockets *sockets_create(const struct defs *defs, enum sockets_whom whom);
 void sockets_destroy(struct sockets *sockets);
 /* Does any process have an end of which another one has the other? */

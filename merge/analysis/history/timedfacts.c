@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 struct list {
     struct timedfacts_fact *facts;
@@ -22,11 +23,8 @@ struct timedfacts {
 
 struct timedfacts *timedfacts_create(size_t threads)
 {
-    struct timedfacts *timedfacts = calloc(1, sizeof(*timedfacts));
+    struct timedfacts *timedfacts = xcalloc(1, sizeof(*timedfacts));
 
-    if (timedfacts == NULL) {
-        return NULL;
-    }
     timedfacts->threads = threads;
     timedfacts->limit = TIMEDFACTS_ALL / (threads + 1);
     if (timedfacts->limit > TIMEDFACTS_MAX) {
@@ -34,11 +32,7 @@ struct timedfacts *timedfacts_create(size_t threads)
     } else if (timedfacts->limit < TIMEDFACTS_MIN) {
         timedfacts->limit = TIMEDFACTS_MIN;
     }
-    timedfacts->lists = calloc(threads + 1, sizeof(*timedfacts->lists));
-    if (timedfacts->lists == NULL) {
-        free(timedfacts);
-        return NULL;
-    }
+    timedfacts->lists = xcalloc(threads + 1, sizeof(*timedfacts->lists));
     return timedfacts;
 }
 
@@ -78,22 +72,18 @@ bool timedfacts_has_room(const struct timedfacts *timedfacts, uint32_t thread)
     return timedfacts->lists[thread].count < timedfacts->lists[thread].room;
 }
 
-int timedfacts_add(struct timedfacts *timedfacts,
-                   uint32_t thread,
-                   const struct timedfacts_fact *fact,
-                   ck_time_t horizon)
+void timedfacts_add(struct timedfacts *timedfacts,
+                    uint32_t thread,
+                    const struct timedfacts_fact *fact,
+                    ck_time_t horizon)
 {
     struct list *list = &timedfacts->lists[thread];
 
     if (list->count == list->room) {
         list_trim(list, timedfacts->limit, horizon);
     }
-    if (array_grow(&list->facts, &list->room, list->count,
-                   sizeof(*list->facts)) != 0) {
-        return -1;
-    }
+    array_grow(&list->facts, &list->room, list->count, sizeof(*list->facts));
     list->facts[list->count++] = *fact;
-    return 0;
 }
 
 const struct timedfacts_fact *

@@ -27,17 +27,16 @@ struct timedfacts_fact {
 };
 
 struct timedfacts;
-/* NULL with ENOMEM. */
 struct timedfacts *timedfacts_create(size_t threads);
 void timedfacts_destroy(struct timedfacts *timedfacts);
 /* True when timedfacts_add() will not need a horizon. */
 bool timedfacts_has_room(const struct timedfacts *timedfacts, uint32_t thread);
-/* Add a fact; starts never step back in a thread. Facts that ended by
- * `horizon` may go. 0, or -1 with ENOMEM. */
-int timedfacts_add(struct timedfacts *timedfacts,
-                   uint32_t thread,
-                   const struct timedfacts_fact *fact,
-                   ck_time_t horizon);
+/* Add a fact; starts never step back in a thread. Facts that ended by `horizon`
+ * may go. */
+void timedfacts_add(struct timedfacts *timedfacts,
+                    uint32_t thread,
+                    const struct timedfacts_fact *fact,
+                    ck_time_t horizon);
 /* The facts that start at `time` or later, and, where the one before ends
  * after `time`, that one first; NULL when there are none. Borrowed until the
  * next timedfacts_add(). */

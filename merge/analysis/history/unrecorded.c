@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 #define NAMES_KNOWN 64
 
@@ -47,20 +48,13 @@ struct unrecorded {
 
 struct unrecorded *unrecorded_create(const struct defs *defs)
 {
-    struct unrecorded *unrecorded = calloc(1, sizeof(*unrecorded));
+    struct unrecorded *unrecorded = xcalloc(1, sizeof(*unrecorded));
 
-    if (unrecorded == NULL) {
-        return NULL;
-    }
     unrecorded->defs = defs;
     unrecorded->threads =
-        calloc(defs->threads_count + 1, sizeof(*unrecorded->threads));
+        xcalloc(defs->threads_count + 1, sizeof(*unrecorded->threads));
     unrecorded->processes =
-        calloc(defs->processes_count + 1, sizeof(*unrecorded->processes));
-    if (unrecorded->threads == NULL || unrecorded->processes == NULL) {
-        unrecorded_destroy(unrecorded);
-        return NULL;
-    }
+        xcalloc(defs->processes_count + 1, sizeof(*unrecorded->processes));
     for (size_t i = 0; i < defs->processes_count; i++) {
         unrecorded->processes[i].last = INT64_MIN;
         unrecorded->processes[i].done = INT64_MIN;
@@ -123,31 +117,28 @@ static void thread_move(struct thread *thread)
     }
 }
 
-static int thread_add(struct thread *thread, const struct launch *launch)
+static void thread_add(struct thread *thread, const struct launch *launch)
 {
     thread_move(thread);
     if (thread->more > 0 || thread->count - thread->first >= UNRECORDED_MAX) {
         thread->more++;
         thread->newest = *launch;
-        return 0;
+        return;
     }
-    if (array_grow(&thread->items, &thread->room, thread->count,
-                   sizeof(*thread->items)) != 0) {
-        return -1;
-    }
+    array_grow(&thread->items, &thread->room, thread->count,
+               sizeof(*thread->items));
     thread->items[thread->count++] = *launch;
-    return 0;
 }
 
-int unrecorded_launch(struct unrecorded *unrecorded,
-                      const struct timeline_event *event)
+void unrecorded_launch(struct unrecorded *unrecorded,
+                       const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
     struct launch launch = {event->start, call->call};
     struct thread *thread;
 
     if (event->thread >= unrecorded->defs->threads_count) {
-        return 0;
+        return;
     }
     if (event->end > unrecorded->processes[event->process].last) {
         unrecorded->processes[event->process].last = event->end;
@@ -159,12 +150,12 @@ int unrecorded_launch(struct unrecorded *unrecorded,
     if (call->call == 0 || (call->e.flags & CK_FLAG_FAILED) != 0 ||
         !is_launch(unrecorded,
                    defs_name(unrecorded->defs, event->process, call->e.name))) {
-        return 0;
+        return;
     }
     unrecorded->all.calls++;
-    return (int32_t)(call->call - thread->done) <= 0
-               ? 0
-               : thread_add(thread, &launch);
+    if (!((int32_t)(call->call - thread->done) <= 0)) {
+        thread_add(thread, &launch);
+    }
 }
 
 static void done_add(struct process *process, const struct launch *launch)

@@ -19,12 +19,12 @@
 #define UNRECORDED_MAX ((size_t)4096)
 
 struct unrecorded;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct unrecorded *unrecorded_create(const struct defs *defs);
 void unrecorded_destroy(struct unrecorded *unrecorded);
-/* A call of the CUDA API. 0, or -1 with ENOMEM. */
-int unrecorded_launch(struct unrecorded *unrecorded,
-                      const struct timeline_event *event);
+/* A call of the CUDA API. */
+void unrecorded_launch(struct unrecorded *unrecorded,
+                       const struct timeline_event *event);
 /* Work of a device that was launched by that call of the thread. */
 void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t thread,

@@ -11,7 +11,11 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
+
+/* Few networks take so long for a small message. */
+#define STALLED (20 * CK_TIME_US)
 
 /* Who was last (or first, where any would do) of one kind of partners. */
 struct partner {
@@ -28,6 +32,7 @@ struct fact {
     ck_time_t left; /* return of the call, or its enter if not known */
     struct partner sender;
     struct partner receiver;
+    ck_time_t doubt; /* it may have waited until then, for a small send */
     struct collective_call collective;
 };
 
@@ -114,9 +119,10 @@ static inline void fact_init(struct fact *fact, uint32_t call, ck_time_t left)
     fact->left = left;
     fact->sender = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
     fact->receiver = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
+    fact->doubt = INT64_MIN;
 }
 
-/* A fresh fact of a call, behind those that it has; NULL with ENOMEM. */
+/* A fresh fact of a call, behind those that it has. */
 static struct fact *
 fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
 {
@@ -133,10 +139,8 @@ fact_new(struct waits *waits, uint32_t number, uint32_t call, ck_time_t left)
         if (thread->count > thread->room / 2 || thread->room == 0) {
             size_t count = thread->room;
 
-            if (array_grow(&thread->facts, &thread->room, count,
-                           sizeof(*thread->facts)) != 0) {
-                return NULL;
-            }
+            array_grow(&thread->facts, &thread->room, count,
+                       sizeof(*thread->facts));
         }
     }
     at = thread->count;
@@ -232,19 +236,27 @@ static bool is_synchronous(const struct waits *waits, const struct match *match)
                              strncmp(name, "MPI_Issend", 10) == 0));
 }
 
-/* One that was over before its receive was posted waited for nobody. */
+/* One that was over before its receive was posted waited for nobody. Whether a
+ * small one did depends on the MPI library: with Open MPI a persistent one ends
+ * when the receiver has taken it. */
 static int
 sent_add(struct waits *waits, const struct match *match, enum wait_rule rule)
 {
     const struct match_end *recv = &match->recv;
+    bool is_small = !is_synchronous(waits, match);
     struct fact *fact;
 
-    if (match->send.done <= recv->post || !is_synchronous(waits, match)) {
+    if (match->send.done <= recv->post ||
+        (is_small && recv->post <= match->send.post)) {
         return 0;
     }
     fact = fact_find(waits, &match->send.completed, match->send.done);
     if (fact == NULL) {
         return -1;
+    }
+    if (is_small) {
+        fact->doubt = recv->post > fact->doubt ? recv->post : fact->doubt;
+        return 0;
     }
     partner_add(&fact->receiver, rule, recv->posted.thread, recv->post,
                 recv->mark);
@@ -276,43 +288,34 @@ match_take(void *state, enum match_news news, const struct match *match)
 
 /* ---- collectives -------------------------------------------------------- */
 
-/* The request's entry; NULL with ENOMEM. */
+/* The request's entry. */
 static struct pending *
 pending_find(struct waits *waits, uint32_t process, uint64_t request)
 {
     struct table_key key = {process, request, 0};
     int64_t number = table_number(waits->request_keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == waits->pending_count) {
-        if (array_grow(&waits->pending, &waits->pending_room,
-                       waits->pending_count, sizeof(*waits->pending)) != 0) {
-            return NULL;
-        }
+        array_grow(&waits->pending, &waits->pending_room, waits->pending_count,
+                   sizeof(*waits->pending));
         waits->pending[waits->pending_count++].is_set = false;
     }
     return &waits->pending[number];
 }
 
-static int collective_add(struct waits *waits,
-                          const struct match_call *call,
-                          ck_time_t left,
-                          const struct collective_call *what)
+static void collective_add(struct waits *waits,
+                           const struct match_call *call,
+                           ck_time_t left,
+                           const struct collective_call *what)
 {
     struct fact *fact;
 
     if (is_forgotten(waits, call)) {
-        return 0;
+        return;
     }
     fact = fact_new(waits, call->thread, call->number, left);
-    if (fact == NULL) {
-        return -1;
-    }
     fact->is_collective = true;
     fact->collective = *what;
-    return 0;
 }
 
 static int collective_take(struct waits *waits,
@@ -330,17 +333,15 @@ static int collective_take(struct waits *waits,
     }
     if (record->e.kind == CK_KIND_COLLECTIVE) {
         what.is_heavy = record->bytes_out > waits->eager_bytes;
-        return what.role == COLLECTIVE_OTHER
-                   ? 0
-                   : collective_add(waits, &call, event->end, &what);
+        if (!(what.role == COLLECTIVE_OTHER)) {
+            collective_add(waits, &call, event->end, &what);
+        }
+        return 0;
     }
     if (record->request == 0) {
         return 0;
     }
     pending = pending_find(waits, event->process, record->request);
-    if (pending == NULL) {
-        return -1;
-    }
     pending->is_set = true;
     pending->call = what;
     return 0;
@@ -348,41 +349,48 @@ static int collective_take(struct waits *waits,
 
 /* A request is complete: if it stands for a collective, its call waited for
  * that. */
-static int complete_take(struct waits *waits,
-                         const struct timeline_event *event)
+static void complete_take(struct waits *waits,
+                          const struct timeline_event *event)
 {
     const struct ck_message *record = (const struct ck_message *)event->record;
     struct match_call call = {event->thread, record->call, record->e.name};
     struct pending *pending;
 
     if (record->request == 0) {
-        return 0;
+        return;
     }
     pending = pending_find(waits, event->process, record->request);
-    if (pending == NULL) {
-        return -1;
-    }
     if (!pending->is_set) {
-        return 0;
+        return;
     }
     pending->is_set = false;
     if (wait_rule_of(defs_name(waits->defs, event->process, record->e.name)) ==
         WAIT_RULE_NONE) {
-        return 0;
+        return;
     }
-    return collective_add(waits, &call, event->start, &pending->call);
+    collective_add(waits, &call, event->start, &pending->call);
 }
 
-/* A blocking call that sends has a fact even if it waits for nobody. */
+/* A blocking call that sends has a fact even if it waits for nobody. A small
+ * message that took long may have waited until there was room for it. */
 static int send_take(struct waits *waits, const struct timeline_event *event)
 {
     const struct ck_message *record = (const struct ck_message *)event->record;
     struct match_call call = {event->thread, record->call, record->e.name};
+    struct fact *fact;
 
     if (record->request != 0 || is_forgotten(waits, &call)) {
         return 0;
     }
-    return fact_find(waits, &call, event->end) == NULL ? -1 : 0;
+    fact = fact_find(waits, &call, event->end);
+    if (fact == NULL) {
+        return -1;
+    }
+    if (record->e.kind == CK_KIND_SEND && record->bytes <= waits->eager_bytes &&
+        event->end - event->start > STALLED) {
+        fact->doubt = event->end;
+    }
+    return 0;
 }
 
 /* ---- the whole ---------------------------------------------------------- */
@@ -391,11 +399,8 @@ struct waits *waits_create(const struct defs *defs,
                            const struct align *align,
                            uint64_t eager_bytes)
 {
-    struct waits *waits = calloc(1, sizeof(*waits));
+    struct waits *waits = xcalloc(1, sizeof(*waits));
 
-    if (waits == NULL) {
-        return NULL;
-    }
     waits->defs = defs;
     waits->align = align;
     waits->eager_bytes = eager_bytes;
@@ -403,13 +408,8 @@ struct waits *waits_create(const struct defs *defs,
     waits->limit = waits->limit < WAITS_MIN ? WAITS_MIN : waits->limit;
     waits->collective = collective_create(defs, NULL, NULL);
     waits->matcher = matcher_create(defs, match_take, waits);
-    waits->threads = calloc(defs->threads_count + 1, sizeof(*waits->threads));
+    waits->threads = xcalloc(defs->threads_count + 1, sizeof(*waits->threads));
     waits->request_keys = table_create();
-    if (waits->collective == NULL || waits->matcher == NULL ||
-        waits->threads == NULL || waits->request_keys == NULL) {
-        waits_destroy(waits);
-        return NULL;
-    }
     return waits;
 }
 
@@ -455,9 +455,7 @@ int waits_take(struct waits *waits,
     case CK_KIND_ICOLLECTIVE:
         return collective_take(waits, event, mark);
     case CK_KIND_COMPLETE:
-        if (complete_take(waits, event) != 0) {
-            return -1;
-        }
+        complete_take(waits, event);
         break;
     case CK_KIND_SEND:
     case CK_KIND_SENDRECV:
@@ -505,6 +503,16 @@ static void wait_widen(struct wait *wait,
     }
 }
 
+/* A call that lasted because of a small send, as far as is known: less than
+ * half of the time until that may have ended is explained. */
+static bool
+is_doubtful(const struct fact *fact, ck_time_t enter, const struct wait *wait)
+{
+    ck_time_t known = wait->until > enter ? wait->until - enter : 0;
+
+    return fact->doubt > enter + STALLED && known < (fact->doubt - enter) / 2;
+}
+
 /* What one fact says about a call entered at `enter`. False: not known. */
 static bool fact_tell(const struct waits *waits,
                       const struct fact *fact,
@@ -525,7 +533,7 @@ static bool fact_tell(const struct waits *waits,
                    fact->receiver.mark > wait->mark) {
             wait->mark = fact->receiver.mark;
         }
-        return true;
+        return !is_doubtful(fact, enter, wait);
     }
     if (!collective_wait(waits->collective, &fact->collective, &what)) {
         return false;

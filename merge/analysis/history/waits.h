@@ -33,8 +33,7 @@ struct wait {
 };
 
 struct waits;
-/* Borrowed. A send of up to so many bytes needs no receive. NULL with ENOMEM.
- */
+/* Borrowed. A send of up to so many bytes needs no receive. */
 struct waits *waits_create(const struct defs *defs,
                            const struct align *align,
                            uint64_t eager_bytes);
@@ -42,8 +41,7 @@ void waits_destroy(struct waits *waits);
 /* Facts about calls that were left by then may go. */
 typedef ck_time_t (*waits_horizon_f)(const void *state, ck_time_t now);
 void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state);
-/* The next event of any kind; `mark` belongs to its call. 0, or -1 with
- * ENOMEM. */
+/* The next event of any kind; `mark` belongs to its call. */
 int waits_take(struct waits *waits,
                const struct timeline_event *event,
                int64_t mark);

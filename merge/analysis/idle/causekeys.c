@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 struct causekeys {
@@ -19,19 +20,12 @@ struct causekeys *causekeys_create(const struct defs *defs,
                                    struct lookback *lookback,
                                    rows_shown_f is_shown)
 {
-    struct causekeys *keys = calloc(1, sizeof(*keys));
+    struct causekeys *keys = xcalloc(1, sizeof(*keys));
 
-    if (keys == NULL) {
-        return NULL;
-    }
     keys->defs = defs;
     keys->lookback = lookback;
     keys->is_shown = is_shown;
     keys->numbers = table_create();
-    if (keys->numbers == NULL) {
-        free(keys);
-        return NULL;
-    }
     return keys;
 }
 
@@ -44,8 +38,8 @@ void causekeys_destroy(struct causekeys *keys)
     free(keys);
 }
 
-/* Whose it is: of waits the call that was waited in, of others the range.
- * Kept texts are one pointer where they are equal. -1 with ENOMEM. */
+/* Whose it is: of waits the call that was waited in, of others the range. Kept
+ * texts are one pointer where they are equal. */
 static int64_t text_of(const struct causekeys *keys,
                        const struct ledger_row *row)
 {

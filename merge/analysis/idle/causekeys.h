@@ -15,12 +15,12 @@
 #include "merge/analysis/history/lookback.h"
 
 struct causekeys;
-/* Borrowed; is_shown as of rows_create(). NULL with ENOMEM. */
+/* Borrowed; is_shown as of rows_create(). */
 struct causekeys *causekeys_create(const struct defs *defs,
                                    struct lookback *lookback,
                                    rows_shown_f is_shown);
 void causekeys_destroy(struct causekeys *keys);
-/* Number of a row's cause: 0, 1, 2 ... -1 with ENOMEM. */
+/* Number of a row's cause: 0, 1, 2 ... */
 int64_t causekeys_find(struct causekeys *keys, const struct ledger_row *row);
 
 #endif

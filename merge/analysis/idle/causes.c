@@ -17,6 +17,7 @@
 #include "merge/analysis/delays/dominant.h"
 #include "merge/analysis/history/lookback.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* Causes of less than an n-th of all time are not looked at for windows. */
 #define WINDOW_WORTH 100
@@ -179,8 +180,7 @@ last_find(struct grouping *grouping, const struct item *items, size_t count)
     return best;
 }
 
-/* How many ranks are in a group, and the first of them. 0, or -1 with ENOMEM.
- */
+/* How many ranks are in a group, and the first of them. */
 static int ranks_count(struct grouping *grouping,
                        const struct item *items,
                        size_t count,
@@ -269,21 +269,16 @@ static void parts_find(struct grouping *grouping,
     }
 }
 
-/* What the blamed rank did meanwhile for the largest part. 0, or -1 with
- * ENOMEM.
- */
-static int seen_find(const struct lookback *lookback,
-                     const struct item *items,
-                     size_t count,
-                     struct report_cause *cause)
+/* What the blamed rank did meanwhile for the largest part. */
+static void seen_find(const struct lookback *lookback,
+                      const struct item *items,
+                      size_t count,
+                      struct report_cause *cause)
 {
-    struct dominant_part *parts = malloc(count * sizeof(*parts));
+    struct dominant_part *parts = xmalloc(count * sizeof(*parts));
     struct dominant most;
     size_t used = 0;
 
-    if (parts == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         if (items[i].row->blamed_did != DEFS_NONE) {
             parts[used++] = dominant_part(lookback, items[i].row->blamed_did,
@@ -298,10 +293,9 @@ static int seen_find(const struct lookback *lookback,
     if (most.did != DEFS_NONE) {
         cause->seen = lookback_activity_report(lookback, most.did);
     }
-    return 0;
 }
 
-/* Why the blamed rank came late. 0, or -1 with ENOMEM. */
+/* Why the blamed rank came late. */
 static int delays_find(const struct causes_from *from,
                        const struct item *items,
                        size_t count,
@@ -323,28 +317,29 @@ static int delays_find(const struct causes_from *from,
                            : lookback_activity_site(from->lookback, row->did);
 
         group.site = (uint32_t)site;
-        if (site < 0 || delaysums_gather(from->delays, &group) != 0) {
+        if (site < 0) {
             return -1;
         }
+        delaysums_gather(from->delays, &group);
     }
     if (from->is_of_waits) {
         cause->count = delaysums_waits(from->delays);
     }
-    return delayreport_fill(from->lookback, from->delay, from->delays,
-                            &cause->delays);
+    delayreport_fill(from->lookback, from->delay, from->delays, &cause->delays);
+    return 0;
 }
 
-/* The steps in which a group has most of its time. 0, or -1 with ENOMEM. */
-static int windows_find(struct grouping *grouping,
-                        const struct item *items,
-                        size_t count,
-                        struct report_cause *cause)
+/* The steps in which a group has most of its time. */
+static void windows_find(struct grouping *grouping,
+                         const struct item *items,
+                         size_t count,
+                         struct report_cause *cause)
 {
     const struct when *when = grouping->from->when;
     size_t keys = 0;
 
     if (when == NULL || cause->ns < grouping->worth || report_is_once(cause)) {
-        return 0;
+        return;
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t key = items[i].row->key;
@@ -357,10 +352,9 @@ static int windows_find(struct grouping *grouping,
     for (size_t i = 0; i < keys; i++) {
         grouping->is_key_taken[grouping->keys[i]] = false;
     }
-    return when_windows(when, grouping->keys, keys, &cause->windows);
+    when_windows(when, grouping->keys, keys, &cause->windows);
 }
 
-/* 0, or -1 with ENOMEM. */
 static int group_report(struct grouping *grouping,
                         const struct group *group,
                         struct report_cause *cause)
@@ -397,11 +391,11 @@ static int group_report(struct grouping *grouping,
         cause->awaited = (uint32_t)items[0].row->last;
     }
     if (ranks_count(grouping, items, count, cause) != 0 ||
-        delays_find(grouping->from, items, count, cause) != 0 ||
-        windows_find(grouping, items, count, cause) != 0 ||
-        seen_find(grouping->lookback, items, count, cause) != 0) {
+        delays_find(grouping->from, items, count, cause) != 0) {
         return -1;
     }
+    windows_find(grouping, items, count, cause);
+    seen_find(grouping->lookback, items, count, cause);
     if (cause->cause == CAUSE_DEP_EVENT) {
         /* Nobody was to come: what the setter did until then is all of it. */
         cause->delays.rank = cause->blamed;
@@ -442,13 +436,12 @@ static int by_time(const void *left, const void *right)
     return order != 0 ? order : compare_ints(a->rank, b->rank);
 }
 
-/* Groups of the items, which are in order, the longest first. NULL with ENOMEM.
- */
+/* Groups of the items, which are in order, the longest first. */
 static struct group *
 groups_find(const struct item *items, size_t items_count, size_t *count)
 {
     size_t room = 1;
-    struct group *groups = calloc(room, sizeof(*groups));
+    struct group *groups = xcalloc(room, sizeof(*groups));
 
     *count = 0;
     for (size_t first = 0, last; first < items_count; first = last) {
@@ -457,20 +450,14 @@ groups_find(const struct item *items, size_t items_count, size_t *count)
              compare_groups(&items[first], &items[last]) == 0;) {
             last++;
         }
-        if (groups == NULL ||
-            array_grow(&groups, &room, *count, sizeof(*groups)) != 0) {
-            free(groups);
-            return NULL;
-        }
+        array_grow(&groups, &room, *count, sizeof(*groups));
         groups[(*count)++] = group_of(&items[first], last - first);
     }
-    if (groups != NULL) {
-        qsort(groups, *count, sizeof(*groups), by_time);
-    }
+    qsort(groups, *count, sizeof(*groups), by_time);
     return groups;
 }
 
-/* All that is known of the groups that are listed. NULL with ENOMEM. */
+/* All that is known of the groups that are listed. */
 static struct report_cause *
 groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
 {
@@ -478,12 +465,9 @@ groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
     struct report_cause *causes;
     int rc = 0;
 
-    if (groups == NULL) {
-        return NULL;
-    }
     *count = *count > CAUSES_LISTED_MAX ? CAUSES_LISTED_MAX : *count;
-    causes = calloc(*count + 1, sizeof(*causes));
-    for (size_t i = 0; causes != NULL && rc == 0 && i < *count; i++) {
+    causes = xcalloc(*count + 1, sizeof(*causes));
+    for (size_t i = 0; rc == 0 && i < *count; i++) {
         rc = group_report(grouping, &groups[i], &causes[i]);
     }
     free(groups);
@@ -494,9 +478,7 @@ groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
         free(causes);
         return NULL;
     }
-    if (causes != NULL) {
-        qsort(causes, *count, sizeof(*causes), by_recurrence);
-    }
+    qsort(causes, *count, sizeof(*causes), by_recurrence);
     return causes;
 }
 
@@ -511,7 +493,6 @@ static void grouping_fini(struct grouping *grouping)
     free(grouping->sums);
 }
 
-/* 0, or -1 with ENOMEM. */
 static int grouping_init(struct grouping *grouping,
                          const struct ledger_row *rows,
                          size_t count)
@@ -528,17 +509,17 @@ static int grouping_init(struct grouping *grouping,
         }
     }
     grouping->worth /= WINDOW_WORTH;
-    grouping->items = calloc(count + 1, sizeof(*grouping->items));
-    grouping->keys = calloc(count + 1, sizeof(*grouping->keys));
+    grouping->items = xcalloc(count + 1, sizeof(*grouping->items));
+    grouping->keys = xcalloc(count + 1, sizeof(*grouping->keys));
     grouping->is_key_taken =
-        calloc(grouping->keys_count + 1, sizeof(*grouping->is_key_taken));
-    grouping->rows = calloc(count + 1, sizeof(*grouping->rows));
+        xcalloc(grouping->keys_count + 1, sizeof(*grouping->is_key_taken));
+    grouping->rows = xcalloc(count + 1, sizeof(*grouping->rows));
     grouping->activities =
-        calloc(grouping->none + 1, sizeof(*grouping->activities));
+        xcalloc(grouping->none + 1, sizeof(*grouping->activities));
     grouping->is_known =
-        calloc(grouping->none + 1, sizeof(*grouping->is_known));
+        xcalloc(grouping->none + 1, sizeof(*grouping->is_known));
     grouping->sums =
-        calloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
+        xcalloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
     return grouping->items == NULL || grouping->rows == NULL ||
                    grouping->activities == NULL || grouping->is_known == NULL ||
                    grouping->sums == NULL || grouping->keys == NULL ||
@@ -582,12 +563,13 @@ struct report_cause *causes_group(const struct causes_from *from,
 }
 
 /* Which devices the report has, by their number in the definitions; the
- * caller's to free. NULL with ENOMEM. */
+ * caller's to free. */
 static bool *reported_find(const struct defs *defs, const struct report *report)
 {
-    bool *is_reported = calloc(defs->physicals_count + 1, sizeof(*is_reported));
+    bool *is_reported =
+        xcalloc(defs->physicals_count + 1, sizeof(*is_reported));
 
-    for (size_t i = 0; is_reported != NULL && i < report->devices_count; i++) {
+    for (size_t i = 0; i < report->devices_count; i++) {
         is_reported[report->devices[i].physical] = true;
     }
     return is_reported;
@@ -688,12 +670,7 @@ int causes_report(struct ledger *ledger,
     }
     is_reported = reported_find(lookback_defs(from->lookback), report);
     rows = ledger_rows(ledger, &count);
-    kept = calloc(count + 1, sizeof(*kept));
-    if (kept == NULL || is_reported == NULL) {
-        free(kept);
-        free(is_reported);
-        return -1;
-    }
+    kept = xcalloc(count + 1, sizeof(*kept));
     for (size_t i = 0; i < count; i++) {
         if (is_reported[rows[i].device]) {
             kept[used++] = rows[i];

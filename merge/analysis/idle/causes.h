@@ -26,7 +26,7 @@ struct report_cause *causes_group(const struct causes_from *from,
                                   size_t rows_count,
                                   size_t *count);
 /* Write report->causes and the causes of the devices, which devices_report()
- * has written before. 0, or -1 with ENOMEM. */
+ * has written before. */
 int causes_report(struct ledger *ledger,
                   const struct causes_from *from,
                   struct report *report);

@@ -5,6 +5,7 @@
 #include "merge/analysis/idle/depends.h"
 
 #include "merge/analysis/delays/rootcause.h"
+#include "merge/analysis/history/kernelwait.h"
 
 /* Who set a user event, and in which call. */
 struct setting {
@@ -68,6 +69,21 @@ static int event_take(struct sharing *sharing,
                : 0;
 }
 
+static int remote_add(struct sharing *sharing,
+                      struct region piece,
+                      uint32_t physical,
+                      uint32_t did)
+{
+    sharing->row.cause = CAUSE_DEP_REMOTE;
+    sharing->row.did = did;
+    sharing->row.blamed_did = DEFS_NONE;
+    sharing->row.blamed = DEFS_RANK_UNKNOWN;
+    sharing->row.last = (int32_t)physical;
+    sharing->row.wait = WAIT_NONE;
+    sharing->row.error = 0;
+    return sharing_piece(sharing, piece);
+}
+
 static int unmatched_take(void *state,
                           struct region piece,
                           enum commands_reason reason,
@@ -95,14 +111,7 @@ static int unmatched_take(void *state,
         return sharing_plain(sharing, piece, CAUSE_KERNEL_GAP,
                              (uint32_t)number);
     }
-    sharing->row.cause = CAUSE_DEP_REMOTE;
-    sharing->row.did = (uint32_t)number;
-    sharing->row.blamed_did = DEFS_NONE;
-    sharing->row.blamed = DEFS_RANK_UNKNOWN;
-    sharing->row.last = (int32_t)command->physical;
-    sharing->row.wait = WAIT_NONE;
-    sharing->row.error = 0;
-    return sharing_piece(sharing, piece);
+    return remote_add(sharing, piece, command->physical, (uint32_t)number);
 }
 
 int depends_share(struct sharing *sharing,
@@ -122,4 +131,48 @@ int depends_share(struct sharing *sharing,
     part->start = waits.end;
     return commands_walk(commands, sharing->process, tid, call, waits,
                          unmatched_take, sharing);
+}
+
+/* A call of h that waits for devices. */
+struct waiting {
+    struct sharing *sharing;
+    const struct history_state *did;
+};
+
+static int work_take(void *state,
+                     struct region piece,
+                     const struct devicehistory_item *item,
+                     bool is_running)
+{
+    const struct waiting *waiting = state;
+    struct sharing *sharing = waiting->sharing;
+    struct lookback *lookback = sharing->books->lookback;
+    struct history_span work;
+    struct history_state did = {.is_known = true, .kernel = &work};
+    int64_t number;
+
+    if (item == NULL || !is_running || item->is_copy ||
+        item->physical == sharing->row.device || item->physical == DEFS_NONE ||
+        !kernelwait_span(lookback, sharing->process, item, piece.start,
+                         &work)) {
+        return sharing_host(sharing, piece, waiting->did);
+    }
+    number = lookback_activity(lookback, &did);
+    return number < 0
+               ? -1
+               : remote_add(sharing, piece, item->physical, (uint32_t)number);
+}
+
+int depends_host(void *state,
+                 struct region piece,
+                 const struct history_state *did)
+{
+    struct waiting waiting = {.sharing = state, .did = did};
+    struct sharing *sharing = waiting.sharing;
+
+    if (!kernelwait_is(did) || piece.start < sharing->begin) {
+        return sharing_host(sharing, piece, did);
+    }
+    return devicehistory_walk(lookback_work(sharing->books->lookback),
+                              sharing->process, piece, work_take, &waiting);
 }

@@ -14,6 +14,7 @@
 #include "merge/analysis/idle/depends.h"
 #include "merge/analysis/idle/launching.h"
 #include "merge/analysis/idle/sharing.h"
+#include "merge/model/memory.h"
 
 /* An idle interval [start, end) whose last moment the merge may not have
  * passed yet, and the operation that ends it. */
@@ -75,11 +76,8 @@ struct ledger *ledger_create(const struct defs *defs,
                              struct when *when,
                              struct region region)
 {
-    struct ledger *ledger = calloc(1, sizeof(*ledger));
+    struct ledger *ledger = xcalloc(1, sizeof(*ledger));
 
-    if (ledger == NULL) {
-        return NULL;
-    }
     ledger->books.defs = defs;
     ledger->books.region = region;
     ledger->books.lookback = lookback;
@@ -88,19 +86,13 @@ struct ledger *ledger_create(const struct defs *defs,
     ledger->due = INT64_MAX;
     ledger->books.rows = rows_create(defs, lookback, is_shown, 0);
     ledger->devices =
-        calloc(defs->physicals_count + 1, sizeof(*ledger->devices));
-    ledger->oldest = calloc(1, sizeof(*ledger->oldest));
+        xcalloc(defs->physicals_count + 1, sizeof(*ledger->devices));
+    ledger->oldest = xcalloc(1, sizeof(*ledger->oldest));
     ledger->waiting =
-        calloc(defs->physicals_count + 1, sizeof(*ledger->waiting));
+        xcalloc(defs->physicals_count + 1, sizeof(*ledger->waiting));
     ledger->books.keys = causekeys_create(defs, lookback, is_shown);
-    ledger->books.sums = calloc((defs->physicals_count + 1) * CAUSES,
-                                sizeof(*ledger->books.sums));
-    if (ledger->books.rows == NULL || ledger->books.keys == NULL ||
-        ledger->books.sums == NULL || ledger->devices == NULL ||
-        ledger->waiting == NULL || ledger->oldest == NULL) {
-        ledger_destroy(ledger);
-        return NULL;
-    }
+    ledger->books.sums = xcalloc((defs->physicals_count + 1) * CAUSES,
+                                 sizeof(*ledger->books.sums));
     if (defs->physicals_count > 0) {
         lookback_client(lookback, ledger_horizon, ledger);
     }
@@ -128,11 +120,10 @@ void ledger_see(struct ledger *ledger, sharing_see_f f, void *state)
     ledger->books.see_state = state;
 }
 
-int ledger_delay(struct ledger *ledger, const struct delay *delay)
+void ledger_delay(struct ledger *ledger, const struct delay *delay)
 {
     ledger->books.delays = delaysums_create();
     ledger->books.delay = delay;
-    return ledger->books.delays == NULL ? -1 : 0;
 }
 
 struct delaysums *ledger_delays(const struct ledger *ledger)
@@ -281,7 +272,7 @@ static int starved_add(struct sharing *sharing, struct region starved)
         return sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, DEFS_NONE);
     }
     return region_clip(sharing_region(sharing), &starved.start, &starved.end)
-               ? history_walk(host, sharing->thread, starved, sharing_host,
+               ? history_walk(host, sharing->thread, starved, depends_host,
                               sharing)
                : 0;
 }
@@ -415,10 +406,10 @@ static bool is_beginning_gone(const struct ledger *ledger, uint32_t process)
     return ledger->books.defs->agents[agent].discarded.segments > 0;
 }
 
-static int operation_take(struct ledger *ledger,
-                          const struct timeline_event *event,
-                          const struct gap *operation,
-                          uint32_t number)
+static void operation_take(struct ledger *ledger,
+                           const struct timeline_event *event,
+                           const struct gap *operation,
+                           uint32_t number)
 {
     const struct defs_device *found =
         defs_device(ledger->books.defs, event->process, number);
@@ -426,7 +417,7 @@ static int operation_take(struct ledger *ledger,
 
     if (found == NULL || event->start >= event->end ||
         (event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     device = &ledger->devices[found->physical];
     if (device->has_gap) {
@@ -459,11 +450,10 @@ static int operation_take(struct ledger *ledger,
         ledger->oldest->is_known = false;
     }
     ledger->before_first = STARTUP_EVENTS_MAX;
-    return 0;
 }
 
-static int device_take(struct ledger *ledger,
-                       const struct timeline_event *event)
+static void device_take(struct ledger *ledger,
+                        const struct timeline_event *event)
 {
     if (event->record->kind >= CK_KIND_COPY_H2D) {
         const struct ck_copy *copy = (const struct ck_copy *)event->record;
@@ -473,7 +463,8 @@ static int device_take(struct ledger *ledger,
                                 .call = copy->call,
                                 .name = copy->e.name};
 
-        return operation_take(ledger, event, &operation, copy->device);
+        operation_take(ledger, event, &operation, copy->device);
+        return;
     } else {
         const struct ck_kernel *kernel =
             (const struct ck_kernel *)event->record;
@@ -483,7 +474,8 @@ static int device_take(struct ledger *ledger,
                                 .call = kernel->call,
                                 .name = kernel->e.name};
 
-        return operation_take(ledger, event, &operation, kernel->device);
+        operation_take(ledger, event, &operation, kernel->device);
+        return;
     }
 }
 
@@ -493,11 +485,13 @@ int ledger_settle(struct ledger *ledger, ck_time_t now)
     return ledger->waiting_count > 0 ? gaps_close(ledger, now) : 0;
 }
 
-int ledger_take(void *consumer, const struct timeline_event *event)
+void ledger_take(void *consumer, const struct timeline_event *event)
 {
     struct ledger *ledger = consumer;
 
-    return timeline_is_device(event) ? device_take(ledger, event) : 0;
+    if (timeline_is_device(event)) {
+        device_take(ledger, event);
+    }
 }
 
 /* The first work of a device that never ended; NULL = none. */
@@ -578,7 +572,7 @@ static int tail_add(struct ledger *ledger,
     return undone == NULL ? 0 : undone_add(&sharing, undone, open);
 }
 
-/* What is behind the last work of each device. 0, or -1 with ENOMEM. */
+/* What is behind the last work of each device. */
 static int tails_add(struct ledger *ledger)
 {
     size_t count;
@@ -599,8 +593,8 @@ int ledger_finish(struct ledger *ledger)
     struct ledger_row *rows;
     size_t count;
 
-    if (lookback_close(ledger->books.lookback) != 0 ||
-        gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
+    lookback_close(ledger->books.lookback);
+    if (gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
         return -1;
     }
     if (ledger->books.steps == NULL ||

@@ -20,23 +20,22 @@ struct ledger;
 
 /* Of fewer steps the first one is no start. */
 #define LEDGER_STEPS_MIN 4
-/* Borrowed; `when` may be NULL. NULL with ENOMEM. */
+/* Borrowed; `when` may be NULL. */
 struct ledger *ledger_create(const struct defs *defs,
                              struct lookback *lookback,
                              struct when *when,
                              struct region region);
 /* As waitstates_delay() and waitstates_delays(). */
-int ledger_delay(struct ledger *ledger, const struct delay *delay);
+void ledger_delay(struct ledger *ledger, const struct delay *delay);
 struct delaysums *ledger_delays(const struct ledger *ledger);
 void ledger_destroy(struct ledger *ledger);
 /* Show each piece of idle time from now on. */
 void ledger_see(struct ledger *ledger, sharing_see_f f, void *state);
-/* Before the lookback takes an event at `now`, and the ledger after it. 0, or
- * -1 with ENOMEM. */
+/* Before the lookback takes an event at `now`, and the ledger after it. */
 int ledger_settle(struct ledger *ledger, ck_time_t now);
-int ledger_take(void *ledger, const struct timeline_event *event);
+void ledger_take(void *ledger, const struct timeline_event *event);
 
-/* Close the gaps that are open. 0, or -1 with ENOMEM. */
+/* Close the gaps that are open. */
 int ledger_finish(struct ledger *ledger);
 const struct ledger_row *ledger_rows(const struct ledger *ledger,
                                      size_t *count);

@@ -6,7 +6,7 @@
 
 #include "merge/analysis/delays/rootcause.h"
 
-/* The time of its cause. 0, or -1 with ENOMEM. */
+/* The time of its cause. */
 static int cause_add(struct books *books,
                      struct ledger_row *row,
                      uint32_t rank,
@@ -49,8 +49,8 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
 }
 
 /* What a piece of a wait cost. */
-static int delay_add(const struct sharing *sharing,
-                     const struct ledger_row *row)
+static void delay_add(const struct sharing *sharing,
+                      const struct ledger_row *row)
 {
     struct books *books = sharing->books;
     struct delaysums_group group = {.site = sharing->site,
@@ -58,9 +58,9 @@ static int delay_add(const struct sharing *sharing,
                                     .wait = row->wait,
                                     .is_start = row->is_start};
 
-    return books->delays == NULL || row->cause != CAUSE_MPI_WAIT
-               ? 0
-               : delaysums_piece(books->delays, &group, row->ns);
+    if (!(books->delays == NULL || row->cause != CAUSE_MPI_WAIT)) {
+        delaysums_piece(books->delays, &group, row->ns);
+    }
 }
 
 /* Does the row's time belong to the start of the rank that it is because of?
@@ -102,10 +102,10 @@ int sharing_piece(struct sharing *sharing, struct region piece)
         }
         row.is_start = is_start(books, &row, piece.start, &until);
         row.ns = until - piece.start;
-        if (row_add(books, &row, (struct region){piece.start, until}) != 0 ||
-            delay_add(sharing, &row) != 0) {
+        if (row_add(books, &row, (struct region){piece.start, until}) != 0) {
             return -1;
         }
+        delay_add(sharing, &row);
         sharing->row.error -= row.error;
         piece.start = until;
     }
@@ -187,11 +187,12 @@ static int wait_add(struct sharing *sharing,
             sharing->row.last =
                 defs->processes[defs->threads[wait->thread].process].rank;
             if (rootcause_follow(books->lookback, wait->thread, before,
-                                 blamed_take, sharing) != 0 ||
-                (books->delays != NULL &&
-                 delaysums_share(books->delays, defs, books->delay,
-                                 &sharing->delay) != 0)) {
+                                 blamed_take, sharing) != 0) {
                 return -1;
+            }
+            if (books->delays != NULL) {
+                delaysums_share(books->delays, defs, books->delay,
+                                &sharing->delay);
             }
         }
         piece.start = before.end;

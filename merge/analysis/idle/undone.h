@@ -8,7 +8,7 @@
 #include "merge/analysis/history/commands.h"
 #include "merge/report/report.h"
 
-/* Into the report, after devices_report(). 0, or -1 with ENOMEM. */
+/* Into the report, after devices_report(). */
 int undone_report(const struct defs *defs,
                   const struct commands *commands,
                   struct report *report);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 static size_t cell_bytes(const struct series *series)
 {
     return series->is_long ? sizeof(ck_time_t) : sizeof(uint32_t);
@@ -18,35 +20,29 @@ ck_time_t series_get(const struct series *series, size_t at)
                            : ((const uint32_t *)series->cells)[at];
 }
 
-/* Cells that have room for any time. 0, or -1 with ENOMEM. */
-static int series_lengthen(struct series *series)
+/* Cells that have room for any time. */
+static void series_lengthen(struct series *series)
 {
-    ck_time_t *cells = malloc(series->room * sizeof(*cells));
+    ck_time_t *cells = xmalloc(series->room * sizeof(*cells));
 
-    if (cells == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < series->count; i++) {
         cells[i] = series_get(series, i);
     }
     free(series->cells);
     series->cells = cells;
     series->is_long = true;
-    return 0;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int cell_set(struct series *series, size_t at, ck_time_t ns)
+static void cell_set(struct series *series, size_t at, ck_time_t ns)
 {
-    if (!series->is_long && ns > UINT32_MAX && series_lengthen(series) != 0) {
-        return -1;
+    if (!series->is_long && ns > UINT32_MAX) {
+        series_lengthen(series);
     }
     if (series->is_long) {
         ((ck_time_t *)series->cells)[at] = ns;
     } else {
         ((uint32_t *)series->cells)[at] = (uint32_t)ns;
     }
-    return 0;
 }
 
 /* Give back what is not used: each cell is for more time now, so few more are
@@ -56,7 +52,7 @@ static void series_shrink(struct series *series)
     void *kept =
         series->count == 0
             ? NULL
-            : realloc(series->cells, series->count * cell_bytes(series));
+            : xrealloc(series->cells, series->count * cell_bytes(series));
 
     if (kept != NULL) {
         series->cells = kept;
@@ -64,7 +60,7 @@ static void series_shrink(struct series *series)
     }
 }
 
-int series_fold(struct series *series)
+void series_fold(struct series *series)
 {
     size_t count = 0;
 
@@ -75,38 +71,31 @@ int series_fold(struct series *series)
         if (k < series->count && (series->first + k) % 2 == 1) {
             sum += series_get(series, k++);
         }
-        if (cell_set(series, count, sum) != 0) {
-            return -1;
-        }
+        cell_set(series, count, sum);
     }
     series->first /= 2;
     series->count = count;
     series_shrink(series);
-    return 0;
 }
 
 /* Most of many things have one cell or two; together they are the most memory
  * that an analysis of many ranks needs. */
-static int series_room(struct series *series, size_t wanted)
+static void series_room(struct series *series, size_t wanted)
 {
     size_t room = series->room + series->room / 4 + 4;
     void *grown;
 
     if (wanted <= series->room) {
-        return 0;
+        return;
     }
     room = room > wanted ? room : wanted;
-    grown = realloc(series->cells, room * cell_bytes(series));
-    if (grown == NULL) {
-        return -1;
-    }
+    grown = xrealloc(series->cells, room * cell_bytes(series));
     series->cells = grown;
     series->room = room;
-    return 0;
 }
 
-/* Room for the cell; the new ones are 0. 0, or -1 with ENOMEM. */
-static int series_reach(struct series *series, size_t cell)
+/* Room for the cell; the new ones are 0. */
+static void series_reach(struct series *series, size_t cell)
 {
     size_t first =
         series->count == 0 || cell < series->first ? cell : series->first;
@@ -117,9 +106,7 @@ static int series_reach(struct series *series, size_t cell)
 
     end = series->count == 0 || cell >= end ? cell + 1 : end;
     wanted = end - first;
-    if (series_room(series, wanted) != 0) {
-        return -1;
-    }
+    series_room(series, wanted);
     cells = series->cells;
     if (before > 0) {
         memmove(cells + before * bytes, cells, series->count * bytes);
@@ -129,7 +116,6 @@ static int series_reach(struct series *series, size_t cell)
            (wanted - before - series->count) * bytes);
     series->first = first;
     series->count = wanted;
-    return 0;
 }
 
 size_t series_length(const struct series *series, size_t cell)
@@ -148,15 +134,13 @@ size_t series_length(const struct series *series, size_t cell)
     return series->count;
 }
 
-int series_add(struct series *series, size_t cell, ck_time_t ns)
+void series_add(struct series *series, size_t cell, ck_time_t ns)
 {
     size_t at;
 
-    if (series_reach(series, cell) != 0) {
-        return -1;
-    }
+    series_reach(series, cell);
     at = cell - series->first;
-    return cell_set(series, at, series_get(series, at) + ns);
+    cell_set(series, at, series_get(series, at) + ns);
 }
 
 void series_fini(struct series *series)

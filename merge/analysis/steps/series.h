@@ -23,16 +23,14 @@ struct series {
     bool is_long;
 };
 
-/* Add to a cell; those between it and the others are 0. 0, or -1 with ENOMEM.
- */
-int series_add(struct series *series, size_t cell, ck_time_t ns);
+/* Add to a cell; those between it and the others are 0. */
+void series_add(struct series *series, size_t cell, ck_time_t ns);
 /* The value of the first cell (at = 0) or of one behind it, before count. */
 ck_time_t series_get(const struct series *series, size_t at);
 /* The cells that a series would have with that one. */
 size_t series_length(const struct series *series, size_t cell);
-/* Each cell takes in the next one: 2n and 2n + 1 become n. 0, or -1 with
- * ENOMEM. */
-int series_fold(struct series *series);
+/* Each cell takes in the next one: 2n and 2n + 1 become n. */
+void series_fold(struct series *series);
 void series_fini(struct series *series);
 
 #endif

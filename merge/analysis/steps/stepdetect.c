@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "schema/fnv.h"
 
@@ -91,20 +92,13 @@ bool stepdetect_is_wanted(const struct defs *defs)
 struct stepdetect *stepdetect_create(const struct defs *defs,
                                      struct region region)
 {
-    struct stepdetect *stepdetect = calloc(1, sizeof(*stepdetect));
+    struct stepdetect *stepdetect = xcalloc(1, sizeof(*stepdetect));
 
-    if (stepdetect == NULL) {
-        return NULL;
-    }
     stepdetect->defs = defs;
     stepdetect->region = region;
     stepdetect->keys = table_create();
     stepdetect->lanes =
-        calloc(defs->ranks_count + 2, sizeof(*stepdetect->lanes));
-    if (stepdetect->keys == NULL || stepdetect->lanes == NULL) {
-        stepdetect_destroy(stepdetect);
-        return NULL;
-    }
+        xcalloc(defs->ranks_count + 2, sizeof(*stepdetect->lanes));
     return stepdetect;
 }
 
@@ -152,13 +146,10 @@ int stepdetect_take(void *consumer, const struct timeline_event *event)
                                                        : site.place.function),
                              site.place.line};
     number = table_number(stepdetect->keys, key);
-    if (number < 0 ||
-        array_grow(&stepdetect->sites, &stepdetect->sites_room,
-                   stepdetect->sites_count, sizeof(site)) != 0 ||
-        array_grow(&stepdetect->calls, &stepdetect->calls_room,
-                   stepdetect->calls_count, sizeof(*stepdetect->calls)) != 0) {
-        return -1;
-    }
+    array_grow(&stepdetect->sites, &stepdetect->sites_room,
+               stepdetect->sites_count, sizeof(site));
+    array_grow(&stepdetect->calls, &stepdetect->calls_room,
+               stepdetect->calls_count, sizeof(*stepdetect->calls));
     if ((size_t)number == stepdetect->sites_count) {
         stepdetect->sites[stepdetect->sites_count++] = site;
     }
@@ -167,18 +158,14 @@ int stepdetect_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-/* Each rank's calls behind those of the one before, in their order. 0, or -1
- * with ENOMEM. */
-static int lanes_make(struct stepdetect *stepdetect)
+/* Each rank's calls behind those of the one before, in their order. */
+static void lanes_make(struct stepdetect *stepdetect)
 {
     size_t ranks = stepdetect->defs->ranks_count;
     struct call *sorted =
-        malloc((stepdetect->calls_count + 1) * sizeof(*sorted));
+        xmalloc((stepdetect->calls_count + 1) * sizeof(*sorted));
     size_t *next = stepdetect->lanes + 1;
 
-    if (sorted == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < stepdetect->calls_count; i++) {
         stepdetect->lanes[stepdetect->calls[i].rank + 2]++;
     }
@@ -190,17 +177,13 @@ static int lanes_make(struct stepdetect *stepdetect)
     }
     free(stepdetect->calls);
     stepdetect->calls = sorted;
-    return 0;
 }
 
-/* How often each rank calls from each site. 0, or -1 with ENOMEM. */
-static int sites_count(struct stepdetect *stepdetect)
+/* How often each rank calls from each site. */
+static void sites_count(struct stepdetect *stepdetect)
 {
-    uint32_t *counts = calloc(stepdetect->sites_count + 1, sizeof(*counts));
+    uint32_t *counts = xcalloc(stepdetect->sites_count + 1, sizeof(*counts));
 
-    if (counts == NULL) {
-        return -1;
-    }
     for (size_t rank = 0; rank < stepdetect->defs->ranks_count; rank++) {
         for (size_t i = stepdetect->lanes[rank];
              i < stepdetect->lanes[rank + 1]; i++) {
@@ -220,7 +203,6 @@ static int sites_count(struct stepdetect *stepdetect)
         }
     }
     free(counts);
-    return 0;
 }
 
 /* ---- the steps of a site ------------------------------------------------ */
@@ -393,8 +375,8 @@ static enum fit lengths_fit(const struct stepdetect *stepdetect,
     return has_pattern(lengths, count) ? FIT_NONE : FIT_UNEVEN;
 }
 
-/* What the site is. 0, or -1 with ENOMEM. */
-static int
+/* What the site is. */
+static void
 site_fit(const struct stepdetect *stepdetect, uint32_t index, enum fit *fit)
 {
     const struct site *site = &stepdetect->sites[index];
@@ -407,12 +389,9 @@ site_fit(const struct stepdetect *stepdetect, uint32_t index, enum fit *fit)
     if (site->place.function == NULL || site->least <= STEPDETECT_MIN ||
         site->ranks != stepdetect->defs->ranks_count ||
         site->most - site->least > 1) {
-        return 0;
+        return;
     }
-    trial.hashes = calloc(site->least, sizeof(*trial.hashes));
-    if (trial.hashes == NULL) {
-        return -1;
-    }
+    trial.hashes = xcalloc(site->least, sizeof(*trial.hashes));
     for (size_t rank = 0; rank < stepdetect->defs->ranks_count && holds;
          rank++) {
         holds = lane_holds(&trial, rank);
@@ -420,15 +399,11 @@ site_fit(const struct stepdetect *stepdetect, uint32_t index, enum fit *fit)
     }
     free(trial.hashes);
     if (!holds) {
-        return 0;
+        return;
     }
-    lengths = malloc(((size_t)site->most + 1) * sizeof(*lengths));
-    if (lengths == NULL) {
-        return -1;
-    }
+    lengths = xmalloc(((size_t)site->most + 1) * sizeof(*lengths));
     *fit = lengths_fit(stepdetect, index, lengths);
     free(lengths);
-    return 0;
 }
 
 /* ---- of several sites --------------------------------------------------- */
@@ -489,21 +464,17 @@ enum relation {
     RELATION_OUTER, /* a loop around them, with work of its own */
 };
 
-/* 0, or -1 with ENOMEM. */
-static int relation_find(const struct stepdetect *stepdetect,
-                         uint32_t rare,
-                         uint32_t often,
-                         enum relation *relation)
+static void relation_find(const struct stepdetect *stepdetect,
+                          uint32_t rare,
+                          uint32_t often,
+                          enum relation *relation)
 {
     uint32_t most = stepdetect->sites[often].most;
-    ck_time_t *room = malloc(((size_t)most * 2 + 1) * sizeof(*room));
+    ck_time_t *room = xmalloc(((size_t)most * 2 + 1) * sizeof(*room));
     struct mixture mixture = {.with = room, .without = room + most};
     ck_time_t more;
 
     *relation = RELATION_NONE;
-    if (room == NULL) {
-        return -1;
-    }
     mixture_fill(stepdetect, rare, often, &mixture);
     more = median(mixture.with, mixture.with_count) -
            median(mixture.without, mixture.without_count);
@@ -514,11 +485,10 @@ static int relation_find(const struct stepdetect *stepdetect,
     } else if (!mixture.is_irregular && mixture.between >= EXTRA_EACH) {
         *relation = RELATION_EXTRA;
     }
-    return 0;
 }
 
 /* Is the site in a loop within another site's, that all ranks call from, too?
- * 1, 0, or -1 with ENOMEM. */
+ * 1. */
 static int is_inner(const struct stepdetect *stepdetect, uint32_t often)
 {
     size_t tried = 0;
@@ -534,9 +504,7 @@ static int is_inner(const struct stepdetect *stepdetect, uint32_t often)
             continue;
         }
         tried++;
-        if (relation_find(stepdetect, rare, often, &relation) != 0) {
-            return -1;
-        }
+        relation_find(stepdetect, rare, often, &relation);
         if (relation == RELATION_OUTER) {
             return 1;
         }
@@ -545,7 +513,7 @@ static int is_inner(const struct stepdetect *stepdetect, uint32_t often)
 }
 
 /* Is the site called in each n-th step of one of the others, beside its work?
- * 1, 0, or -1 with ENOMEM. */
+ * 1. */
 static int is_extra(const struct stepdetect *stepdetect,
                     uint32_t rare,
                     const uint32_t *others,
@@ -554,9 +522,7 @@ static int is_extra(const struct stepdetect *stepdetect,
     for (int i = 0; i < count; i++) {
         enum relation relation;
 
-        if (relation_find(stepdetect, rare, others[i], &relation) != 0) {
-            return -1;
-        }
+        relation_find(stepdetect, rare, others[i], &relation);
         if (relation == RELATION_EXTRA) {
             return 1;
         }
@@ -582,17 +548,13 @@ struct candidates {
     int count;
 };
 
-/* 0, or -1 with ENOMEM. */
-static int candidates_find(const struct stepdetect *stepdetect,
-                           struct candidates *found)
+static void candidates_find(const struct stepdetect *stepdetect,
+                            struct candidates *found)
 {
     const struct site **order =
-        malloc((stepdetect->sites_count + 1) * sizeof(const struct site *));
+        xmalloc((stepdetect->sites_count + 1) * sizeof(const struct site *));
 
     found->count = 0;
-    if (order == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < stepdetect->sites_count; i++) {
         order[i] = &stepdetect->sites[i];
     }
@@ -603,10 +565,7 @@ static int candidates_find(const struct stepdetect *stepdetect,
         uint32_t site = (uint32_t)(order[i] - stepdetect->sites);
         enum fit fit;
 
-        if (site_fit(stepdetect, site, &fit) != 0) {
-            free(order);
-            return -1;
-        }
+        site_fit(stepdetect, site, &fit);
         tried += order[i]->least > STEPDETECT_MIN;
         if (fit != FIT_NONE) {
             found->sites[found->count] = site;
@@ -614,18 +573,15 @@ static int candidates_find(const struct stepdetect *stepdetect,
         }
     }
     free(order);
-    return 0;
 }
 
-/* The site to take, DEFS_NONE = none fits. 0, or -1 with ENOMEM. */
+/* The site to take, DEFS_NONE = none fits. */
 static int site_choose(const struct stepdetect *stepdetect, uint32_t *best)
 {
     struct candidates found;
 
     *best = DEFS_NONE;
-    if (candidates_find(stepdetect, &found) != 0) {
-        return -1;
-    }
+    candidates_find(stepdetect, &found);
     for (int i = 0; i < found.count && *best == DEFS_NONE; i++) {
         int other;
 
@@ -646,10 +602,10 @@ static int site_choose(const struct stepdetect *stepdetect, uint32_t *best)
 }
 
 /* The steps of a rank that lie in the region at least in part. */
-static int lane_report(const struct stepdetect *stepdetect,
-                       uint32_t site,
-                       uint32_t rank,
-                       struct steps *steps)
+static void lane_report(const struct stepdetect *stepdetect,
+                        uint32_t site,
+                        uint32_t rank,
+                        struct steps *steps)
 {
     uint32_t calls = 0;
     ck_time_t begin = 0;
@@ -665,14 +621,12 @@ static int lane_report(const struct stepdetect *stepdetect,
             continue;
         }
         if (calls > 0 && part.start < part.end &&
-            region_clip(stepdetect->region, &inside.start, &inside.end) &&
-            steps_add(steps, rank, part, calls) != 0) {
-            return -1;
+            region_clip(stepdetect->region, &inside.start, &inside.end)) {
+            steps_add(steps, rank, part, calls);
         }
         calls++;
         begin = part.end;
     }
-    return 0;
 }
 
 int stepdetect_report(struct stepdetect *stepdetect,
@@ -684,8 +638,9 @@ int stepdetect_report(struct stepdetect *stepdetect,
     if (stepdetect->is_full || stepdetect->calls_count == 0) {
         return 0;
     }
-    if (lanes_make(stepdetect) != 0 || sites_count(stepdetect) != 0 ||
-        site_choose(stepdetect, &best) != 0) {
+    lanes_make(stepdetect);
+    sites_count(stepdetect);
+    if (site_choose(stepdetect, &best) != 0) {
         return -1;
     }
     if (best == DEFS_NONE) {
@@ -694,9 +649,8 @@ int stepdetect_report(struct stepdetect *stepdetect,
     report->table.rhythm = stepdetect->sites[best].name;
     report->table.rhythm_place = stepdetect->sites[best].place;
     for (uint32_t rank = 0; rank < stepdetect->defs->ranks_count; rank++) {
-        if (stepdetect->defs->ranks[rank].is_wanted &&
-            lane_report(stepdetect, best, rank, steps) != 0) {
-            return -1;
+        if (stepdetect->defs->ranks[rank].is_wanted) {
+            lane_report(stepdetect, best, rank, steps);
         }
     }
     return 0;

@@ -26,7 +26,7 @@
 #define STEPDETECT_CALLS_MAX ((size_t)1 << 20)
 
 struct stepdetect;
-/* The definitions are borrowed. NULL with ENOMEM. */
+/* The definitions are borrowed. */
 struct stepdetect *stepdetect_create(const struct defs *defs,
                                      struct region region);
 void stepdetect_destroy(struct stepdetect *stepdetect);
@@ -35,7 +35,7 @@ bool stepdetect_is_wanted(const struct defs *defs);
 /* A timeline_take_f. */
 int stepdetect_take(void *stepdetect, const struct timeline_event *event);
 /* Say the steps, each from the end of one call to the end of the next, and in
- * the report where they come from. 0, or -1 with ENOMEM. */
+ * the report where they come from. */
 int stepdetect_report(struct stepdetect *stepdetect,
                       struct steps *steps,
                       struct report *report);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* A step counts as an outlier from that many times the middle one on. */
@@ -43,19 +44,12 @@ struct steps {
 
 struct steps *steps_create(const struct defs *defs, struct region region)
 {
-    struct steps *steps = calloc(1, sizeof(*steps));
+    struct steps *steps = xcalloc(1, sizeof(*steps));
 
-    if (steps == NULL) {
-        return NULL;
-    }
     steps->defs = defs;
     steps->region = region;
     steps->keys = table_create();
-    steps->ranks = calloc(defs->ranks_count + 1, sizeof(*steps->ranks));
-    if (steps->keys == NULL || steps->ranks == NULL) {
-        steps_destroy(steps);
-        return NULL;
-    }
+    steps->ranks = xcalloc(defs->ranks_count + 1, sizeof(*steps->ranks));
     for (size_t i = 0; i < defs->ranks_count; i++) {
         steps->ranks[i].first_end = INT64_MAX;
     }
@@ -99,40 +93,31 @@ cell(const struct steps *steps, ck_time_t *cells, size_t step, uint32_t rank)
 }
 
 /* Room for the cells of one more step, as long as there may be more. */
-static int cells_grow(struct steps *steps)
+static void cells_grow(struct steps *steps)
 {
     size_t ranks = steps->defs->ranks_count;
     size_t wanted = steps->cells == 0 ? 16 : steps->cells * 2;
     ck_time_t *lengths, *caused;
 
     if (steps->count < steps->cells || wanted * ranks > STEPS_CELLS_MAX) {
-        return 0;
+        return;
     }
-    lengths = realloc(steps->lengths, wanted * ranks * sizeof(*lengths));
-    if (lengths == NULL) {
-        return -1;
-    }
+    lengths = xrealloc(steps->lengths, wanted * ranks * sizeof(*lengths));
     steps->lengths = lengths;
-    caused = realloc(steps->caused, wanted * ranks * sizeof(*caused));
-    if (caused == NULL) {
-        return -1;
-    }
+    caused = xrealloc(steps->caused, wanted * ranks * sizeof(*caused));
     steps->caused = caused;
     for (size_t i = steps->cells * ranks; i < wanted * ranks; i++) {
         lengths[i] = -1;
         caused[i] = 0;
     }
     steps->cells = wanted;
-    return 0;
 }
 
-static int step_new(struct steps *steps, int64_t number, struct region part)
+static void step_new(struct steps *steps, int64_t number, struct region part)
 {
-    if (cells_grow(steps) != 0 ||
-        array_grow(&steps->items, &steps->room, steps->count,
-                   sizeof(*steps->items)) != 0) {
-        return -1;
-    }
+    cells_grow(steps);
+    array_grow(&steps->items, &steps->room, steps->count,
+               sizeof(*steps->items));
     steps->items[steps->count++] =
         (struct report_step){.number = number,
                              .start = part.start,
@@ -141,16 +126,15 @@ static int step_new(struct steps *steps, int64_t number, struct region part)
                              .longest = -1,
                              .longest_rank = DEFS_RANK_UNKNOWN,
                              .worst = DEFS_RANK_UNKNOWN};
-    return 0;
 }
 
 /* The step of that number that the rank has not had, DEFS_NONE = there are too
- * many. 0, or -1 with ENOMEM. */
-static int step_find(struct steps *steps,
-                     uint32_t rank,
-                     int64_t number,
-                     struct region part,
-                     uint32_t *found)
+ * many. */
+static void step_find(struct steps *steps,
+                      uint32_t rank,
+                      int64_t number,
+                      struct region part,
+                      uint32_t *found)
 {
     *found = DEFS_NONE;
     for (uint64_t before = 0; before < STEPS_MAX; before++) {
@@ -159,23 +143,18 @@ static int step_find(struct steps *steps,
         int64_t index;
 
         if (table_count(steps->keys) >= STEPS_MAX) {
-            return 0;
+            return;
         }
         index = table_number(steps->keys, key);
-        if (index < 0) {
-            return -1;
-        }
-        if ((size_t)index == steps->count &&
-            step_new(steps, number, part) != 0) {
-            return -1;
+        if ((size_t)index == steps->count) {
+            step_new(steps, number, part);
         }
         length = cell(steps, steps->lengths, (size_t)index, rank);
         if (length == NULL || *length < 0) {
             *found = (uint32_t)index;
-            return 0;
+            return;
         }
     }
-    return 0;
 }
 
 /* A step of the rank; they come by start. */
@@ -190,10 +169,10 @@ static void first_add(struct steps *steps, uint32_t index, struct region part)
     }
 }
 
-int steps_add(struct steps *steps,
-              uint32_t index,
-              struct region part,
-              int64_t number)
+void steps_add(struct steps *steps,
+               uint32_t index,
+               struct region part,
+               int64_t number)
 {
     struct rank *rank = &steps->ranks[index];
     ck_time_t length = region_length(part);
@@ -203,15 +182,12 @@ int steps_add(struct steps *steps,
 
     first_add(steps, index, part);
     if (!steps->defs->ranks[index].is_wanted) {
-        return 0;
+        return;
     }
-    if (step_find(steps, index, number, part, &found) != 0 ||
-        array_grow(&rank->items, &rank->room, rank->count,
-                   sizeof(*rank->items)) != 0) {
-        return -1;
-    }
+    step_find(steps, index, number, part, &found);
+    array_grow(&rank->items, &rank->room, rank->count, sizeof(*rank->items));
     if (found == DEFS_NONE) {
-        return 0;
+        return;
     }
     rank->items[rank->count++] = (struct mine){part.start, part.end, found};
     step = &steps->items[found];
@@ -227,7 +203,6 @@ int steps_add(struct steps *steps,
         step->longest = length;
         step->longest_rank = steps->defs->ranks[index].number;
     }
-    return 0;
 }
 
 /* ---- what is done in them ----------------------------------------------- */
@@ -301,28 +276,29 @@ static void call_count(struct steps *steps,
     }
 }
 
-int steps_take(void *consumer, const struct timeline_event *event)
+void steps_take(void *consumer, const struct timeline_event *event)
 {
     struct steps *steps = consumer;
     struct report_step *step;
     uint32_t rank;
 
     if (event->record->kind != CK_KIND_STEP && steps->count == 0) {
-        return 0;
+        return;
     }
     rank = defs_rank_index(steps->defs, event->rank);
     if (rank == DEFS_NONE) {
-        return 0;
+        return;
     }
     if (event->record->kind == CK_KIND_STEP) {
         struct region part = {event->start, event->end};
         struct region inside = part;
 
         first_add(steps, rank, part);
-        return region_clip(steps->region, &inside.start, &inside.end)
-                   ? steps_add(steps, rank, part,
-                               ((const struct ck_mark *)event->record)->value)
-                   : 0;
+        if (region_clip(steps->region, &inside.start, &inside.end)) {
+            steps_add(steps, rank, part,
+                      ((const struct ck_mark *)event->record)->value);
+        }
+        return;
     }
     step = steps->defs->ranks[rank].is_wanted
                ? step_at(steps, rank, event->start)
@@ -330,7 +306,6 @@ int steps_take(void *consumer, const struct timeline_event *event)
     if (step != NULL) {
         call_count(steps, event, step);
     }
-    return 0;
 }
 
 bool steps_is_start(const struct steps *steps,
@@ -464,11 +439,8 @@ int steps_lengths(const struct steps *steps,
                   struct steps_lengths *lengths)
 {
     const struct rank *rank = &steps->ranks[index];
-    ck_time_t *values = calloc(rank->count + 1, sizeof(*values));
+    ck_time_t *values = xcalloc(rank->count + 1, sizeof(*values));
 
-    if (values == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < rank->count; i++) {
         values[i] = rank->items[i].end - rank->items[i].start;
     }
@@ -504,12 +476,9 @@ int steps_blame(const struct steps *steps,
                 uint32_t rank,
                 struct steps_blame *blame)
 {
-    ck_time_t *values = calloc(steps->count + 1, sizeof(*values));
+    ck_time_t *values = xcalloc(steps->count + 1, sizeof(*values));
 
     *blame = (struct steps_blame){0, 0, 0};
-    if (values == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < steps->count && i < steps->cells; i++) {
         ck_time_t most;
         uint32_t worst = worst_find(steps, i, &most);
@@ -552,16 +521,12 @@ static void outliers_mark(struct report_step *items,
     }
 }
 
-int steps_report(const struct steps *steps, struct report *report)
+void steps_report(const struct steps *steps, struct report *report)
 {
     struct report_steps *table = &report->table;
-    ck_time_t *values = calloc(steps->count + 1, sizeof(*values));
+    ck_time_t *values = xcalloc(steps->count + 1, sizeof(*values));
 
-    table->items = calloc(steps->count + 1, sizeof(*table->items));
-    if (values == NULL || table->items == NULL) {
-        free(values);
-        return -1;
-    }
+    table->items = xcalloc(steps->count + 1, sizeof(*table->items));
     table->count = steps->count;
     table->ranks = steps->defs->ranks_count;
     for (size_t i = 0; i < steps->count; i++) {
@@ -578,5 +543,4 @@ int steps_report(const struct steps *steps, struct report *report)
     outliers_mark(table->items, table->count, values, table);
     qsort(table->items, table->count, sizeof(*table->items), by_start);
     free(values);
-    return 0;
 }

@@ -18,17 +18,16 @@
 #define STEPS_CELLS_MAX ((size_t)1 << 20)
 
 struct steps;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct steps *steps_create(const struct defs *defs, struct region region);
 void steps_destroy(struct steps *steps);
-/* Say a step of a rank (by its index in the definitions). 0, or -1 with ENOMEM.
- */
-int steps_add(struct steps *steps,
-              uint32_t rank,
-              struct region part,
-              int64_t number);
+/* Say a step of a rank (by its index in the definitions). */
+void steps_add(struct steps *steps,
+               uint32_t rank,
+               struct region part,
+               int64_t number);
 /* A timeline_take_f. */
-int steps_take(void *steps, const struct timeline_event *event);
+void steps_take(void *steps, const struct timeline_event *event);
 /* A device of the rank was idle so long. */
 void steps_idle(struct steps *steps,
                 uint32_t rank,
@@ -67,8 +66,7 @@ int steps_walk(struct steps *steps,
                struct region part,
                steps_take_f f,
                void *state);
-/* Of the steps of a rank the number, the median and the longest. 0, or -1 with
- * ENOMEM. */
+/* Of the steps of a rank the number, the median and the longest. */
 struct steps_lengths {
     size_t count;
     ck_time_t median;
@@ -77,11 +75,11 @@ struct steps_lengths {
 int steps_lengths(const struct steps *steps,
                   uint32_t rank,
                   struct steps_lengths *lengths);
-/* Write report->table, which borrows from steps. 0, or -1 with ENOMEM. */
-int steps_report(const struct steps *steps, struct report *report);
+/* Write report->table, which borrows from steps. */
+void steps_report(const struct steps *steps, struct report *report);
 
-/* In how many steps the rank caused the most waiting, of how many with any;
- * the middle of what it caused in those. 0, or -1 with ENOMEM. */
+/* In how many steps the rank caused the most waiting, of how many with any; the
+ * middle of what it caused in those. */
 struct steps_blame {
     uint32_t worst;
     uint32_t of;

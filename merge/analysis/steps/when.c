@@ -10,6 +10,7 @@
 #include "merge/analysis/steps/series.h"
 #include "merge/analysis/steps/window.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* The chance of a window where there is none, for a thing and a width. */
 #define CHANCE 1e-3
@@ -36,11 +37,8 @@ struct when {
 struct when *
 when_create(struct steps *steps, struct region region, size_t limit)
 {
-    struct when *when = calloc(1, sizeof(*when));
+    struct when *when = xcalloc(1, sizeof(*when));
 
-    if (when == NULL) {
-        return NULL;
-    }
     when->steps = steps;
     when->region = region;
     when->limit = limit > 0 ? limit : WHEN_CELLS_MAX;
@@ -68,30 +66,25 @@ struct steps *when_steps(const struct when *when)
 
 /* ---- cells -------------------------------------------------------------- */
 
-/* Each cell of each thing takes in the next one. 0, or -1 with ENOMEM. */
-static int when_fold(struct when *when)
+/* Each cell of each thing takes in the next one. */
+static void when_fold(struct when *when)
 {
     when->cells = 0;
     when->wide *= 2;
     for (size_t i = 0; i < when->count; i++) {
-        if (series_fold(&when->items[i]) != 0) {
-            return -1;
-        }
+        series_fold(&when->items[i]);
         when->cells += when->items[i].count;
     }
-    return 0;
 }
 
-static int
+static void
 cell_add(struct when *when, uint32_t thing, size_t place, ck_time_t ns)
 {
     struct series *series;
 
     while (thing >= when->count) {
-        if (array_grow(&when->items, &when->room, when->count,
-                       sizeof(*when->items)) != 0) {
-            return -1;
-        }
+        array_grow(&when->items, &when->room, when->count,
+                   sizeof(*when->items));
         when->items[when->count++] = (struct series){.cells = NULL};
     }
     series = &when->items[thing];
@@ -99,16 +92,11 @@ cell_add(struct when *when, uint32_t thing, size_t place, ck_time_t ns)
            when->cells - series->count +
                    series_length(series, place / when->wide) >
                when->limit) {
-        if (when_fold(when) != 0) {
-            return -1;
-        }
+        when_fold(when);
     }
     when->cells -= series->count;
-    if (series_add(series, place / when->wide, ns) != 0) {
-        return -1;
-    }
+    series_add(series, place / when->wide, ns);
     when->cells += series->count;
-    return 0;
 }
 
 /* ---- adding ------------------------------------------------------------- */
@@ -122,22 +110,19 @@ static int step_take(void *state, uint32_t step, struct region inside)
 {
     struct adding *adding = state;
 
-    return cell_add(adding->when, adding->thing, step, region_length(inside));
+    cell_add(adding->when, adding->thing, step, region_length(inside));
+    return 0;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int
+static void
 part_add(struct when *when, uint32_t thing, uint32_t rank, struct region part)
 {
     while (thing >= when->bursts_count) {
-        if (array_grow(&when->bursts, &when->bursts_room, when->bursts_count,
-                       sizeof(*when->bursts)) != 0) {
-            return -1;
-        }
+        array_grow(&when->bursts, &when->bursts_room, when->bursts_count,
+                   sizeof(*when->bursts));
         when->bursts[when->bursts_count++] = (struct burst){.all = 0};
     }
     burst_add(&when->bursts[thing], rank, part);
-    return 0;
 }
 
 int when_add(struct when *when,
@@ -153,15 +138,14 @@ int when_add(struct when *when,
         return 0;
     }
     when->pieces++;
-    if (part_add(when, thing, rank, part) != 0) {
-        return -1;
-    }
+    part_add(when, thing, rank, part);
     if (steps_are_known(when->steps)) {
         return steps_walk(when->steps, rank, part, step_take, &adding);
     }
     place = (double)(part.end - 1 - when->region.start) * WHEN_STRETCHES /
             (double)region_length(when->region);
-    return cell_add(when, thing, (size_t)place, region_length(part));
+    cell_add(when, thing, (size_t)place, region_length(part));
+    return 0;
 }
 
 /* ---- windows ------------------------------------------------------------ */
@@ -240,31 +224,25 @@ static struct report_window window_report(const struct when *when,
     return row;
 }
 
-/* Windows of things taken together, in values of that width. 0, or -1 with
- * ENOMEM. */
-static int windows_at(const struct when *when,
-                      struct axis axis,
-                      const uint32_t *things,
-                      size_t count,
-                      struct report_windows *windows)
+/* Windows of things taken together, in values of that width. */
+static void windows_at(const struct when *when,
+                       struct axis axis,
+                       const uint32_t *things,
+                       size_t count,
+                       struct report_windows *windows)
 {
     struct window found[WINDOWS_MAX];
-    ck_time_t *values = calloc(axis.count + 1, sizeof(*values));
-    int rc;
+    ck_time_t *values = xcalloc(axis.count + 1, sizeof(*values));
 
-    if (values == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         values_add(when, things[i], axis, values);
     }
-    rc = window_find(values, axis.count, CHANCE, found, &windows->count);
-    for (size_t i = 0; rc == 0 && i < windows->count; i++) {
+    window_find(values, axis.count, CHANCE, found, &windows->count);
+    for (size_t i = 0; i < windows->count; i++) {
         windows->items[i] = window_report(when, axis, &found[i]);
         windows->items[i].share *= 1 - windows->outside;
     }
     free(values);
-    return rc;
 }
 
 /* ---- one event ---------------------------------------------------------- */
@@ -356,19 +334,16 @@ static double outside_of(const struct when *when,
     return inside >= burst->all ? 0 : 1 - (double)inside / (double)burst->all;
 }
 
-/* The value by whose end half of all has passed. 0, or -1 with ENOMEM. */
-static int median_find(const struct when *when,
-                       const uint32_t *things,
-                       size_t count,
-                       struct report_windows *windows)
+/* The value by whose end half of all has passed. */
+static void median_find(const struct when *when,
+                        const uint32_t *things,
+                        size_t count,
+                        struct report_windows *windows)
 {
     struct axis axis = axis_of(when);
-    ck_time_t *values = calloc(axis.count + 1, sizeof(*values));
+    ck_time_t *values = xcalloc(axis.count + 1, sizeof(*values));
     ck_time_t all = 0, passed = 0;
 
-    if (values == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         values_add(when, things[i], axis, values);
     }
@@ -385,20 +360,17 @@ static int median_find(const struct when *when,
         passed += values[i];
     }
     free(values);
-    return 0;
 }
 
-static int windows_find(const struct when *when,
-                        const uint32_t *things,
-                        size_t count,
-                        struct report_windows *windows)
+static void windows_find(const struct when *when,
+                         const uint32_t *things,
+                         size_t count,
+                         struct report_windows *windows)
 {
     struct axis axis = axis_of(when);
 
     while (axis.count >= WINDOW_VALUES_MIN && windows->count == 0) {
-        if (windows_at(when, axis, things, count, windows) != 0) {
-            return -1;
-        }
+        windows_at(when, axis, things, count, windows);
         if (axis.is_steps) {
             break;
         }
@@ -406,24 +378,20 @@ static int windows_find(const struct when *when,
         axis.wide *= 2;
         axis.count /= 2;
     }
-    return 0;
 }
 
-int when_windows(const struct when *when,
-                 const uint32_t *things,
-                 size_t count,
-                 struct report_windows *windows)
+void when_windows(const struct when *when,
+                  const uint32_t *things,
+                  size_t count,
+                  struct report_windows *windows)
 {
     struct burst burst = burst_of(when, things, count);
 
     *windows = (struct report_windows){.count = 0};
     windows->outside = outside_of(when, &burst, things, count);
-    if (windows_find(when, things, count, windows) != 0 ||
-        median_find(when, things, count, windows) != 0) {
-        return -1;
-    }
+    windows_find(when, things, count, windows);
+    median_find(when, things, count, windows);
     event_find(when, &burst, windows);
-    return 0;
 }
 
 /* ---- slow steps --------------------------------------------------------- */
@@ -463,7 +431,9 @@ static struct report_slow slow_of(ck_time_t *values, size_t count)
                                 .median = values[i / 2]};
 }
 
-int when_slow(const struct when *when, uint32_t thing, struct report_slow *slow)
+void when_slow(const struct when *when,
+               uint32_t thing,
+               struct report_slow *slow)
 {
     const struct series *series =
         thing < when->count ? &when->items[thing] : NULL;
@@ -472,17 +442,13 @@ int when_slow(const struct when *when, uint32_t thing, struct report_slow *slow)
     *slow = (struct report_slow){.steps = 0};
     if (series == NULL || series->count == 0 || when->wide > 1 ||
         !steps_are_known(when->steps)) {
-        return 0;
+        return;
     }
-    values = malloc(series->count * sizeof(*values));
-    if (values == NULL) {
-        return -1;
-    }
+    values = xmalloc(series->count * sizeof(*values));
     for (size_t i = 0; i < series->count; i++) {
         values[i] = series_get(series, i);
     }
     *slow = slow_of(values, series->count);
     slow->share *= 1 - outside_of(when, &when->bursts[thing], &thing, 1);
     free(values);
-    return 0;
 }

@@ -21,28 +21,27 @@
 #define WHEN_STRETCHES 1024
 
 struct when;
-/* Borrowed; limit 0 = WHEN_CELLS_MAX. NULL with ENOMEM. */
+/* Borrowed; limit 0 = WHEN_CELLS_MAX. */
 struct when *
 when_create(struct steps *steps, struct region region, size_t limit);
 void when_destroy(struct when *when);
 /* NULL for NULL. */
 struct steps *when_steps(const struct when *when);
-/* A part of the time of a rank (by its index in the definitions). 0, or -1 with
- * ENOMEM. */
+/* A part of the time of a rank (by its index in the definitions). */
 int when_add(struct when *when,
              uint32_t thing,
              uint32_t rank,
              struct region part);
-/* The windows of things taken together. 0, or -1 with ENOMEM. */
-int when_windows(const struct when *when,
-                 const uint32_t *things,
-                 size_t count,
-                 struct report_windows *windows);
+/* The windows of things taken together. */
+void when_windows(const struct when *when,
+                  const uint32_t *things,
+                  size_t count,
+                  struct report_windows *windows);
 /* The steps that most of a thing's time lies in: with m a step's time of which
  * half of all is in steps of no less, those of half of m or more. None in a run
- * without steps, or where a cell is for several. 0, or -1 with ENOMEM. */
-int when_slow(const struct when *when,
-              uint32_t thing,
-              struct report_slow *slow);
+ * without steps, or where a cell is for several. */
+void when_slow(const struct when *when,
+               uint32_t thing,
+               struct report_slow *slow);
 
 #endif

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 #define LENGTH_MIN 3
 /* The level inside is that many times the one outside, and a mean value inside
  * no more than that many times the level. */
@@ -40,8 +42,10 @@
 /* And what is less than so many standard errors is none. */
 #define LIKE_ERRORS 1.5
 /* Of the difference of the two levels, that the rest varies by at most where
- * it is calm. */
+ * it is calm, without its slow values, which are no more than an n-th of those
+ * inside. */
 #define CALM 0.05
+#define HICCUPS 15
 
 /* Parts of the values that are above the levels tried. */
 static const double parts[] = {0.5,  0.4,  0.3,  0.2,   0.14,  0.1,
@@ -194,23 +198,25 @@ static double drawn(double all, double slow, double length, double hits)
 }
 
 /* Is what the rest varies by far below the window's level? Then, however alike
- * successive values are, that makes none of them slow. */
+ * successive values are, that makes none of them slow. A few that are slow all
+ * the same are no part of that: they count as slow ones. */
 static bool is_calm(const struct series *series, const struct stretch *stretch)
 {
     double gap = stretch->inside - stretch->outside, squares = 0;
-    size_t length = stretch->end - stretch->first;
+    size_t length = stretch->end - stretch->first, slow = 0;
 
     for (size_t i = 0; i < series->count; i++) {
         double part = ((double)series->values[i] - stretch->outside) / gap;
 
-        if (part > 1) {
-            part = 1;
-        } else if (part < -1) {
-            part = -1;
+        if (i >= stretch->first && i < stretch->end) {
+            continue;
         }
-        squares += i >= stretch->first && i < stretch->end ? 0 : part * part;
+        slow += part > 0.5;
+        part = part < -1 ? -1 : part;
+        squares += part > 0.5 ? 0 : part * part;
     }
-    return squares < CALM * CALM * (double)(series->count - length);
+    return slow * HICCUPS <= length &&
+           squares < CALM * CALM * (double)(series->count - length);
 }
 
 /* How much less than independent values the series shows: values like those
@@ -497,11 +503,11 @@ static int by_first(const void *a, const void *b)
     return (left->first > right->first) - (left->first < right->first);
 }
 
-int window_find(const ck_time_t *values,
-                size_t values_count,
-                double chance,
-                struct window windows[WINDOWS_MAX],
-                size_t *count)
+void window_find(const ck_time_t *values,
+                 size_t values_count,
+                 double chance,
+                 struct window windows[WINDOWS_MAX],
+                 size_t *count)
 {
     size_t size = values_count * sizeof(ck_time_t);
     struct series series = {.count = values_count};
@@ -510,15 +516,10 @@ int window_find(const ck_time_t *values,
 
     *count = 0;
     if (values_count < WINDOW_VALUES_MIN) {
-        return 0;
+        return;
     }
-    series.values = malloc(size * 3);
-    series.places = malloc(values_count * sizeof(*series.places));
-    if (series.values == NULL || series.places == NULL) {
-        free(series.values);
-        free(series.places);
-        return -1;
-    }
+    series.values = xmalloc(size * 3);
+    series.places = xmalloc(values_count * sizeof(*series.places));
     series.sorted = series.values + values_count;
     series.room = series.sorted + values_count;
     memcpy(series.values, values, size);
@@ -536,5 +537,4 @@ int window_find(const ck_time_t *values,
     qsort(windows, *count, sizeof(*windows), by_first);
     free(series.values);
     free(series.places);
-    return 0;
 }

@@ -26,11 +26,11 @@ struct window {
 
 /* The windows in order, in which together most of the values above their usual
  * level lie; *count = 0 where there is none. `chance`: that of claiming one of
- * values in random order. 0, or -1 with ENOMEM. */
-int window_find(const ck_time_t *values,
-                size_t values_count,
-                double chance,
-                struct window windows[WINDOWS_MAX],
-                size_t *count);
+ * values in random order. */
+void window_find(const ck_time_t *values,
+                 size_t values_count,
+                 double chance,
+                 struct window windows[WINDOWS_MAX],
+                 size_t *count);
 
 #endif

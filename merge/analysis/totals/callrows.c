@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 static int compare_texts(const char *left, const char *right)
 {
     return strcmp(left == NULL ? "" : left, right == NULL ? "" : right);
@@ -157,15 +159,12 @@ static int by_named(const void *a, const void *b)
                   ((const struct named *)b)->name);
 }
 
-/* Which function each place is of. 0, or -1 with ENOMEM. */
-static int functions_join(struct report *report)
+/* Which function each place is of. */
+static void functions_join(struct report *report)
 {
     size_t count = report->functions_count;
-    struct named *names = calloc(count + 1, sizeof(*names));
+    struct named *names = xcalloc(count + 1, sizeof(*names));
 
-    if (names == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         names[i] = (struct named){report->functions[i].name, i};
     }
@@ -181,16 +180,12 @@ static int functions_join(struct report *report)
         report->functions[found->at].places += call->calls > 0;
     }
     free(names);
-    return 0;
 }
 
-int callrows_report(struct call_row *rows, size_t count, struct report *report)
+void callrows_report(struct call_row *rows, size_t count, struct report *report)
 {
-    report->calls = calloc(count + 1, sizeof(*report->calls));
-    report->functions = calloc(count + 1, sizeof(*report->functions));
-    if (report->calls == NULL || report->functions == NULL) {
-        return -1;
-    }
+    report->calls = xcalloc(count + 1, sizeof(*report->calls));
+    report->functions = xcalloc(count + 1, sizeof(*report->functions));
     functions_fill(report, rows, count);
     qsort(rows, count, sizeof(*rows), by_place);
     for (size_t i = 0; i < count; i++) {
@@ -204,5 +199,5 @@ int callrows_report(struct call_row *rows, size_t count, struct report *report)
         }
     }
     qsort(report->calls, report->calls_count, sizeof(*report->calls), by_total);
-    return functions_join(report);
+    functions_join(report);
 }

@@ -14,8 +14,9 @@ struct call_row {
     int32_t rank;
 };
 
-/* Write report->calls and report->functions. The rows' order is changed. 0, or
- * -1 with ENOMEM. */
-int callrows_report(struct call_row *rows, size_t count, struct report *report);
+/* Write report->calls and report->functions. The rows' order is changed. */
+void callrows_report(struct call_row *rows,
+                     size_t count,
+                     struct report *report);
 
 #endif

@@ -19,6 +19,7 @@
 #include "merge/analysis/totals/traffic.h"
 #include "merge/messages/requests.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 #define UNNAMED "(no name)"
@@ -73,24 +74,16 @@ static void known_forget(struct calls *calls)
 
 struct calls *calls_create(const struct defs *defs, struct region region)
 {
-    struct calls *calls = calloc(1, sizeof(*calls));
+    struct calls *calls = xcalloc(1, sizeof(*calls));
 
-    if (calls == NULL) {
-        return NULL;
-    }
     calls->defs = defs;
     calls->region = region;
     known_forget(calls);
     calls->keys = table_create();
     calls->requests = requests_create();
     calls->traffic = traffic_create(defs);
-    calls->last = calloc(defs->threads_count + 1, sizeof(*calls->last));
-    calls->owners = calloc(defs->threads_count + 1, sizeof(*calls->owners));
-    if (calls->keys == NULL || calls->requests == NULL ||
-        calls->traffic == NULL || calls->last == NULL) {
-        calls_destroy(calls);
-        return NULL;
-    }
+    calls->last = xcalloc(defs->threads_count + 1, sizeof(*calls->last));
+    calls->owners = xcalloc(defs->threads_count + 1, sizeof(*calls->owners));
     return calls;
 }
 
@@ -134,14 +127,9 @@ static struct site *site_find(struct calls *calls,
     struct table_key key = {event->process, event->record->name, site};
     int64_t number = table_number(calls->keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == calls->count) {
-        if (array_grow(&calls->sites, &calls->room, calls->count,
-                       sizeof(*calls->sites)) != 0) {
-            return NULL;
-        }
+        array_grow(&calls->sites, &calls->room, calls->count,
+                   sizeof(*calls->sites));
         known_forget(calls);
         memset(&calls->sites[calls->count], 0, sizeof(*calls->sites));
         calls->sites[calls->count].owner =
@@ -164,9 +152,6 @@ static inline struct site *site_known(struct calls *calls,
         known->process != event->process) {
         struct site *found = site_find(calls, event, site);
 
-        if (found == NULL) {
-            return NULL;
-        }
         *known = (struct known){event->process, name, site, found};
     }
     return known->found;
@@ -189,14 +174,14 @@ static uint64_t call_bytes(const struct ck_event *record)
 
 /* A request stands for a receive that was posted at that site (+ 1), or for
  * something else (0). */
-static int request_set(struct calls *calls,
-                       const struct timeline_event *event,
-                       uint64_t request,
-                       uint32_t site)
+static void request_set(struct calls *calls,
+                        const struct timeline_event *event,
+                        uint64_t request,
+                        uint32_t site)
 {
-    return request == 0
-               ? 0
-               : requests_set(calls->requests, event->process, request, site);
+    if (!(request == 0)) {
+        requests_set(calls->requests, event->process, request, site);
+    }
 }
 
 /* A completion may be the last thing of a run. */
@@ -253,7 +238,7 @@ static int complete_take(struct calls *calls,
         number =
             requests_get(calls->requests, event->process, message->request);
         if (number != 0 && (message->e.flags & CK_FLAG_PERSISTENT) == 0) {
-            (void)request_set(calls, event, message->request, 0);
+            request_set(calls, event, message->request, 0);
         }
     } else if (event->thread < calls->defs->threads_count) {
         number = calls->last[event->thread]; /* of an MPI_Sendrecv */
@@ -275,20 +260,25 @@ static int message_take(struct calls *calls,
     }
     switch (message->e.kind) {
     case CK_KIND_SEND:
-        return sent_add(calls, event, message, site) != 0
-                   ? -1
-                   : request_set(calls, event, message->request, 0);
+        if (sent_add(calls, event, message, site) != 0) {
+            return -1;
+        }
+        request_set(calls, event, message->request, 0);
+        return 0;
     case CK_KIND_SENDRECV:
-        return sent_add(calls, event, message, site) != 0
-                   ? -1
-                   : request_set(calls, event, message->request, number);
+        if (sent_add(calls, event, message, site) != 0) {
+            return -1;
+        }
+        request_set(calls, event, message->request, number);
+        return 0;
     case CK_KIND_RECV:
         if (message->request == 0) {
             return received_add(calls, event, message, site);
         }
         /* From nobody, and some MPIs' statuses name rank 0 then. */
-        return request_set(calls, event, message->request,
-                           message->peer == PEER_NULL ? 0 : number);
+        request_set(calls, event, message->request,
+                    message->peer == PEER_NULL ? 0 : number);
+        return 0;
     default:
         return 0;
     }
@@ -318,9 +308,7 @@ static int collective_take(struct calls *calls,
     if ((record->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) != 0) {
         return 0;
     }
-    if (request_set(calls, event, record->request, 0) != 0) {
-        return -1;
-    }
+    request_set(calls, event, record->request, 0);
     if (!is_within(calls, event)) {
         return 0;
     }
@@ -366,7 +354,8 @@ int calls_take(void *consumer, const struct timeline_event *event)
 
     if ((cls != CK_CLASS_CALL && cls != CK_CLASS_MESSAGE &&
          cls != CK_CLASS_COLLECTIVE) ||
-        kind == CK_KIND_OVERHEAD || kind == CK_KIND_SYNC) {
+        kind == CK_KIND_OVERHEAD || kind == CK_KIND_SYNC ||
+        kind == CK_KIND_NCCL_CALL) {
         return 0;
     }
     /* These are no calls: they say what one completed or started. */
@@ -474,18 +463,14 @@ bool calls_is_own(const struct calls *calls, uint32_t thread)
            (owners & 1 << OWNER_MPI) != 0 && (owners & 1 << OWNER_PROGRAM) == 0;
 }
 
-int calls_report(const struct calls *calls, struct report *report)
+void calls_report(const struct calls *calls, struct report *report)
 {
-    struct call_row *rows = calloc(calls->count + 1, sizeof(*rows));
-    int rc;
+    struct call_row *rows = xcalloc(calls->count + 1, sizeof(*rows));
 
-    if (rows == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < calls->count; i++) {
         row_fill(calls, i, &rows[i]);
     }
-    rc = callrows_report(rows, calls->count, report);
+    callrows_report(rows, calls->count, report);
     free(rows);
-    return rc != 0 ? -1 : traffic_report(calls->traffic, report);
+    traffic_report(calls->traffic, report);
 }

@@ -10,11 +10,11 @@
 #include "merge/timeline/timeline.h"
 
 struct calls;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct calls *calls_create(const struct defs *defs, struct region region);
 void calls_destroy(struct calls *calls);
 int calls_take(void *calls, const struct timeline_event *event);
-/* Who waited for whom in them. 0, or -1 with ENOMEM. */
+/* Who waited for whom in them. */
 int calls_waits(struct calls *calls, const struct waitstates *waitstates);
 /* The calls of one function of libc that a process made from one place and that
  * were long enough for records of their own. */
@@ -30,9 +30,8 @@ size_t calls_count(const struct calls *calls);
 /* Was the thread made by the MPI library for itself? All its long calls of libc
  * whose place is known came from there. */
 bool calls_is_own(const struct calls *calls, uint32_t thread);
-/* Write report->calls, longest total first: the same place of several ranks
- * is one row; and report->functions and report->traffic. 0, or -1 with
- * ENOMEM. */
-int calls_report(const struct calls *calls, struct report *report);
+/* Write report->calls, longest total first: the same place of several ranks is
+ * one row; and report->functions and report->traffic. */
+void calls_report(const struct calls *calls, struct report *report);
 
 #endif

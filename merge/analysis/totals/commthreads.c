@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* A thread in MPI beside the first one. */
 struct member {
@@ -42,19 +43,12 @@ struct commthreads *commthreads_create(const struct defs *defs,
                                        const struct layers *layers,
                                        struct region region)
 {
-    struct commthreads *of = calloc(1, sizeof(*of));
+    struct commthreads *of = xcalloc(1, sizeof(*of));
 
-    if (of == NULL) {
-        return NULL;
-    }
     of->defs = defs;
     of->layers = layers;
     of->region = region;
-    of->teams = calloc(defs->ranks_count + 1, sizeof(*of->teams));
-    if (of->teams == NULL) {
-        free(of);
-        return NULL;
-    }
+    of->teams = xcalloc(defs->ranks_count + 1, sizeof(*of->teams));
     for (size_t i = 0; i < defs->ranks_count; i++) {
         of->teams[i].first = DEFS_NONE;
     }
@@ -146,10 +140,10 @@ static struct member *member_find(struct team *team, uint32_t thread)
     return NULL;
 }
 
-int commthreads_enter(struct commthreads *of,
-                      uint32_t rank,
-                      uint32_t thread,
-                      ck_time_t time)
+void commthreads_enter(struct commthreads *of,
+                       uint32_t rank,
+                       uint32_t thread,
+                       ck_time_t time)
 {
     struct team *team = &of->teams[rank];
     ck_time_t begin;
@@ -158,12 +152,10 @@ int commthreads_enter(struct commthreads *of,
         team->first = thread;
     }
     if (team->first == thread || member_find(team, thread) != NULL) {
-        return 0;
+        return;
     }
-    if (array_grow(&team->members, &team->members_room, team->members_count,
-                   sizeof(*team->members)) != 0) {
-        return -1;
-    }
+    array_grow(&team->members, &team->members_room, team->members_count,
+               sizeof(*team->members));
     begin = of->defs->processes[of->defs->threads[thread].process].begin;
     begin = begin > of->region.start ? begin : of->region.start;
     if (team->members_count == 0) {
@@ -172,7 +164,6 @@ int commthreads_enter(struct commthreads *of,
     team_settle(of, team, time);
     team->members[team->members_count++] = (struct member){.thread = thread};
     of->has_members = true;
-    return 0;
 }
 
 /* It was there all the time: it worked, and so had those that waited for it. */

@@ -15,18 +15,18 @@
 #include "merge/model/interval.h"
 
 struct commthreads;
-/* `layers`, by thread, and definitions are borrowed. NULL with ENOMEM. */
+/* `layers`, by thread, and definitions are borrowed. */
 struct commthreads *commthreads_create(const struct defs *defs,
                                        const struct layers *layers,
                                        struct region region);
 void commthreads_destroy(struct commthreads *of);
 /* The rank's first thread in MPI, DEFS_NONE = none as yet. */
 uint32_t commthreads_first(const struct commthreads *of, uint32_t rank);
-/* The thread of that rank enters MPI. 0, or -1 with ENOMEM. */
-int commthreads_enter(struct commthreads *of,
-                      uint32_t rank,
-                      uint32_t thread,
-                      ck_time_t time);
+/* The thread of that rank enters MPI. */
+void commthreads_enter(struct commthreads *of,
+                       uint32_t rank,
+                       uint32_t thread,
+                       ck_time_t time);
 /* Something of the thread is recorded at that time, and will change its layers:
  * whatever comes behind begins no earlier. */
 void commthreads_seen(struct commthreads *of, uint32_t thread, ck_time_t time);

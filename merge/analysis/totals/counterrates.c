@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* A rate: `over` / `under` * factor. Several spellings of a counter are
  * separated by |. */
@@ -67,14 +68,11 @@ static const struct report_counter *counter_get(const struct report *report,
     return NULL;
 }
 
-static int rates_report(struct report *report)
+static void rates_report(struct report *report)
 {
     size_t count = sizeof(rates) / sizeof(rates[0]);
 
-    report->rates = calloc(count, sizeof(*report->rates));
-    if (report->rates == NULL) {
-        return -1;
-    }
+    report->rates = xcalloc(count, sizeof(*report->rates));
     for (size_t i = 0; i < count; i++) {
         const struct report_counter *over = counter_get(report, rates[i].over);
         const struct report_counter *under =
@@ -87,7 +85,6 @@ static int rates_report(struct report *report)
             rate->value = over->value / under->value * rates[i].factor;
         }
     }
-    return 0;
 }
 
 /* Row of this (kept) name, made at first sight. */
@@ -101,10 +98,7 @@ counter_row(struct report *report, size_t *room, const char *name)
             return &report->counters[i];
         }
     }
-    if (array_grow(&report->counters, room, report->counters_count,
-                   sizeof(*row)) != 0) {
-        return NULL;
-    }
+    array_grow(&report->counters, room, report->counters_count, sizeof(*row));
     row = &report->counters[report->counters_count++];
     memset(row, 0, sizeof(*row));
     row->name = name;
@@ -203,5 +197,6 @@ int counterrates_report(const struct defs *defs, struct report *report)
             return -1;
         }
     }
-    return rates_report(report);
+    rates_report(report);
+    return 0;
 }

@@ -9,7 +9,7 @@
 #include "merge/report/report.h"
 
 /* Write report->counters (sums over the ranks, scaled where multiplexed) and
- * report->rates (only those whose counters exist). 0, or -1 with ENOMEM. */
+ * report->rates (only those whose counters exist). */
 int counterrates_report(const struct defs *defs, struct report *report);
 
 #endif

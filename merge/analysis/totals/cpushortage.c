@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "schema/store/run.h"
 
 /* Threads that waited for less than an n-th of their ranks' time have had no
@@ -311,17 +312,12 @@ groups_report(const struct part *groups, size_t count, struct report_load *load)
     }
 }
 
-int cpushortage_report(const struct defs *defs, struct report *report)
+void cpushortage_report(const struct defs *defs, struct report *report)
 {
-    struct part *groups = calloc(defs->agents_count + 1, sizeof(*groups));
-    uint32_t *ranks = calloc(defs->agents_count + 1, sizeof(*ranks));
+    struct part *groups = xcalloc(defs->agents_count + 1, sizeof(*groups));
+    uint32_t *ranks = xcalloc(defs->agents_count + 1, sizeof(*ranks));
     size_t count = 0;
 
-    if (groups == NULL || ranks == NULL) {
-        free(groups);
-        free(ranks);
-        return -1;
-    }
     for (size_t r = 0; r < defs->ranks_count; r++) {
         ranks[defs->ranks[r].agent]++;
     }
@@ -336,5 +332,4 @@ int cpushortage_report(const struct defs *defs, struct report *report)
     groups_report(groups, count, &report->load);
     free(groups);
     free(ranks);
-    return 0;
 }

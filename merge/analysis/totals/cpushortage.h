@@ -10,7 +10,7 @@
 
 /* The verdict on what was measured: the rest of `load` is filled. */
 enum report_load_verdict cpushortage_judge(const struct report_load *load);
-/* Fill report->load. 0, or -1 with ENOMEM. */
-int cpushortage_report(const struct defs *defs, struct report *report);
+/* Fill report->load. */
+void cpushortage_report(const struct defs *defs, struct report *report);
 
 #endif

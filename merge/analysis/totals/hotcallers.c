@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "merge/model/userfile.h"
 
 /* A function. */
 struct caller {
@@ -41,18 +43,11 @@ struct hotcallers {
 
 struct hotcallers *hotcallers_create(const struct defs *defs)
 {
-    struct hotcallers *hotcallers = calloc(1, sizeof(*hotcallers));
+    struct hotcallers *hotcallers = xcalloc(1, sizeof(*hotcallers));
 
-    if (hotcallers == NULL) {
-        return NULL;
-    }
     hotcallers->defs = defs;
     hotcallers->names = table_create();
     hotcallers->pairs = table_create();
-    if (hotcallers->names == NULL || hotcallers->pairs == NULL) {
-        hotcallers_destroy(hotcallers);
-        return NULL;
-    }
     return hotcallers;
 }
 
@@ -67,44 +62,21 @@ void hotcallers_destroy(struct hotcallers *hotcallers)
     }
 }
 
-/* Is that the path of a file that the user has made? */
-static bool is_users_path(const char *path)
-{
-    static const char *const others[] = {"/usr/", "/lib", "/bin/", "/sbin/",
-                                         "/opt/", "[",    "<"};
-
-    if (strncmp(path, "/usr/local/", 11) == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        if (strncmp(path, others[i], strlen(others[i])) == 0) {
-            return false;
-        }
-    }
-    return strstr(path, "/site-packages/") == NULL &&
-           strstr(path, "/dist-packages/") == NULL &&
-           strstr(path, "/lib/python3") == NULL;
-}
-
 /* The frame's function, if it is one of the user's; else without a name. */
 static struct place
 frame_place(const struct defs *defs, uint32_t process, uint64_t address)
 {
     struct place place = defs_place(defs, process, address);
-    const char *path = address >= CK_SITE_TOLD
-                           ? place.file
-                           : defs_file(defs, process, address);
 
     place.line = 0;
-    if (path == NULL || !is_users_path(path) || place.function == NULL ||
-        strcmp(place.function, "_start") == 0 ||
-        defs_is_own(defs, process, address)) {
+    if (!userfile_is(defs, process, address) || place.function == NULL ||
+        strcmp(place.function, "_start") == 0) {
         place.function = NULL;
     }
     return place;
 }
 
-/* Number of the function, or -1 with ENOMEM. */
+/* Number of the function. */
 static int64_t caller_number(struct hotcallers *hotcallers, struct place place)
 {
     int64_t number =
@@ -112,66 +84,53 @@ static int64_t caller_number(struct hotcallers *hotcallers, struct place place)
                         (uint64_t)(uintptr_t)place.file, 0);
 
     if (number >= 0 && (size_t)number == hotcallers->count) {
-        if (array_grow(&hotcallers->callers, &hotcallers->room,
-                       hotcallers->count, sizeof(*hotcallers->callers)) != 0) {
-            return -1;
-        }
+        array_grow(&hotcallers->callers, &hotcallers->room, hotcallers->count,
+                   sizeof(*hotcallers->callers));
         hotcallers->callers[hotcallers->count++] =
             (struct caller){.place = place};
     }
     return number;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int below_add(struct hotcallers *hotcallers,
-                     int64_t caller,
-                     const struct hotcallers_stack *stack)
+static void below_add(struct hotcallers *hotcallers,
+                      int64_t caller,
+                      const struct hotcallers_stack *stack)
 {
     int64_t number = table_number_of(hotcallers->pairs, (uint64_t)caller,
                                      (uint64_t)(uintptr_t)stack->leaf.function,
                                      stack->leaf.line);
 
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == hotcallers->belows_count) {
-        if (array_grow(&hotcallers->belows, &hotcallers->belows_room,
-                       hotcallers->belows_count,
-                       sizeof(*hotcallers->belows)) != 0) {
-            return -1;
-        }
+        array_grow(&hotcallers->belows, &hotcallers->belows_room,
+                   hotcallers->belows_count, sizeof(*hotcallers->belows));
         hotcallers->belows[hotcallers->belows_count++] =
             (struct below){.caller = (size_t)caller, .leaf = stack->leaf};
     }
     hotcallers->belows[number].ns += stack->ns;
-    return 0;
 }
 
-static int frame_add(struct hotcallers *hotcallers,
-                     const struct hotcallers_stack *stack,
-                     struct place place)
+static void frame_add(struct hotcallers *hotcallers,
+                      const struct hotcallers_stack *stack,
+                      struct place place)
 {
     int64_t number = caller_number(hotcallers, place);
     struct caller *caller;
 
-    if (number < 0) {
-        return -1;
-    }
     caller = &hotcallers->callers[number];
     if (caller->seen == hotcallers->stacks) {
-        return 0;
+        return;
     }
     caller->seen = hotcallers->stacks;
     caller->total += stack->ns;
     if (place.function == stack->leaf.function) {
         caller->self += stack->ns;
-        return 0;
+        return;
     }
-    return below_add(hotcallers, number, stack);
+    below_add(hotcallers, number, stack);
 }
 
-int hotcallers_add(struct hotcallers *hotcallers,
-                   const struct hotcallers_stack *stack)
+void hotcallers_add(struct hotcallers *hotcallers,
+                    const struct hotcallers_stack *stack)
 {
     const struct defs *defs = hotcallers->defs;
     const struct defs_agent *agent =
@@ -179,7 +138,7 @@ int hotcallers_add(struct hotcallers *hotcallers,
     const struct defs_stack *frames;
 
     if (stack->number == 0 || stack->number > agent->stacks_count) {
-        return 0;
+        return;
     }
     hotcallers->stacks++;
     frames = &agent->stacks[stack->number - 1];
@@ -187,12 +146,65 @@ int hotcallers_add(struct hotcallers *hotcallers,
         struct place place =
             frame_place(defs, stack->process, frames->frames[i]);
 
-        if (place.function != NULL &&
-            frame_add(hotcallers, stack, place) != 0) {
-            return -1;
+        if (place.function != NULL) {
+            frame_add(hotcallers, stack, place);
         }
     }
-    return 0;
+}
+
+/* Of a hot function's samples, below one that explains it, at least, and of all
+ * that were below that. In percent. */
+#define EXPLAINED 90
+#define EXPLAINS 80
+
+/* Samples of the function below each caller, added to `sums`. */
+static void sums_make(const struct hotcallers *hotcallers,
+                      const char *function,
+                      ck_time_t *sums)
+{
+    memset(sums, 0, hotcallers->count * sizeof(*sums));
+    for (size_t i = 0; i < hotcallers->belows_count; i++) {
+        const struct below *below = &hotcallers->belows[i];
+
+        if (below->leaf.function == function) {
+            sums[below->caller] += below->ns;
+        }
+    }
+}
+
+/* What is called first has the most below it. */
+static struct place explain(const struct hotcallers *hotcallers,
+                            const struct report_hot *hot,
+                            const ck_time_t *sums)
+{
+    const struct caller *best = NULL;
+
+    for (size_t i = 0; i < hotcallers->count; i++) {
+        const struct caller *caller = &hotcallers->callers[i];
+
+        if (sums[i] / EXPLAINED >= hot->ns / 100 &&
+            sums[i] / EXPLAINS >= caller->total / 100 &&
+            (best == NULL || caller->total > best->total)) {
+            best = caller;
+        }
+    }
+    return best == NULL ? (struct place){NULL, NULL, 0} : best->place;
+}
+
+void hotcallers_explain(const struct hotcallers *hotcallers,
+                        struct report *report)
+{
+    ck_time_t *sums = xcalloc(hotcallers->count + 1, sizeof(*sums));
+
+    for (size_t i = 0; i < report->hot_count; i++) {
+        struct report_hot *hot = &report->hot[i];
+
+        if (hot->place.function != NULL && !hot->is_file) {
+            sums_make(hotcallers, hot->place.function, sums);
+            hot->caller = explain(hotcallers, hot, sums);
+        }
+    }
+    free(sums);
 }
 
 static int by_total(const void *left, const void *right)
@@ -206,15 +218,12 @@ static int by_total(const void *left, const void *right)
     return strcmp(a->place.function, b->place.function);
 }
 
-int hotcallers_report(const struct hotcallers *hotcallers,
-                      struct report *report)
+void hotcallers_report(const struct hotcallers *hotcallers,
+                       struct report *report)
 {
     size_t count = hotcallers->count;
 
-    report->callers = calloc(count + 1, sizeof(*report->callers));
-    if (report->callers == NULL) {
-        return -1;
-    }
+    report->callers = xcalloc(count + 1, sizeof(*report->callers));
     for (size_t i = 0; i < count; i++) {
         report->callers[i] =
             (struct report_caller){.place = hotcallers->callers[i].place,
@@ -233,5 +242,4 @@ int hotcallers_report(const struct hotcallers *hotcallers,
     qsort(report->callers, count, sizeof(*report->callers), by_total);
     report->callers_count =
         count < HOTCALLERS_LISTED_MAX ? count : HOTCALLERS_LISTED_MAX;
-    return 0;
 }

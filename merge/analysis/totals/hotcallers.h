@@ -12,7 +12,7 @@
 #define HOTCALLERS_LISTED_MAX 64
 
 struct hotcallers;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct hotcallers *hotcallers_create(const struct defs *defs);
 void hotcallers_destroy(struct hotcallers *hotcallers);
 
@@ -23,11 +23,14 @@ struct hotcallers_stack {
     struct place leaf; /* what they count for */
     ck_time_t ns;
 };
-/* 0, or -1 with ENOMEM. */
-int hotcallers_add(struct hotcallers *hotcallers,
-                   const struct hotcallers_stack *stack);
-/* Write report->callers. 0, or -1 with ENOMEM. */
-int hotcallers_report(const struct hotcallers *hotcallers,
-                      struct report *report);
+void hotcallers_add(struct hotcallers *hotcallers,
+                    const struct hotcallers_stack *stack);
+/* Write report->callers. */
+void hotcallers_report(const struct hotcallers *hotcallers,
+                       struct report *report);
+
+/* Name the callers that explain the report's hot functions. */
+void hotcallers_explain(const struct hotcallers *hotcallers,
+                        struct report *report);
 
 #endif

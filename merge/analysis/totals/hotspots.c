@@ -11,6 +11,7 @@
 #include "merge/analysis/totals/hotcallers.h"
 #include "merge/model/array.h"
 #include "merge/model/cause.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* Samples of one line, of one range, behind one call, of a process. */
@@ -39,20 +40,13 @@ struct hotspots *hotspots_create(const struct defs *defs,
                                  const struct lookback *lookback,
                                  struct region region)
 {
-    struct hotspots *hotspots = calloc(1, sizeof(*hotspots));
+    struct hotspots *hotspots = xcalloc(1, sizeof(*hotspots));
 
-    if (hotspots == NULL) {
-        return NULL;
-    }
     hotspots->defs = defs;
     hotspots->lookback = lookback;
     hotspots->region = region;
     hotspots->befores = table_create();
     hotspots->stacks = table_create();
-    if (hotspots->befores == NULL || hotspots->stacks == NULL) {
-        hotspots_destroy(hotspots);
-        return NULL;
-    }
     return hotspots;
 }
 
@@ -89,6 +83,7 @@ is_call_time(struct hotspots *hotspots, unsigned kind, ck_time_t weight)
     case CK_KIND_API_CUDA_DRIVER:
     case CK_KIND_API_NEURON:
     case CK_KIND_NCCL:
+    case CK_KIND_NCCL_CALL:
     case CK_KIND_SYNC:
         hotspots->sums.device_api += weight;
         return true;
@@ -98,7 +93,7 @@ is_call_time(struct hotspots *hotspots, unsigned kind, ck_time_t weight)
     }
 }
 
-/* A number of the call that the thread left last; 0 = none, -1 with ENOMEM. */
+/* A number of the call that the thread left last; 0 = none. */
 static int64_t before_number(struct hotspots *hotspots,
                              const struct history_span *before)
 {
@@ -110,7 +105,7 @@ static int64_t before_number(struct hotspots *hotspots,
     number = table_number(
         hotspots->befores,
         (struct table_key){before->process, before->name, before->site});
-    return number < 0 ? -1 : number + 1;
+    return number + 1;
 }
 
 static struct spot spot_of(const struct hotspots *hotspots,
@@ -152,10 +147,8 @@ static int spot_add(struct hotspots *hotspots,
         return -1;
     }
     if ((size_t)number == hotspots->count) {
-        if (array_grow(&hotspots->spots, &hotspots->room, hotspots->count,
-                       sizeof(*hotspots->spots)) != 0) {
-            return -1;
-        }
+        array_grow(&hotspots->spots, &hotspots->room, hotspots->count,
+                   sizeof(*hotspots->spots));
         hotspots->spots[hotspots->count++] =
             spot_of(hotspots, item, range, did->before);
     }
@@ -380,46 +373,35 @@ static void files_mark(const struct defs *defs, struct report *report)
     }
 }
 
-/* The same samples by who called. 0, or -1 with ENOMEM. */
-static int callers_report(const struct hotspots *hotspots,
-                          struct report *report)
+/* The same samples by who called. */
+static void callers_report(const struct hotspots *hotspots,
+                           struct report *report)
 {
     struct hotcallers *callers = hotcallers_create(hotspots->defs);
-    int rc = callers == NULL ? -1 : 0;
 
-    for (size_t i = 0; rc == 0 && i < hotspots->count; i++) {
+    for (size_t i = 0; i < hotspots->count; i++) {
         struct table_key key = table_key(hotspots->stacks, i);
 
         if (!hotspots->spots[i].is_own) {
-            rc = hotcallers_add(callers, &(struct hotcallers_stack){
-                                             .process = (uint32_t)key.a,
-                                             .number = (uint32_t)key.b,
-                                             .leaf = hotspots->spots[i].place,
-                                             .ns = hotspots->spots[i].ns});
+            hotcallers_add(callers, &(struct hotcallers_stack){
+                                        .process = (uint32_t)key.a,
+                                        .number = (uint32_t)key.b,
+                                        .leaf = hotspots->spots[i].place,
+                                        .ns = hotspots->spots[i].ns});
         }
     }
-    if (rc == 0) {
-        rc = hotcallers_report(callers, report);
-    }
+    hotcallers_report(callers, report);
+    hotcallers_explain(callers, report);
     hotcallers_destroy(callers);
-    return rc;
 }
 
-int hotspots_report(const struct hotspots *hotspots, struct report *report)
+void hotspots_report(const struct hotspots *hotspots, struct report *report)
 {
     size_t count = hotspots->count, end;
-    struct spot *spots = malloc((count + 1) * sizeof(*spots));
+    struct spot *spots = xmalloc((count + 1) * sizeof(*spots));
 
-    if (callers_report(hotspots, report) != 0) {
-        free(spots);
-        return -1;
-    }
     report->samples = hotspots->sums;
-    report->hot = calloc(count + 1, sizeof(*report->hot));
-    if (spots == NULL || report->hot == NULL) {
-        free(spots);
-        return -1;
-    }
+    report->hot = xcalloc(count + 1, sizeof(*report->hot));
     count = spots_take(hotspots, spots, &report->samples.own);
     if (count > 0) {
         qsort(spots, count, sizeof(*spots), by_line);
@@ -440,5 +422,5 @@ int hotspots_report(const struct hotspots *hotspots, struct report *report)
         report->hot_count = HOTSPOTS_LISTED_MAX;
     }
     files_mark(hotspots->defs, report);
-    return 0;
+    callers_report(hotspots, report);
 }

@@ -17,14 +17,14 @@
 #define HOTSPOTS_LISTED_MAX 256
 
 struct hotspots;
-/* Borrowed; the lookback takes each event before. NULL with ENOMEM. */
+/* Borrowed; the lookback takes each event before. */
 struct hotspots *hotspots_create(const struct defs *defs,
                                  const struct lookback *lookback,
                                  struct region region);
 void hotspots_destroy(struct hotspots *hotspots);
 /* A timeline_take_f. */
 int hotspots_take(void *hotspots, const struct timeline_event *event);
-/* Write report->hot and report->sampled. 0, or -1 with ENOMEM. */
-int hotspots_report(const struct hotspots *hotspots, struct report *report);
+/* Write report->hot and report->sampled. */
+void hotspots_report(const struct hotspots *hotspots, struct report *report);
 
 #endif

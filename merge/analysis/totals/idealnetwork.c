@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
+
 struct thread {
     bool is_seen;
     bool is_inside;
@@ -32,21 +34,14 @@ struct idealnetwork {
 struct idealnetwork *idealnetwork_create(const struct defs *defs,
                                          struct region region)
 {
-    struct idealnetwork *idealnetwork = calloc(1, sizeof(*idealnetwork));
+    struct idealnetwork *idealnetwork = xcalloc(1, sizeof(*idealnetwork));
 
-    if (idealnetwork == NULL) {
-        return NULL;
-    }
     idealnetwork->defs = defs;
     idealnetwork->region = region;
     idealnetwork->threads =
-        calloc(defs->threads_count + 1, sizeof(*idealnetwork->threads));
+        xcalloc(defs->threads_count + 1, sizeof(*idealnetwork->threads));
     idealnetwork->first =
-        calloc(defs->ranks_count + 1, sizeof(*idealnetwork->first));
-    if (idealnetwork->threads == NULL || idealnetwork->first == NULL) {
-        idealnetwork_destroy(idealnetwork);
-        return NULL;
-    }
+        xcalloc(defs->ranks_count + 1, sizeof(*idealnetwork->first));
     for (size_t i = 0; i < defs->threads_count; i++) {
         struct thread *thread = &idealnetwork->threads[i];
         ck_time_t begin = defs->processes[defs->threads[i].process].begin;

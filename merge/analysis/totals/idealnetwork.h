@@ -13,7 +13,7 @@
 #include "merge/model/interval.h"
 
 struct idealnetwork;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct idealnetwork *idealnetwork_create(const struct defs *defs,
                                          struct region region);
 void idealnetwork_destroy(struct idealnetwork *idealnetwork);

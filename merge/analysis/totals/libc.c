@@ -22,7 +22,7 @@ struct making {
     size_t room;
 };
 
-/* The row of a function, made at first sight; NULL with ENOMEM. */
+/* The row of a function, made at first sight. */
 static struct report_libc *row_find(struct making *making, const char *name)
 {
     struct report *report = making->report;
@@ -32,10 +32,8 @@ static struct report_libc *row_find(struct making *making, const char *name)
             return &report->libc[i];
         }
     }
-    if (array_grow(&report->libc, &making->room, report->libc_count,
-                   sizeof(*report->libc)) != 0) {
-        return NULL;
-    }
+    array_grow(&report->libc, &making->room, report->libc_count,
+               sizeof(*report->libc));
     report->libc[report->libc_count] = (struct report_libc){
         .name = name,
         .group = cause_libc_group(name),
@@ -69,12 +67,12 @@ static int threads_fill(struct making *making)
 }
 
 /* Count a process's rank among those of a row, and of its program or not;
- * once. 0, or -1 with ENOMEM. */
-static int rank_count(struct making *making,
-                      const struct report_libc *row,
-                      int32_t rank,
-                      bool is_programs,
-                      uint32_t *ranks)
+ * once. */
+static void rank_count(struct making *making,
+                       const struct report_libc *row,
+                       int32_t rank,
+                       bool is_programs,
+                       uint32_t *ranks)
 {
     size_t known = table_count(making->seen);
     int64_t number = table_number(
@@ -82,16 +80,12 @@ static int rank_count(struct making *making,
         (struct table_key){(uint64_t)(row - making->report->libc),
                            (uint64_t)(uint32_t)rank, (uint64_t)is_programs});
 
-    if (number < 0) {
-        return -1;
-    }
     *ranks += rank != DEFS_RANK_UNKNOWN && (size_t)number == known;
-    return 0;
 }
 
-static int total_add(struct making *making,
-                     uint32_t process,
-                     const struct defs_libc *total)
+static void total_add(struct making *making,
+                      uint32_t process,
+                      const struct defs_libc *total)
 {
     const char *name = defs_name(making->defs, process, total->name);
     int32_t rank = making->defs->processes[process].rank;
@@ -99,10 +93,9 @@ static int total_add(struct making *making,
     bool own = is_own(making, process, total->tid);
 
     row = row_find(making, name == NULL ? "(no name)" : name);
-    if (row == NULL || rank_count(making, row, rank, false, &row->ranks) != 0 ||
-        (!own &&
-         rank_count(making, row, rank, true, &row->program_ranks) != 0)) {
-        return -1;
+    rank_count(making, row, rank, false, &row->ranks);
+    if (!own) {
+        rank_count(making, row, rank, true, &row->program_ranks);
     }
     row->threads += total->tid != 0;
     row->calls += total->calls;
@@ -114,7 +107,6 @@ static int total_add(struct making *making,
         row->own_bytes += total->bytes;
         row->own_total += total->ns;
     }
-    return 0;
 }
 
 /* The place that a function's long calls took longest at. */
@@ -171,20 +163,16 @@ account_find(struct accounts *accounts, uint32_t process, uint32_t name)
     int64_t number =
         table_number(accounts->keys, (struct table_key){process, name, 0});
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == accounts->count) {
-        if (array_grow(&accounts->items, &accounts->room, accounts->count,
-                       sizeof(*accounts->items)) != 0) {
-            return NULL;
-        }
+        array_grow(&accounts->items, &accounts->room, accounts->count,
+                   sizeof(*accounts->items));
         accounts->items[accounts->count++] = (struct account){0, 0, 0, 0};
     }
     return &accounts->items[number];
 }
 
-static int accounts_fill(const struct making *making, struct accounts *accounts)
+static void accounts_fill(const struct making *making,
+                          struct accounts *accounts)
 {
     const struct defs *defs = making->defs;
     struct calls_long calls;
@@ -194,9 +182,6 @@ static int accounts_fill(const struct making *making, struct accounts *accounts)
             const struct defs_libc *total = &defs->processes[p].libc[i];
             struct account *account = account_find(accounts, p, total->name);
 
-            if (account == NULL) {
-                return -1;
-            }
             account->counted += total->calls;
             account->counted_ns += total->ns;
         }
@@ -206,14 +191,10 @@ static int accounts_fill(const struct making *making, struct accounts *accounts)
             struct account *account =
                 account_find(accounts, calls.process, calls.name);
 
-            if (account == NULL) {
-                return -1;
-            }
             account->recorded += calls.count;
             account->recorded_ns += calls.total;
         }
     }
-    return 0;
 }
 
 /* Did a signal end it, or is that not known? Then it did not say its last. */
@@ -227,7 +208,7 @@ static bool is_killed(const struct defs *defs, uint32_t process)
 }
 
 /* Calls that have records were made, whatever their process counted. */
-static int
+static void
 account_settle(struct making *making, struct table_key key, struct account *of)
 {
     const struct defs *defs = making->defs;
@@ -237,34 +218,28 @@ account_settle(struct making *making, struct table_key key, struct account *of)
 
     if (!defs_is_wanted(defs, defs->processes[process].rank) ||
         (of->recorded <= of->counted && !is_killed(defs, process))) {
-        return 0;
+        return;
     }
     row = row_find(making, name == NULL ? "(no name)" : name);
-    if (row == NULL) {
-        return -1;
-    }
     row->is_least = true;
     row->calls += of->recorded > of->counted ? of->recorded - of->counted : 0;
     row->total +=
         of->recorded_ns > of->counted_ns ? of->recorded_ns - of->counted_ns : 0;
-    return 0;
 }
 
-static int accounts_add(struct making *making)
+static void accounts_add(struct making *making)
 {
     struct accounts accounts = {.keys = table_create()};
-    int rc = accounts.keys == NULL ? -1 : accounts_fill(making, &accounts);
 
-    for (size_t i = 0; rc == 0 && i < accounts.count; i++) {
-        rc = account_settle(making, table_key(accounts.keys, i),
-                            &accounts.items[i]);
+    accounts_fill(making, &accounts);
+    for (size_t i = 0; i < accounts.count; i++) {
+        account_settle(making, table_key(accounts.keys, i), &accounts.items[i]);
     }
     table_destroy(accounts.keys);
     free(accounts.items);
-    return rc;
 }
 
-static int totals_add(struct making *making)
+static void totals_add(struct making *making)
 {
     const struct defs *defs = making->defs;
 
@@ -275,12 +250,9 @@ static int totals_add(struct making *making)
             continue;
         }
         for (size_t i = 0; i < process->libc_count; i++) {
-            if (total_add(making, p, &process->libc[i]) != 0) {
-                return -1;
-            }
+            total_add(making, p, &process->libc[i]);
         }
     }
-    return 0;
 }
 
 int libc_report(const struct defs *defs,
@@ -288,14 +260,14 @@ int libc_report(const struct defs *defs,
                 struct report *report)
 {
     struct making making = {.defs = defs, .calls = calls, .report = report};
-    int rc = -1;
 
     making.seen = table_create();
     making.threads = table_create();
-    if (making.seen != NULL && making.threads != NULL &&
-        threads_fill(&making) == 0) {
-        rc = totals_add(&making) != 0 ? -1 : accounts_add(&making);
+    if (threads_fill(&making) != 0) {
+        return -1;
     }
+    totals_add(&making);
+    accounts_add(&making);
     table_destroy(making.seen);
     table_destroy(making.threads);
     if (report->libc_count > 0) {
@@ -305,5 +277,5 @@ int libc_report(const struct defs *defs,
     for (size_t i = 0; i < report->libc_count; i++) {
         report->libc[i].call = call_find(report, report->libc[i].name);
     }
-    return rc;
+    return 0;
 }

@@ -23,6 +23,7 @@
 #include "merge/analysis/totals/commthreads.h"
 #include "merge/analysis/totals/layers.h"
 #include "merge/model/cause.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/timeline/unknowntail.h"
 #include "schema/store/run.h"
@@ -59,26 +60,18 @@ struct outside {
 
 struct outside *outside_create(const struct defs *defs, struct region region)
 {
-    struct outside *outside = calloc(1, sizeof(*outside));
+    struct outside *outside = xcalloc(1, sizeof(*outside));
 
-    if (outside == NULL) {
-        return NULL;
-    }
     outside->defs = defs;
     outside->region = region;
     outside->keys = table_create();
     outside->threads =
-        calloc(defs->threads_count + 1, sizeof(*outside->threads));
-    outside->layers = calloc(defs->threads_count + 1, sizeof(*outside->layers));
+        xcalloc(defs->threads_count + 1, sizeof(*outside->threads));
+    outside->layers =
+        xcalloc(defs->threads_count + 1, sizeof(*outside->layers));
     outside->commthreads = commthreads_create(defs, outside->layers, region);
     outside->has_switches =
-        calloc(defs->agents_count + 1, sizeof(*outside->has_switches));
-    if (outside->keys == NULL || outside->threads == NULL ||
-        outside->layers == NULL || outside->commthreads == NULL ||
-        outside->has_switches == NULL) {
-        outside_destroy(outside);
-        return NULL;
-    }
+        xcalloc(defs->agents_count + 1, sizeof(*outside->has_switches));
     for (size_t i = 0; i < defs->threads_count; i++) {
         const struct defs_process *process =
             &defs->processes[defs->threads[i].process];
@@ -197,6 +190,7 @@ static const uint8_t layers[CK_KIND_LIMIT] = {
     [CK_KIND_API_CUDA_DRIVER] = LAYER_DEVICE + 1,
     [CK_KIND_API_NEURON] = LAYER_DEVICE + 1,
     [CK_KIND_NCCL] = LAYER_DEVICE + 1,
+    [CK_KIND_NCCL_CALL] = LAYER_DEVICE + 1,
     [CK_KIND_POSIX] = LAYER_IO + 1,
     [CK_KIND_PREEMPTED] = LAYER_READY + 1,
     [CK_KIND_BLOCKED] = LAYER_BLOCKED + 1,
@@ -219,15 +213,15 @@ static enum layer posix_layer(const struct outside *outside,
     }
 }
 
-/* 0, or -1 with ENOMEM. */
-static int mpi_enter(struct outside *outside,
-                     const struct timeline_event *event)
+static void mpi_enter(struct outside *outside,
+                      const struct timeline_event *event)
 {
     uint32_t rank = defs_rank_index(outside->defs, event->rank);
 
-    return rank == DEFS_NONE ? 0
-                             : commthreads_enter(outside->commthreads, rank,
-                                                 event->thread, event->start);
+    if (!(rank == DEFS_NONE)) {
+        commthreads_enter(outside->commthreads, rank, event->thread,
+                          event->start);
+    }
 }
 
 /* The thread of an image that the collector names, DEFS_NONE = not known. */
@@ -294,7 +288,7 @@ static void lack_take(struct outside *outside,
     }
 }
 
-int outside_take(struct outside *outside, const struct timeline_event *event)
+void outside_take(struct outside *outside, const struct timeline_event *event)
 {
     unsigned kind = event->record->kind;
     unsigned known = kind < CK_KIND_LIMIT ? layers[kind] : 0;
@@ -302,32 +296,31 @@ int outside_take(struct outside *outside, const struct timeline_event *event)
 
     if (kind == CK_KIND_SAMPLE) {
         sample_take(outside, event);
-        return 0;
+        return;
     }
     if (known == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
-        return 0;
+        return;
     }
     layer = (enum layer)(known - 1);
     if (layer == LAYER_READY || layer == LAYER_BLOCKED) {
         off_take(outside, event, layer);
-        return 0;
+        return;
     }
     if (layer == LAYER_LOST || layer == LAYER_AWAY) {
         lack_take(outside, event, layer);
-        return 0;
+        return;
     }
     if (event->thread >= outside->defs->threads_count) {
-        return 0;
+        return;
     }
-    if (layer == LAYER_MPI && mpi_enter(outside, event) != 0) {
-        return -1;
+    if (layer == LAYER_MPI) {
+        mpi_enter(outside, event);
     }
     if (layer == LAYER_IO) {
         layer = posix_layer(outside, event);
     }
     part_add(outside, event->thread, layer,
              (struct region){event->start, event->end});
-    return 0;
 }
 
 /* ---- the report --------------------------------------------------------- */

@@ -14,12 +14,11 @@
 #include "merge/timeline/timeline.h"
 
 struct outside;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct outside *outside_create(const struct defs *defs, struct region region);
 void outside_destroy(struct outside *outside);
-/* Marks, host calls, samples and counters, in order of start. 0, or -1 with
- * ENOMEM. */
-int outside_take(struct outside *outside, const struct timeline_event *event);
+/* Marks, host calls, samples and counters, in order of start. */
+void outside_take(struct outside *outside, const struct timeline_event *event);
 /* The thread that the figures of the rank with that index in the definitions
  * are of, once all was taken; DEFS_NONE = none. */
 uint32_t outside_shown(const struct outside *outside, uint32_t index);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/executed.h"
+#include "merge/model/memory.h"
 
 /* Longest name of a program that is compared, in bytes. */
 #define NAME_BYTES 256
@@ -55,13 +56,10 @@ static struct report_program *row_of(struct report *report, const char *program)
     return &rows[count];
 }
 
-int programs_report(const struct defs *defs, struct report *report)
+void programs_report(const struct defs *defs, struct report *report)
 {
     report->programs_of_ranks =
-        calloc(PROGRAMS_MAX, sizeof(*report->programs_of_ranks));
-    if (report->programs_of_ranks == NULL) {
-        return -1;
-    }
+        xcalloc(PROGRAMS_MAX, sizeof(*report->programs_of_ranks));
     for (size_t i = 0; i < report->ranks_count; i++) {
         int32_t number = report->ranks[i].number;
         const char *program = program_of(defs, number);
@@ -72,10 +70,7 @@ int programs_report(const struct defs *defs, struct report *report)
         }
         row = row_of(report, program);
         if (row->ranks == NULL) {
-            row->ranks = calloc(report->ranks_count, sizeof(*row->ranks));
-            if (row->ranks == NULL) {
-                return -1;
-            }
+            row->ranks = xcalloc(report->ranks_count, sizeof(*row->ranks));
         }
         row->ranks[row->ranks_count++] = number;
     }
@@ -83,5 +78,4 @@ int programs_report(const struct defs *defs, struct report *report)
         free(report->programs_of_ranks[0].ranks);
         report->programs_of_ranks_count = 0;
     }
-    return 0;
 }

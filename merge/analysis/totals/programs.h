@@ -9,8 +9,7 @@
 #include "merge/report/report.h"
 
 /* Write report->programs_of_ranks, of report->ranks in ascending order. Two
- * commands are one program where a person calls them the same. 0, or -1 with
- * ENOMEM. */
-int programs_report(const struct defs *defs, struct report *report);
+ * commands are one program where a person calls them the same. */
+void programs_report(const struct defs *defs, struct report *report);
 
 #endif

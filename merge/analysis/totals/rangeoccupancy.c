@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* A range on a device. */
@@ -43,8 +44,8 @@ struct rangeoccupancy {
     uint32_t lacking; /* the first range of which a pair is not kept */
 };
 
-/* Which devices each rank used. 0, or -1 with ENOMEM. */
-static int uses_make(struct rangeoccupancy *rangeoccupancy)
+/* Which devices each rank used. */
+static void uses_make(struct rangeoccupancy *rangeoccupancy)
 {
     const struct defs *defs = rangeoccupancy->defs;
     uint32_t count = 0;
@@ -53,12 +54,9 @@ static int uses_make(struct rangeoccupancy *rangeoccupancy)
     for (size_t i = 0; i < defs->physicals_count; i++) {
         room += defs->physicals[i].ranks_count;
     }
-    rangeoccupancy->uses = calloc(room, sizeof(*rangeoccupancy->uses));
+    rangeoccupancy->uses = xcalloc(room, sizeof(*rangeoccupancy->uses));
     rangeoccupancy->first =
-        calloc(defs->ranks_count + 1, sizeof(*rangeoccupancy->first));
-    if (rangeoccupancy->uses == NULL || rangeoccupancy->first == NULL) {
-        return -1;
-    }
+        xcalloc(defs->ranks_count + 1, sizeof(*rangeoccupancy->first));
     for (size_t i = 0; i <= defs->ranks_count; i++) {
         rangeoccupancy->first[i] = DEFS_NONE;
     }
@@ -75,28 +73,20 @@ static int uses_make(struct rangeoccupancy *rangeoccupancy)
             }
         }
     }
-    return 0;
 }
 
 struct rangeoccupancy *rangeoccupancy_create(const struct defs *defs,
                                              struct region region)
 {
-    struct rangeoccupancy *rangeoccupancy = calloc(1, sizeof(*rangeoccupancy));
+    struct rangeoccupancy *rangeoccupancy = xcalloc(1, sizeof(*rangeoccupancy));
 
-    if (rangeoccupancy == NULL) {
-        return NULL;
-    }
     rangeoccupancy->defs = defs;
     rangeoccupancy->region = region;
     rangeoccupancy->lacking = DEFS_NONE;
     rangeoccupancy->devices =
-        calloc(defs->physicals_count + 1, sizeof(*rangeoccupancy->devices));
+        xcalloc(defs->physicals_count + 1, sizeof(*rangeoccupancy->devices));
     rangeoccupancy->keys = table_create();
-    if (rangeoccupancy->devices == NULL || rangeoccupancy->keys == NULL ||
-        uses_make(rangeoccupancy) != 0) {
-        rangeoccupancy_destroy(rangeoccupancy);
-        return NULL;
-    }
+    uses_make(rangeoccupancy);
     for (size_t i = 0; i < defs->physicals_count; i++) {
         rangeoccupancy->devices[i].to = region.start;
     }
@@ -173,12 +163,11 @@ void rangeoccupancy_device(struct rangeoccupancy *rangeoccupancy,
     }
 }
 
-/* The span of the pair; *found NULL where there are too many. 0, or -1 with
- * ENOMEM. */
-static int span_find(struct rangeoccupancy *rangeoccupancy,
-                     uint32_t range,
-                     uint32_t device,
-                     struct span **found)
+/* The span of the pair; *found NULL where there are too many. */
+static void span_find(struct rangeoccupancy *rangeoccupancy,
+                      uint32_t range,
+                      uint32_t device,
+                      struct span **found)
 {
     struct table_key key = {range, device, 0};
     int64_t number;
@@ -188,14 +177,11 @@ static int span_find(struct rangeoccupancy *rangeoccupancy,
         !table_has(rangeoccupancy->keys, key)) {
         rangeoccupancy->lacking =
             range < rangeoccupancy->lacking ? range : rangeoccupancy->lacking;
-        return 0;
+        return;
     }
     number = table_number(rangeoccupancy->keys, key);
-    if (number < 0 || array_grow(&rangeoccupancy->spans, &rangeoccupancy->room,
-                                 rangeoccupancy->count,
-                                 sizeof(*rangeoccupancy->spans)) != 0) {
-        return -1;
-    }
+    array_grow(&rangeoccupancy->spans, &rangeoccupancy->room,
+               rangeoccupancy->count, sizeof(*rangeoccupancy->spans));
     if ((size_t)number == rangeoccupancy->count) {
         rangeoccupancy->spans[rangeoccupancy->count++] =
             (struct span){.range = range,
@@ -203,67 +189,58 @@ static int span_find(struct rangeoccupancy *rangeoccupancy,
                           .to = rangeoccupancy->region.start};
     }
     *found = &rangeoccupancy->spans[number];
-    return 0;
 }
 
-static int span_add(struct rangeoccupancy *rangeoccupancy,
-                    struct span *span,
-                    struct region part)
+static void span_add(struct rangeoccupancy *rangeoccupancy,
+                     struct span *span,
+                     struct region part)
 {
     struct device *device = &rangeoccupancy->devices[span->device];
     ck_time_t from = later(part.start, span->to);
 
     if (part.end <= from) {
-        return 0;
+        return;
     }
     span->length += part.end - from;
     span->common += later(0, earlier(part.end, device->to) - from);
     span->to = part.end;
     if (span->is_open) {
-        return 0;
+        return;
     }
-    if (array_grow(&device->open, &device->room, device->count,
-                   sizeof(*device->open)) != 0) {
-        return -1;
-    }
+    array_grow(&device->open, &device->room, device->count,
+               sizeof(*device->open));
     device->open[device->count++] = (uint32_t)(span - rangeoccupancy->spans);
     span->is_open = true;
-    return 0;
 }
 
-int rangeoccupancy_range(struct rangeoccupancy *rangeoccupancy,
-                         uint32_t range,
-                         int32_t rank,
-                         struct region part)
+void rangeoccupancy_range(struct rangeoccupancy *rangeoccupancy,
+                          uint32_t range,
+                          int32_t rank,
+                          struct region part)
 {
     uint32_t index = defs_rank_index(rangeoccupancy->defs, rank);
 
     if (index == DEFS_NONE) {
-        return 0;
+        return;
     }
     for (uint32_t i = rangeoccupancy->first[index]; i != DEFS_NONE;
          i = rangeoccupancy->uses[i].next) {
         struct span *span;
 
-        if (span_find(rangeoccupancy, range, rangeoccupancy->uses[i].device,
-                      &span) != 0 ||
-            (span != NULL && span_add(rangeoccupancy, span, part) != 0)) {
-            return -1;
+        span_find(rangeoccupancy, range, rangeoccupancy->uses[i].device, &span);
+        if (span != NULL) {
+            span_add(rangeoccupancy, span, part);
         }
     }
-    return 0;
 }
 
-int rangeoccupancy_report(const struct rangeoccupancy *rangeoccupancy,
-                          const struct report *report,
-                          struct report_range *rows,
-                          size_t count)
+void rangeoccupancy_report(const struct rangeoccupancy *rangeoccupancy,
+                           const struct report *report,
+                           struct report_range *rows,
+                           size_t count)
 {
-    bool *is_shown = calloc(rangeoccupancy->defs->physicals_count + 1, 1);
+    bool *is_shown = xcalloc(rangeoccupancy->defs->physicals_count + 1, 1);
 
-    if (is_shown == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < report->devices_count; i++) {
         is_shown[report->devices[i].physical] = true;
     }
@@ -279,5 +256,4 @@ int rangeoccupancy_report(const struct rangeoccupancy *rangeoccupancy,
         rows[i].is_device_known = i < rangeoccupancy->lacking;
     }
     free(is_shown);
-    return 0;
 }

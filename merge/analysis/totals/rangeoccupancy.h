@@ -19,24 +19,22 @@
 #define RANGEOCCUPANCY_SPANS_MAX ((size_t)1 << 17)
 
 struct rangeoccupancy;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct rangeoccupancy *rangeoccupancy_create(const struct defs *defs,
                                              struct region region);
 void rangeoccupancy_destroy(struct rangeoccupancy *rangeoccupancy);
 /* Both in order of start. */
 void rangeoccupancy_device(struct rangeoccupancy *rangeoccupancy,
                            const struct timeline_event *event);
-/* A rank was in a range, of which `part` is in the region. 0, or -1 with
- * ENOMEM. */
-int rangeoccupancy_range(struct rangeoccupancy *rangeoccupancy,
-                         uint32_t range,
-                         int32_t rank,
-                         struct region part);
-/* Sums over the report's devices; rows[i] is range number i. 0, or -1 with
- * ENOMEM. */
-int rangeoccupancy_report(const struct rangeoccupancy *rangeoccupancy,
-                          const struct report *report,
-                          struct report_range *rows,
-                          size_t count);
+/* A rank was in a range, of which `part` is in the region. */
+void rangeoccupancy_range(struct rangeoccupancy *rangeoccupancy,
+                          uint32_t range,
+                          int32_t rank,
+                          struct region part);
+/* Sums over the report's devices; rows[i] is range number i. */
+void rangeoccupancy_report(const struct rangeoccupancy *rangeoccupancy,
+                           const struct report *report,
+                           struct report_range *rows,
+                           size_t count);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "merge/analysis/totals/rangeoccupancy.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/quantile.h"
 #include "merge/model/table.h"
 
@@ -30,21 +31,13 @@ struct ranges {
 
 struct ranges *ranges_create(const struct defs *defs, struct region region)
 {
-    struct ranges *ranges = calloc(1, sizeof(*ranges));
+    struct ranges *ranges = xcalloc(1, sizeof(*ranges));
 
-    if (ranges == NULL) {
-        return NULL;
-    }
     ranges->defs = defs;
     ranges->region = region;
     ranges->keys = table_create();
     ranges->ranks = table_create();
     ranges->within = rangeoccupancy_create(defs, region);
-    if (ranges->keys == NULL || ranges->ranks == NULL ||
-        ranges->within == NULL) {
-        ranges_destroy(ranges);
-        return NULL;
-    }
     return ranges;
 }
 
@@ -63,23 +56,17 @@ void ranges_destroy(struct ranges *ranges)
     free(ranges);
 }
 
-/* NULL with ENOMEM. */
 static struct range *range_find(struct ranges *ranges, const char *name)
 {
     /* Kept texts: equal ones are one pointer. */
     struct table_key key = {(uint64_t)(uintptr_t)name, 0, 0};
     int64_t number = table_number(ranges->keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == ranges->count) {
         struct range *range;
 
-        if (array_grow(&ranges->items, &ranges->room, ranges->count,
-                       sizeof(*ranges->items)) != 0) {
-            return NULL;
-        }
+        array_grow(&ranges->items, &ranges->room, ranges->count,
+                   sizeof(*ranges->items));
         range = &ranges->items[ranges->count++];
         range->row = (struct report_range){.name = name};
         range->last = DEFS_RANK_UNKNOWN;
@@ -126,17 +113,15 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     }
     name = defs_name(ranges->defs, event->process, event->record->name);
     range = range_find(ranges, name == NULL ? "" : name);
-    if (range == NULL || rank_count(ranges, range, event->rank) != 0) {
+    if (rank_count(ranges, range, event->rank) != 0) {
         return -1;
     }
     range->row.calls++;
     range->row.total += end - start;
     range->row.max = length > range->row.max ? length : range->row.max;
     interval_union_add(&range->open, start, end);
-    if (rangeoccupancy_range(ranges->within, (uint32_t)(range - ranges->items),
-                             event->rank, (struct region){start, end}) != 0) {
-        return -1;
-    }
+    rangeoccupancy_range(ranges->within, (uint32_t)(range - ranges->items),
+                         event->rank, (struct region){start, end});
     return quantile_add(&range->lengths, length);
 }
 
@@ -148,12 +133,9 @@ static int by_total(const void *a, const void *b)
     return (left->total < right->total) - (left->total > right->total);
 }
 
-int ranges_report(struct ranges *ranges, struct report *report)
+void ranges_report(struct ranges *ranges, struct report *report)
 {
-    report->ranges = calloc(ranges->count + 1, sizeof(*report->ranges));
-    if (report->ranges == NULL) {
-        return -1;
-    }
+    report->ranges = xcalloc(ranges->count + 1, sizeof(*report->ranges));
     for (size_t i = 0; i < ranges->count; i++) {
         struct range *range = &ranges->items[i];
 
@@ -162,11 +144,8 @@ int ranges_report(struct ranges *ranges, struct report *report)
         range->row.wall = interval_union_length(&range->open);
         report->ranges[report->ranges_count++] = range->row;
     }
-    if (rangeoccupancy_report(ranges->within, report, report->ranges,
-                              ranges->count) != 0) {
-        return -1;
-    }
+    rangeoccupancy_report(ranges->within, report, report->ranges,
+                          ranges->count);
     qsort(report->ranges, report->ranges_count, sizeof(*report->ranges),
           by_total);
-    return 0;
 }

@@ -9,12 +9,12 @@
 #include "merge/timeline/timeline.h"
 
 struct ranges;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct ranges *ranges_create(const struct defs *defs, struct region region);
 void ranges_destroy(struct ranges *ranges);
 /* A timeline_take_f. */
 int ranges_take(void *ranges, const struct timeline_event *event);
-/* Write report->ranges, longest first. 0, or -1 with ENOMEM. */
-int ranges_report(struct ranges *ranges, struct report *report);
+/* Write report->ranges, longest first. */
+void ranges_report(struct ranges *ranges, struct report *report);
 
 #endif

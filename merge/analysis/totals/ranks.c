@@ -15,6 +15,7 @@
 #include "merge/analysis/totals/outside.h"
 #include "merge/analysis/totals/programs.h"
 #include "merge/model/executed.h"
+#include "merge/model/memory.h"
 #include "merge/model/quantile.h"
 #include "merge/timeline/opencalls.h"
 #include "merge/timeline/unknowntail.h"
@@ -66,22 +67,18 @@ static void begins_set(struct ranks *ranks)
 
 struct ranks *ranks_create(const struct defs *defs, struct region region)
 {
-    struct ranks *ranks = calloc(1, sizeof(*ranks));
+    struct ranks *ranks = xcalloc(1, sizeof(*ranks));
 
-    if (ranks == NULL) {
-        return NULL;
-    }
     ranks->defs = defs;
     ranks->region = ranks->calls = region;
     ranks->step_first = INT64_MAX;
     ranks->step_last = INT64_MIN;
     ranks->outside = outside_create(defs, region);
-    ranks->items = calloc(defs->ranks_count + 1, sizeof(*ranks->items));
-    ranks->sharing = calloc(defs->agents_count + 1, sizeof(*ranks->sharing));
+    ranks->items = xcalloc(defs->ranks_count + 1, sizeof(*ranks->items));
+    ranks->sharing = xcalloc(defs->agents_count + 1, sizeof(*ranks->sharing));
     ranks->launchers =
-        calloc(defs->agents_count + 1, sizeof(*ranks->launchers));
-    if (ranks->items == NULL || ranks->sharing == NULL ||
-        ranks->outside == NULL || ranks->launchers == NULL) {
+        xcalloc(defs->agents_count + 1, sizeof(*ranks->launchers));
+    if (ranks->outside == NULL) {
         outside_destroy(ranks->outside);
         free(ranks->launchers);
         free(ranks->sharing);
@@ -175,9 +172,7 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     unsigned part = part_of(event->record->kind);
     uint32_t index;
 
-    if (outside_take(ranks->outside, event) != 0) {
-        return -1;
-    }
+    outside_take(ranks->outside, event);
     if (part == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return 0; /* a transfer: the MPI_Start has a record of its own */
     }
@@ -372,6 +367,48 @@ static bool is_unfinalized(const struct defs *defs,
     return false;
 }
 
+/* A process of that restart began then. */
+static void
+restart_add(struct report_rank *row, int32_t number, ck_time_t start)
+{
+    size_t at = 0;
+
+    while (at < row->restarts_count && row->restarts[at].number < number) {
+        at++;
+    }
+    if (at < row->restarts_count && row->restarts[at].number == number) {
+        if (start < row->restarts[at].start) {
+            row->restarts[at].start = start;
+        }
+        return;
+    }
+    if (at == REPORT_RESTARTS) {
+        return;
+    }
+    row->restarts_count += row->restarts_count < REPORT_RESTARTS;
+    memmove(&row->restarts[at + 1], &row->restarts[at],
+            (row->restarts_count - 1 - at) * sizeof(row->restarts[at]));
+    row->restarts[at] = (struct report_restart){number, start};
+}
+
+/* Its processes were started again: when. */
+static void restarts_report(const struct defs *defs,
+                            const struct align *align,
+                            const struct defs_rank *who,
+                            struct report_rank *row)
+{
+    for (size_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
+
+        if (process->agent == who->agent && process->rank == who->number &&
+            process->restart > 0 && process->started > 0) {
+            restart_add(row, process->restart,
+                        axis_time(align_axis(align), who->agent, false,
+                                  process->started));
+        }
+    }
+}
+
 static void rank_report(struct ranks *ranks,
                         size_t index,
                         const struct align *align,
@@ -418,22 +455,20 @@ static void rank_report(struct ranks *ranks,
     }
     end_report(&end, row);
     open_report(defs, align, who, row);
+    restarts_report(defs, align, who, row);
     row->is_unfinalized =
         end.end == REPORT_END_EXITED && is_unfinalized(defs, who, row);
 }
 
 /* A row for each ckagent of several ranks. 0 or -1. */
-static int launchers_report(struct ranks *ranks,
-                            const struct align *align,
-                            struct report *report)
+static void launchers_report(struct ranks *ranks,
+                             const struct align *align,
+                             struct report *report)
 {
     const struct defs *defs = ranks->defs;
 
     report->launchers =
-        calloc(defs->agents_count + 1, sizeof(*report->launchers));
-    if (report->launchers == NULL) {
-        return -1;
-    }
+        xcalloc(defs->agents_count + 1, sizeof(*report->launchers));
     for (size_t i = 0; i < defs->ranks_count; i++) {
         uint32_t agent = defs->ranks[i].agent;
         struct report_launcher row = {0};
@@ -443,10 +478,7 @@ static int launchers_report(struct ranks *ranks,
             continue;
         }
         row = end_find(defs, agent, align);
-        row.ranks = calloc(ranks->sharing[agent], sizeof(*row.ranks));
-        if (row.ranks == NULL) {
-            return -1;
-        }
+        row.ranks = xcalloc(ranks->sharing[agent], sizeof(*row.ranks));
         report->launchers[report->launchers_count++] = row;
         ranks->launchers[agent] = (uint32_t)report->launchers_count;
     }
@@ -459,7 +491,6 @@ static int launchers_report(struct ranks *ranks,
             row->ranks[row->ranks_count++] = defs->ranks[i].number;
         }
     }
-    return 0;
 }
 
 static void missing_add(struct report *report, int32_t number)
@@ -567,9 +598,9 @@ static void shown_report(const struct ranks *ranks, struct report *report)
     }
 }
 
-int ranks_report(struct ranks *ranks,
-                 const struct align *align,
-                 struct report *report)
+void ranks_report(struct ranks *ranks,
+                  const struct align *align,
+                  struct report *report)
 {
     const struct defs *defs = ranks->defs;
     int32_t size = defs_size(defs);
@@ -577,10 +608,8 @@ int ranks_report(struct ranks *ranks,
                   (size_t)(size < MISSING_MAX ? size : MISSING_MAX) +
                   defs->absents_count + 1;
 
-    report->ranks = calloc(room, sizeof(*report->ranks));
-    if (report->ranks == NULL || launchers_report(ranks, align, report) != 0) {
-        return -1;
-    }
+    report->ranks = xcalloc(room, sizeof(*report->ranks));
+    launchers_report(ranks, align, report);
     for (size_t i = 0; i < defs->ranks_count; i++) {
         rank_report(ranks, i, align, report,
                     &report->ranks[report->ranks_count++]);
@@ -610,5 +639,5 @@ int ranks_report(struct ranks *ranks,
         report->job = agent->job;
     }
     report->realtime = align_realtime(align);
-    return programs_report(defs, report);
+    programs_report(defs, report);
 }

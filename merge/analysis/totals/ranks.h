@@ -10,16 +10,16 @@
 #include "merge/timeline/timeline.h"
 
 struct ranks;
-/* `defs` is borrowed. NULL with ENOMEM. */
+/* `defs` is borrowed. */
 struct ranks *ranks_create(const struct defs *defs, struct region region);
 /* Count the calls that touch another part of the run than the region. */
 void ranks_count(struct ranks *ranks, struct region calls);
 void ranks_destroy(struct ranks *ranks);
 int ranks_take(void *ranks, const struct timeline_event *event);
 /* Write report->ranks (the missing ones too), the steps and the head of the
- * report. 0, or -1 with ENOMEM. */
-int ranks_report(struct ranks *ranks,
-                 const struct align *align,
-                 struct report *report);
+ * report. */
+void ranks_report(struct ranks *ranks,
+                  const struct align *align,
+                  struct report *report);
 
 #endif

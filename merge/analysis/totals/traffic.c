@@ -14,6 +14,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* No rank has it: the flow of collectives. */
@@ -105,27 +106,17 @@ static uint64_t group_of(const struct traffic *traffic, int32_t rank)
 
 struct traffic *traffic_create(const struct defs *defs)
 {
-    struct traffic *traffic = calloc(1, sizeof(*traffic));
+    struct traffic *traffic = xcalloc(1, sizeof(*traffic));
 
-    if (traffic == NULL) {
-        return NULL;
-    }
     traffic->defs = defs;
     traffic->is_by_host = defs->ranks_count > TRAFFIC_RANKS_MAX;
-    traffic->groups = calloc(defs->ranks_count + 1, sizeof(*traffic->groups));
-    traffic->hosts = calloc(defs->ranks_count + 1, sizeof(*traffic->hosts));
+    traffic->groups = xcalloc(defs->ranks_count + 1, sizeof(*traffic->groups));
+    traffic->hosts = xcalloc(defs->ranks_count + 1, sizeof(*traffic->hosts));
     traffic->pair_keys = table_create();
     traffic->wait_keys = table_create();
     traffic->flow_keys = table_create();
     traffic->size_keys = table_create();
     traffic->comm_keys = table_create();
-    if (traffic->groups == NULL || traffic->hosts == NULL ||
-        traffic->pair_keys == NULL || traffic->wait_keys == NULL ||
-        traffic->flow_keys == NULL || traffic->size_keys == NULL ||
-        traffic->comm_keys == NULL) {
-        traffic_destroy(traffic);
-        return NULL;
-    }
     groups_fill(traffic);
     for (size_t i = 0; i < FLOWS_KNOWN; i++) {
         traffic->known[i].process = DEFS_NONE;
@@ -168,14 +159,9 @@ pair_find(struct traffic *traffic, uint64_t from, uint64_t to, uint32_t *pair)
         return true;
     }
     number = table_number(traffic->pair_keys, key);
-    if (number < 0) {
-        return false;
-    }
     if ((size_t)number == traffic->pairs_count) {
-        if (array_grow(&traffic->pairs, &traffic->pairs_room,
-                       traffic->pairs_count, sizeof(*traffic->pairs)) != 0) {
-            return false;
-        }
+        array_grow(&traffic->pairs, &traffic->pairs_room, traffic->pairs_count,
+                   sizeof(*traffic->pairs));
         memset(&traffic->pairs[traffic->pairs_count++], 0,
                sizeof(*traffic->pairs));
     }
@@ -198,14 +184,9 @@ sizes_find(struct traffic *traffic, const char *label, uint32_t *sizes)
         label = NULL;
     }
     number = table_number(traffic->size_keys, key);
-    if (number < 0) {
-        return false;
-    }
     if ((size_t)number == traffic->sizes_count) {
-        if (array_grow(&traffic->sizes, &traffic->sizes_room,
-                       traffic->sizes_count, sizeof(*traffic->sizes)) != 0) {
-            return false;
-        }
+        array_grow(&traffic->sizes, &traffic->sizes_room, traffic->sizes_count,
+                   sizeof(*traffic->sizes));
         memset(&traffic->sizes[number], 0, sizeof(*traffic->sizes));
         traffic->sizes[traffic->sizes_count++].comm = label;
     }
@@ -282,13 +263,10 @@ static bool flow_look(struct traffic *traffic,
         return flow_make(traffic, event, id, peer, flow);
     }
     number = table_number(traffic->flow_keys, key);
-    if (number < 0) {
-        return false;
-    }
     if ((size_t)number == traffic->flows_count) {
-        if (array_grow(&traffic->flows, &traffic->flows_room,
-                       traffic->flows_count, sizeof(*flow)) != 0 ||
-            !flow_make(traffic, event, id, peer,
+        array_grow(&traffic->flows, &traffic->flows_room, traffic->flows_count,
+                   sizeof(*flow));
+        if (!flow_make(traffic, event, id, peer,
                        &traffic->flows[traffic->flows_count])) {
             return false;
         }
@@ -298,7 +276,7 @@ static bool flow_look(struct traffic *traffic,
     return true;
 }
 
-/* The same, without a search for one that came lately; NULL with ENOMEM. */
+/* The same, without a search for one that came lately. */
 static inline const struct flow *flow_find(struct traffic *traffic,
                                            const struct timeline_event *event,
                                            uint32_t id,
@@ -399,12 +377,12 @@ static ck_time_t *wait_of(struct report_pair_waits *waits, enum wait_kind kind)
     }
 }
 
-/* The same by rank, where pairs are of hosts. 0, or -1 with ENOMEM. */
-static int rank_wait(struct traffic *traffic,
-                     int32_t waiting,
-                     int32_t awaited,
-                     ck_time_t ns,
-                     uint64_t count)
+/* The same by rank, where pairs are of hosts. */
+static void rank_wait(struct traffic *traffic,
+                      int32_t waiting,
+                      int32_t awaited,
+                      ck_time_t ns,
+                      uint64_t count)
 {
     struct table_key key = {(uint32_t)waiting, (uint32_t)awaited, 0};
     int64_t number;
@@ -412,23 +390,17 @@ static int rank_wait(struct traffic *traffic,
     if (traffic->waits_count == TRAFFIC_PAIRS_MAX &&
         !table_has(traffic->wait_keys, key)) {
         traffic->waits_left_out += ns;
-        return 0;
+        return;
     }
     number = table_number(traffic->wait_keys, key);
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == traffic->waits_count) {
-        if (array_grow(&traffic->waits, &traffic->waits_room,
-                       traffic->waits_count, sizeof(*traffic->waits)) != 0) {
-            return -1;
-        }
+        array_grow(&traffic->waits, &traffic->waits_room, traffic->waits_count,
+                   sizeof(*traffic->waits));
         traffic->waits[traffic->waits_count++] =
             (struct report_rank_waits){.rank = waiting, .awaited = awaited};
     }
     traffic->waits[number].ns += ns;
     traffic->waits[number].count += count;
-    return 0;
 }
 
 int traffic_wait(struct traffic *traffic,
@@ -442,9 +414,8 @@ int traffic_wait(struct traffic *traffic,
     uint64_t to = group_of(traffic, waiting);
     uint32_t all, pair;
 
-    if (traffic->is_by_host &&
-        rank_wait(traffic, waiting, awaited, ns, count) != 0) {
-        return -1;
+    if (traffic->is_by_host) {
+        rank_wait(traffic, waiting, awaited, ns, count);
     }
     if (!pair_find(traffic, from, to, &all)) {
         return -1;
@@ -601,19 +572,15 @@ static void waits_report(const struct traffic *traffic,
     }
 }
 
-int traffic_report(const struct traffic *traffic, struct report *report)
+void traffic_report(const struct traffic *traffic, struct report *report)
 {
     struct report_traffic *row = &report->traffic;
 
     row->is_by_host = traffic->is_by_host;
-    row->pairs = calloc(traffic->pairs_count + 1, sizeof(*row->pairs));
-    row->sizes = calloc(traffic->sizes_count + 1, sizeof(*row->sizes));
-    row->waits = calloc(traffic->waits_count + 1, sizeof(*row->waits));
-    if (row->pairs == NULL || row->sizes == NULL || row->waits == NULL) {
-        return -1;
-    }
+    row->pairs = xcalloc(traffic->pairs_count + 1, sizeof(*row->pairs));
+    row->sizes = xcalloc(traffic->sizes_count + 1, sizeof(*row->sizes));
+    row->waits = xcalloc(traffic->waits_count + 1, sizeof(*row->waits));
     pairs_report(traffic, row);
     waits_report(traffic, row);
     sizes_report(traffic, row);
-    return 0;
 }

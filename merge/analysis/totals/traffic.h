@@ -24,30 +24,29 @@
 #define TRAFFIC_SIZES_MAX ((size_t)64)
 
 struct traffic;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct traffic *traffic_create(const struct defs *defs);
 void traffic_destroy(struct traffic *traffic);
-/* A message that the event's process sent; one that it received. 0, or -1 with
- * ENOMEM. */
+/* A message that the event's process sent; one that it received. */
 int traffic_sent(struct traffic *traffic,
                  const struct timeline_event *event,
                  const struct ck_message *message);
 int traffic_received(struct traffic *traffic,
                      const struct timeline_event *event,
                      const struct ck_message *message);
-/* A collective that the event's process called. 0, or -1 with ENOMEM. */
+/* A collective that the event's process called. */
 int traffic_collective(struct traffic *traffic,
                        const struct timeline_event *event,
                        const struct ck_collective *collective);
 /* A rank waited for another one, to send, to receive or to come to a
- * collective. 0, or -1 with ENOMEM. */
+ * collective. */
 int traffic_wait(struct traffic *traffic,
                  enum wait_kind kind,
                  int32_t waiting,
                  int32_t awaited,
                  ck_time_t ns,
                  uint64_t count);
-/* Write report->traffic. 0, or -1 with ENOMEM. */
-int traffic_report(const struct traffic *traffic, struct report *report);
+/* Write report->traffic. */
+void traffic_report(const struct traffic *traffic, struct report *report);
 
 #endif

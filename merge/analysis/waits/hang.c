@@ -12,6 +12,7 @@
 #include "merge/messages/match.h"
 #include "merge/model/array.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
 #include "merge/model/quantile.h"
 #include "merge/model/table.h"
 
@@ -27,6 +28,7 @@ struct standing {
     int32_t rank;
     uint32_t name;
     uint64_t site;
+    int32_t root;
 };
 
 /* From one call of a rank to its next. */
@@ -76,26 +78,18 @@ bool hang_is_wanted(const struct defs *defs)
 
 struct hang *hang_create(const struct defs *defs)
 {
-    struct hang *hang = calloc(1, sizeof(*hang));
+    struct hang *hang = xcalloc(1, sizeof(*hang));
 
-    if (hang == NULL) {
-        return NULL;
-    }
     hang->defs = defs;
     hang->keys = table_create();
     hang->awaited = unmatched_create(defs);
-    hang->lasts = calloc(defs->ranks_count + 1, sizeof(*hang->lasts));
+    hang->lasts = xcalloc(defs->ranks_count + 1, sizeof(*hang->lasts));
     quantile_init(&hang->collectives.intervals);
     quantile_init(&hang->calls.intervals);
     hang->collectives.lasts =
-        calloc(defs->ranks_count + 1, sizeof(*hang->collectives.lasts));
+        xcalloc(defs->ranks_count + 1, sizeof(*hang->collectives.lasts));
     hang->calls.lasts =
-        calloc(defs->ranks_count + 1, sizeof(*hang->calls.lasts));
-    if (hang->collectives.lasts == NULL || hang->calls.lasts == NULL ||
-        hang->keys == NULL || hang->lasts == NULL || hang->awaited == NULL) {
-        hang_destroy(hang);
-        return NULL;
-    }
+        xcalloc(defs->ranks_count + 1, sizeof(*hang->calls.lasts));
     return hang;
 }
 
@@ -170,7 +164,6 @@ static void last_take(struct hang *hang, const struct timeline_event *event)
     }
 }
 
-/* 0, or -1 with ENOMEM. */
 static int usual_take(struct hang *hang,
                       struct usual *usual,
                       const struct timeline_event *event)
@@ -190,30 +183,24 @@ static int usual_take(struct hang *hang,
     return quantile_add(&usual->intervals, interval);
 }
 
-static int seq_take(struct hang *hang,
-                    uint32_t process,
-                    const struct ck_collective *record)
+static void seq_take(struct hang *hang,
+                     uint32_t process,
+                     const struct ck_collective *record)
 {
     struct table_key key = {process, record->comm, 0};
     int64_t number = table_number(hang->keys, key);
 
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == hang->seqs_count) {
-        if (array_grow(&hang->seqs, &hang->seqs_room, hang->seqs_count,
-                       sizeof(*hang->seqs)) != 0) {
-            return -1;
-        }
+        array_grow(&hang->seqs, &hang->seqs_room, hang->seqs_count,
+                   sizeof(*hang->seqs));
         hang->seqs[hang->seqs_count++] = 0;
     }
     if (record->seq > hang->seqs[number]) {
         hang->seqs[number] = record->seq;
     }
-    return 0;
 }
 
-static int standing_take(struct hang *hang, const struct timeline_event *event)
+static void standing_take(struct hang *hang, const struct timeline_event *event)
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
@@ -224,19 +211,16 @@ static int standing_take(struct hang *hang, const struct timeline_event *event)
         .rank = event->rank,
         .name = record->e.name,
         .site = record->site,
+        .root = record->root,
     };
     int32_t member;
 
     if (record->seq == 0 || !match_place(hang->defs, event, record->comm,
                                          &standing.comm, &member)) {
-        return 0;
+        return;
     }
-    if (array_grow(&hang->standings, &hang->room, hang->count,
-                   sizeof(standing)) != 0) {
-        return -1;
-    }
+    array_grow(&hang->standings, &hang->room, hang->count, sizeof(standing));
     hang->standings[hang->count++] = standing;
-    return 0;
 }
 
 int hang_take(void *consumer, const struct timeline_event *event)
@@ -246,11 +230,10 @@ int hang_take(void *consumer, const struct timeline_event *event)
     bool is_collective = event->record->kind == CK_KIND_COLLECTIVE ||
                          event->record->kind == CK_KIND_ICOLLECTIVE;
 
-    if (unmatched_take(hang->awaited, event) != 0) {
-        return -1;
-    }
+    unmatched_take(hang->awaited, event);
     if (is_cut && event->record->kind == CK_KIND_COLLECTIVE) {
-        return standing_take(hang, event);
+        standing_take(hang, event);
+        return 0;
     }
     if (is_cut) {
         return 0;
@@ -263,9 +246,11 @@ int hang_take(void *consumer, const struct timeline_event *event)
          usual_take(hang, &hang->collectives, event) != 0)) {
         return -1;
     }
-    return is_collective ? seq_take(hang, event->process,
-                                    (const struct ck_collective *)event->record)
-                         : 0;
+    if (is_collective) {
+        seq_take(hang, event->process,
+                 (const struct ck_collective *)event->record);
+    }
+    return 0;
 }
 
 /* ---- what is said ------------------------------------------------------- */
@@ -409,24 +394,92 @@ static bool is_standing(const struct hang *hang,
     return false;
 }
 
+/* The same function and root, as far as they are known. */
+static bool is_alike(const struct defs *defs,
+                     const struct standing *a,
+                     const struct standing *b)
+{
+    const char *left = defs_name(defs, a->process, a->name);
+    const char *right = defs_name(defs, b->process, b->name);
+
+    if (left == NULL || right == NULL) {
+        return true;
+    }
+    return strcmp(left, right) == 0 && a->root == b->root;
+}
+
+/* How many of them are in the same call as the i-th. */
+static size_t alike_count(const struct defs *defs,
+                          const struct standing *first,
+                          size_t count,
+                          size_t i)
+{
+    size_t alike = 0;
+
+    for (size_t j = 0; j < count; j++) {
+        alike += is_alike(defs, &first[i], &first[j]);
+    }
+    return alike;
+}
+
+/* Which of them most are in the call of; the first of several. */
+static const struct standing *
+usual_find(const struct defs *defs, const struct standing *first, size_t count)
+{
+    size_t best = 0, most = 0;
+
+    for (size_t i = 0; i < count && most < count; i++) {
+        size_t alike = alike_count(defs, first, count, i);
+
+        if (alike > most) {
+            most = alike;
+            best = i;
+        }
+    }
+    return &first[best];
+}
+
+/* Those that are in another call than `usual`. 0 or -1. */
+static void others_fill(const struct defs *defs,
+                        const struct standing *first,
+                        size_t count,
+                        const struct standing *usual,
+                        struct report_impasse *row)
+{
+    row->root = row->other_root = usual->root;
+    row->others = xcalloc(count, sizeof(*row->others));
+    for (size_t i = 0; i < count; i++) {
+        if (is_alike(defs, usual, &first[i])) {
+            continue;
+        }
+        if (row->others_count == 0) {
+            row->other_call = defs_name(defs, first[i].process, first[i].name);
+            row->other_place =
+                defs_place(defs, first[i].process, first[i].site);
+            row->other_root = first[i].root;
+        }
+        row->others[row->others_count++] = first[i].rank;
+    }
+}
+
 /* One collective, in which `count` ranks stand. 0 or -1. */
-static int row_fill(const struct hang *hang,
-                    const struct standing *first,
-                    size_t count,
-                    const struct report *report,
-                    struct report_impasse *row)
+static void row_fill(const struct hang *hang,
+                     const struct standing *first,
+                     size_t count,
+                     const struct report *report,
+                     struct report_impasse *row)
 {
     const struct defs *defs = hang->defs;
     const struct defs_comm *comm = comm_find(defs, first->process, first->id);
+    const struct standing *usual = usual_find(defs, first, count);
 
     memset(row, 0, sizeof(*row));
-    row->ranks = calloc(count + defs->processes_count + 1, sizeof(*row->ranks));
-    if (row->ranks == NULL) {
-        return -1;
-    }
-    row->call = defs_name(defs, first->process, first->name);
+    others_fill(defs, first, count, usual, row);
+    row->ranks =
+        xcalloc(count + defs->processes_count + 1, sizeof(*row->ranks));
+    row->call = defs_name(defs, usual->process, usual->name);
     row->call = row->call == NULL ? "a collective" : row->call;
-    row->place = defs_place(defs, first->process, first->site);
+    row->place = defs_place(defs, usual->process, usual->site);
     row->size = comm != NULL ? comm->size : defs_size(defs);
     row->comm = comm != NULL ? comm->name : NULL;
     if (row->comm == NULL && first->id == WORLD) {
@@ -446,7 +499,6 @@ static int row_fill(const struct hang *hang,
     }
     others_add(hang, first, count, row, false);
     others_add(hang, first, count, row, true);
-    return 0;
 }
 
 /* No record of the process's agent is known to be lost. */
@@ -493,6 +545,15 @@ int32_t hang_peer(const struct hang *hang,
                   const struct ck_message *record)
 {
     return unmatched_peer(hang->awaited, process, record);
+}
+
+ck_time_t hang_last(const struct hang *hang, int32_t rank)
+{
+    uint32_t index = defs_rank_index(hang->defs, rank);
+
+    return index != DEFS_NONE && hang->lasts[index].is_known
+               ? hang->lasts[index].end
+               : 0;
 }
 
 /* With status 0, the rank or, where it has one, its launcher. */
@@ -544,15 +605,13 @@ static bool is_not_final(const struct defs *defs, int32_t rank)
 }
 
 /* MPI_Finalize is one like a collective of all, without a number. 0 or -1. */
-static int finalize_report(const struct hang *hang, struct report *report)
+static void finalize_report(const struct hang *hang, struct report *report)
 {
     struct report_impasse *row = &report->impasses[report->impasses_count];
 
-    *row = (struct report_impasse){.call = FINALIZE, .is_sure = true};
-    row->ranks = calloc(report->ranks_count + 1, sizeof(*row->ranks));
-    if (row->ranks == NULL) {
-        return -1;
-    }
+    *row = (struct report_impasse){
+        .call = FINALIZE, .is_sure = true, .root = -1, .other_root = -1};
+    row->ranks = xcalloc(report->ranks_count + 1, sizeof(*row->ranks));
     row->size = defs_size(hang->defs);
     for (size_t i = 0; i < report->ranks_count; i++) {
         if (is_in_finalize(&report->ranks[i])) {
@@ -570,10 +629,9 @@ static int finalize_report(const struct hang *hang, struct report *report)
     }
     if (row->absent == 0) {
         free(row->ranks);
-        return 0;
+        return;
     }
     report->impasses_count++;
-    return 0;
 }
 
 static void usual_report(struct hang *hang, struct report *report)
@@ -600,13 +658,8 @@ int hang_report(struct hang *hang, struct report *report)
 
     lasts_report(hang, report);
     usual_report(hang, report);
-    if (unmatched_report(hang->awaited, report) != 0) {
-        return -1;
-    }
-    report->impasses = calloc(hang->count + 2, sizeof(*report->impasses));
-    if (report->impasses == NULL) {
-        return -1;
-    }
+    unmatched_report(hang->awaited, report);
+    report->impasses = xcalloc(hang->count + 2, sizeof(*report->impasses));
     if (hang->count > 0) {
         qsort(items, hang->count, sizeof(*items), by_collective);
     }
@@ -618,14 +671,10 @@ int hang_report(struct hang *hang, struct report *report)
                items[end].seq == items[at].seq) {
             end++;
         }
-        if (row_fill(hang, &items[at], end - at, report, row) != 0) {
-            return -1;
-        }
+        row_fill(hang, &items[at], end - at, report, row);
         report->impasses_count++;
     }
-    if (finalize_report(hang, report) != 0) {
-        return -1;
-    }
+    finalize_report(hang, report);
     if (report->impasses_count > 0) {
         qsort(report->impasses, report->impasses_count,
               sizeof(*report->impasses), by_waiting);

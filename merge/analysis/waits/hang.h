@@ -16,7 +16,7 @@
 struct hang;
 /* False when all ranks ended well: there is nothing to find. */
 bool hang_is_wanted(const struct defs *defs);
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct hang *hang_create(const struct defs *defs);
 void hang_destroy(struct hang *hang);
 /* timeline_take_f; wants the events of all ranks. */
@@ -32,7 +32,9 @@ bool hang_is_absent(const struct hang *hang,
 int32_t hang_peer(const struct hang *hang,
                   uint32_t process,
                   const struct ck_message *record);
-/* After the rows of the ranks. 0, or -1 with ENOMEM. */
+/* When the rank's last call ended, on the axis; 0 = none is known. */
+ck_time_t hang_last(const struct hang *hang, int32_t rank);
+/* After the rows of the ranks. */
 int hang_report(struct hang *hang, struct report *report);
 
 #endif

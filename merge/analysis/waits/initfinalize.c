@@ -9,6 +9,7 @@
 
 #include "merge/analysis/idle/causes.h"
 #include "merge/analysis/waits/waitstates.h"
+#include "merge/model/memory.h"
 
 /* Who entered last so far. */
 struct side {
@@ -23,6 +24,7 @@ struct initfinalize {
     struct lookback *lookback; /* borrowed */
     struct waitstates *waitstates;
     struct side sides[EDGES];
+    uint32_t *inits;  /* by thread: number of its call of MPI_Init, 0 */
     uint32_t *finals; /* by thread: number of its call of MPI_Finalize, 0 */
 };
 
@@ -45,20 +47,15 @@ struct initfinalize *initfinalize_create(const struct defs *defs,
                                          struct lookback *lookback)
 {
     struct region always = {INT64_MIN, INT64_MAX};
-    struct initfinalize *initfinalize = calloc(1, sizeof(*initfinalize));
+    struct initfinalize *initfinalize = xcalloc(1, sizeof(*initfinalize));
 
-    if (initfinalize == NULL) {
-        return NULL;
-    }
     initfinalize->defs = defs;
     initfinalize->lookback = lookback;
     initfinalize->waitstates = waitstates_create(defs, lookback, NULL, always);
+    initfinalize->inits =
+        xcalloc(defs->threads_count + 1, sizeof(*initfinalize->inits));
     initfinalize->finals =
-        calloc(defs->threads_count + 1, sizeof(*initfinalize->finals));
-    if (initfinalize->waitstates == NULL || initfinalize->finals == NULL) {
-        initfinalize_destroy(initfinalize);
-        return NULL;
-    }
+        xcalloc(defs->threads_count + 1, sizeof(*initfinalize->finals));
     return initfinalize;
 }
 
@@ -68,6 +65,7 @@ void initfinalize_destroy(struct initfinalize *initfinalize)
         return;
     }
     waitstates_destroy(initfinalize->waitstates);
+    free(initfinalize->inits);
     free(initfinalize->finals);
     free(initfinalize);
 }
@@ -78,16 +76,15 @@ void initfinalize_enter(struct initfinalize *initfinalize,
                         int64_t mark)
 {
     struct side *side = &initfinalize->sides[edge];
+    uint32_t *calls =
+        edge == EDGE_INIT ? initfinalize->inits : initfinalize->finals;
 
     side->mark = side->arrived == 0 || mark > side->mark ? mark : side->mark;
     side->arrived++;
     side->thread = event->thread;
     side->enter = event->start;
-    if (edge == EDGE_FINALIZE) {
-        /* The number lies at the same place in all classes. */
-        initfinalize->finals[event->thread] =
-            ((const struct ck_call *)event->record)->call;
-    }
+    /* The number lies at the same place in all classes. */
+    calls[event->thread] = ((const struct ck_call *)event->record)->call;
 }
 
 /* False: not all have come, or the two clocks do not compare. */
@@ -119,6 +116,13 @@ bool initfinalize_find(const struct initfinalize *initfinalize,
                        const struct history_span *call,
                        struct wait *wait)
 {
+    const struct defs *defs = initfinalize->defs;
+    bool is_startup = defs->processes[call->process].begin > 0;
+
+    if (call->call != 0 && initfinalize->inits[thread] == call->call) {
+        return !is_startup &&
+               side_wait(initfinalize, EDGE_INIT, thread, call->start, wait);
+    }
     return initfinalize_is_final(initfinalize, thread, call) &&
            side_wait(initfinalize, EDGE_FINALIZE, thread, call->start, wait);
 }
@@ -142,11 +146,8 @@ int initfinalize_report(const struct initfinalize *initfinalize,
     size_t count, used = 0;
     const struct ledger_row *rows =
         waitstates_rows(initfinalize->waitstates, &count);
-    struct ledger_row *kept = calloc(count + 1, sizeof(*kept));
+    struct ledger_row *kept = xcalloc(count + 1, sizeof(*kept));
 
-    if (kept == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         if (defs_is_wanted(initfinalize->defs, rows[i].rank)) {
             kept[used++] = rows[i];

@@ -18,7 +18,7 @@ enum edge { EDGE_NONE, EDGE_INIT, EDGE_FINALIZE, EDGES };
 enum edge edge_of(const char *function);
 
 struct initfinalize;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct initfinalize *initfinalize_create(const struct defs *defs,
                                          struct lookback *lookback);
 void initfinalize_destroy(struct initfinalize *initfinalize);
@@ -31,19 +31,19 @@ void initfinalize_enter(struct initfinalize *initfinalize,
 bool initfinalize_is_final(const struct initfinalize *initfinalize,
                            uint32_t thread,
                            const struct history_span *call);
-/* Until when the thread waited in that call, MPI_Finalize, and for whom. False
- * when it is another call, or that is not known. */
+/* Until when the thread waited in that call, MPI_Finalize or MPI_Init, and for
+ * whom. False when it is another call, that is not known, or the region has
+ * what lies behind a rank's MPI_Init alone. */
 bool initfinalize_find(const struct initfinalize *initfinalize,
                        uint32_t thread,
                        const struct history_span *call,
                        struct wait *wait);
-/* The thread was in such a call, and the merge has passed its return. 0, or -1
- * with ENOMEM. */
+/* The thread was in such a call, and the merge has passed its return. */
 int initfinalize_leave(struct initfinalize *initfinalize,
                        enum edge edge,
                        uint32_t thread,
                        struct region call);
-/* Write report->edges, longest first. 0, or -1 with ENOMEM. */
+/* Write report->edges, longest first. */
 int initfinalize_report(const struct initfinalize *initfinalize,
                         struct report *report);
 

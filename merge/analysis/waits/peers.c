@@ -14,6 +14,7 @@
 #include "merge/analysis/history/links.h"
 #include "merge/analysis/history/sockets.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* A call of libc by the first thread of a process. */
@@ -63,19 +64,15 @@ struct peers {
 
 struct peers *peers_create(const struct defs *defs, struct region region)
 {
-    struct peers *peers = calloc(1, sizeof(*peers));
+    struct peers *peers = xcalloc(1, sizeof(*peers));
 
-    if (peers == NULL) {
-        return NULL;
-    }
     peers->defs = defs;
     peers->region = region;
     peers->sockets = sockets_create(defs, SOCKETS_OF_PROCESSES);
-    peers->recent = calloc(defs->processes_count + 1, sizeof(*peers->recent));
+    peers->recent = xcalloc(defs->processes_count + 1, sizeof(*peers->recent));
     peers->row_keys = table_create();
     peers->deed_keys = table_create();
-    if (peers->sockets == NULL || peers->recent == NULL ||
-        peers->row_keys == NULL || peers->deed_keys == NULL) {
+    if (peers->sockets == NULL) {
         peers_destroy(peers);
         return NULL;
     }
@@ -113,7 +110,7 @@ static ck_time_t overlap(const struct span *span, struct region part)
     return region_clip(part, &start, &end) ? end - start : 0;
 }
 
-static int
+static void
 deed_add(struct peers *peers, size_t row, const struct span *span, ck_time_t ns)
 {
     struct table_key key = {row, span->name, span->site};
@@ -122,25 +119,19 @@ deed_add(struct peers *peers, size_t row, const struct span *span, ck_time_t ns)
     peers->rows[row].called += ns;
     if (peers->deeds_count == PEERS_CALLS &&
         !table_has(peers->deed_keys, key)) {
-        return 0;
+        return;
     }
     number = table_number(peers->deed_keys, key);
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == peers->deeds_count) {
-        if (array_grow(&peers->deeds, &peers->deeds_room, peers->deeds_count,
-                       sizeof(*peers->deeds)) != 0) {
-            return -1;
-        }
+        array_grow(&peers->deeds, &peers->deeds_room, peers->deeds_count,
+                   sizeof(*peers->deeds));
         peers->deeds[peers->deeds_count++] = 0;
     }
     peers->deeds[number] += ns;
-    return 0;
 }
 
 /* What the other process did in that wait. */
-static int pending_settle(struct peers *peers, const struct pending *pending)
+static void pending_settle(struct peers *peers, const struct pending *pending)
 {
     const struct recent *recent =
         &peers->recent[peers->rows[pending->row].peer];
@@ -149,16 +140,14 @@ static int pending_settle(struct peers *peers, const struct pending *pending)
     for (size_t i = 0; i < count; i++) {
         ck_time_t ns = overlap(&recent->items[i], pending->part);
 
-        if (ns > 0 &&
-            deed_add(peers, pending->row, &recent->items[i], ns) != 0) {
-            return -1;
+        if (ns > 0) {
+            deed_add(peers, pending->row, &recent->items[i], ns);
         }
     }
-    return 0;
 }
 
 /* Settle what ended by now. */
-static int pendings_settle(struct peers *peers, ck_time_t now)
+static void pendings_settle(struct peers *peers, ck_time_t now)
 {
     size_t kept = 0;
 
@@ -171,12 +160,11 @@ static int pendings_settle(struct peers *peers, ck_time_t now)
                                    ? pending.part.end
                                    : peers->first_end;
             peers->pending[kept++] = pending;
-        } else if (pending_settle(peers, &pending) != 0) {
-            return -1;
+        } else {
+            pending_settle(peers, &pending);
         }
     }
     peers->pending_count = kept;
-    return 0;
 }
 
 static void span_keep(struct peers *peers, const struct timeline_event *event)
@@ -185,7 +173,7 @@ static void span_keep(struct peers *peers, const struct timeline_event *event)
     struct recent *recent = &peers->recent[event->process];
 
     if (recent->items == NULL) {
-        recent->items = calloc(PEERS_SPANS, sizeof(*recent->items));
+        recent->items = xcalloc(PEERS_SPANS, sizeof(*recent->items));
     }
     if (recent->items != NULL) {
         recent->items[recent->next++ % PEERS_SPANS] =
@@ -195,7 +183,7 @@ static void span_keep(struct peers *peers, const struct timeline_event *event)
     }
 }
 
-/* The row of a wait, DEFS_NONE = there is no room for one; -1 with ENOMEM. */
+/* The row of a wait, DEFS_NONE = there is no room for one. */
 static int64_t row_find(struct peers *peers,
                         const struct sockets_stretch *stretch,
                         const struct ck_call *record)
@@ -208,13 +196,11 @@ static int64_t row_find(struct peers *peers,
         return DEFS_NONE;
     }
     number = table_number(peers->row_keys, key);
-    if (number < 0 || (size_t)number < peers->rows_count) {
+    if ((size_t)number < peers->rows_count) {
         return number;
     }
-    if (array_grow(&peers->rows, &peers->rows_room, peers->rows_count,
-                   sizeof(*peers->rows)) != 0) {
-        return -1;
-    }
+    array_grow(&peers->rows, &peers->rows_room, peers->rows_count,
+               sizeof(*peers->rows));
     peers->rows[peers->rows_count++] =
         (struct row){.process = stretch->process,
                      .peer = stretch->peer,
@@ -249,7 +235,8 @@ static int wait_take(struct peers *peers,
     peers->rows[row].count++;
     pending = (struct pending){part, (size_t)row};
     if (peers->pending_count == PEERS_PENDING) {
-        return pending_settle(peers, &pending);
+        pending_settle(peers, &pending);
+        return 0;
     }
     peers->pending[peers->pending_count++] = pending;
     if (peers->pending_count == 1 || part.end < peers->first_end) {
@@ -268,9 +255,8 @@ int peers_take(void *consumer, const struct timeline_event *event)
         event->thread >= peers->defs->threads_count) {
         return 0;
     }
-    if (peers->pending_count > 0 && event->start >= peers->first_end &&
-        pendings_settle(peers, event->start) != 0) {
-        return -1;
+    if (peers->pending_count > 0 && event->start >= peers->first_end) {
+        pendings_settle(peers, event->start);
     }
     thread = &peers->defs->threads[event->thread];
     if (thread->tid != peers->defs->processes[thread->process].pid) {
@@ -349,19 +335,14 @@ static int by_length(const void *a, const void *b)
            (left->waiter.pid < right->waiter.pid);
 }
 
-int peers_report(struct peers *peers, struct report *report)
+void peers_report(struct peers *peers, struct report *report)
 {
-    if (pendings_settle(peers, INT64_MAX) != 0) {
-        return -1;
-    }
+    pendings_settle(peers, INT64_MAX);
     report->peers_left_out = peers->left_out;
     if (peers->rows_count == 0) {
-        return 0;
+        return;
     }
-    report->peers = calloc(peers->rows_count, sizeof(*report->peers));
-    if (report->peers == NULL) {
-        return -1;
-    }
+    report->peers = xcalloc(peers->rows_count, sizeof(*report->peers));
     report->peers_count = peers->rows_count;
     for (size_t i = 0; i < peers->rows_count; i++) {
         row_report(peers->defs, &peers->rows[i], &report->peers[i]);
@@ -369,5 +350,4 @@ int peers_report(struct peers *peers, struct report *report)
     deeds_report(peers, report);
     qsort(report->peers, report->peers_count, sizeof(*report->peers),
           by_length);
-    return 0;
 }

@@ -22,14 +22,14 @@
 #define PEERS_SPANS 256
 
 struct peers;
-/* Borrowed. NULL with ENOMEM. */
+/* Borrowed. */
 struct peers *peers_create(const struct defs *defs, struct region region);
 void peers_destroy(struct peers *peers);
 /* False where no process has an end of which another one has the other. */
 bool peers_is_wanted(const struct peers *peers);
 /* timeline_take_f; wants calls. */
 int peers_take(void *consumer, const struct timeline_event *event);
-/* report->peers, longest first. 0, or -1 with ENOMEM. */
-int peers_report(struct peers *peers, struct report *report);
+/* report->peers, longest first. */
+void peers_report(struct peers *peers, struct report *report);
 
 #endif

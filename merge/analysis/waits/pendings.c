@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 #define NONE UINT32_MAX
 
@@ -36,17 +37,10 @@ struct pendings {
 
 struct pendings *pendings_create(size_t threads)
 {
-    struct pendings *pendings = calloc(1, sizeof(*pendings));
+    struct pendings *pendings = xcalloc(1, sizeof(*pendings));
 
-    if (pendings == NULL) {
-        return NULL;
-    }
     pendings->free = NONE;
-    pendings->firsts = calloc(threads + 1, sizeof(*pendings->firsts));
-    if (pendings->firsts == NULL) {
-        free(pendings);
-        return NULL;
-    }
+    pendings->firsts = xcalloc(threads + 1, sizeof(*pendings->firsts));
     for (size_t i = 0; i < threads; i++) {
         pendings->firsts[i] = NONE;
     }
@@ -106,10 +100,8 @@ static uint32_t item_get(struct pendings *pendings)
         pendings->free = pendings->items[at].next;
         return at;
     }
-    if (array_grow(&pendings->items, &pendings->items_room,
-                   pendings->items_count, sizeof(*pendings->items)) != 0) {
-        return NONE;
-    }
+    array_grow(&pendings->items, &pendings->items_room, pendings->items_count,
+               sizeof(*pendings->items));
     return (uint32_t)pendings->items_count++;
 }
 
@@ -132,10 +124,8 @@ struct pending *pendings_add(struct pendings *pendings,
 {
     uint32_t at;
 
-    if (array_grow(&pendings->heap, &pendings->room, pendings->count,
-                   sizeof(*pendings->heap)) != 0) {
-        return NULL;
-    }
+    array_grow(&pendings->heap, &pendings->room, pendings->count,
+               sizeof(*pendings->heap));
     at = item_get(pendings);
     if (at == NONE) {
         return NULL;

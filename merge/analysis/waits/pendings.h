@@ -10,19 +10,20 @@
 struct pending {
     uint32_t thread;
     struct history_span call;
-    bool is_instant;
-    bool is_cut; /* never left */
+    bool is_instant; /* it only posts or looks */
+    bool is_poll;    /* it only looks */
+    bool is_cut;     /* never left */
     bool is_replayed;
     bool is_closed; /* looked at */
     enum edge edge;
 };
 
 struct pendings;
-/* For so many threads. NULL with ENOMEM. */
+/* For so many threads. */
 struct pendings *pendings_create(size_t threads);
 void pendings_destroy(struct pendings *pendings);
 /* One more call, copied. Borrowed until the next one is added, as all that
- * follow. NULL with ENOMEM. */
+ * follow. */
 struct pending *pendings_add(struct pendings *pendings,
                              const struct pending *pending);
 /* The one that ends first, of those that end together the one added first;

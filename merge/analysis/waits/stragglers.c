@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/analysis/delays/delayreport.h"
+#include "merge/model/memory.h"
 
 static int by_caused(const void *a, const void *b)
 {
@@ -39,24 +40,21 @@ static int straggler_report(const struct defs *defs,
     return 0;
 }
 
-/* Why each one came late. 0, or -1 with ENOMEM. */
-static int delays_find(const struct causes_from *from, struct report *report)
+/* Why each one came late. */
+static void delays_find(const struct causes_from *from, struct report *report)
 {
     for (size_t i = 0; i < report->stragglers_count; i++) {
         struct report_straggler *row = &report->stragglers[i];
 
         delaysums_begin(from->delays);
-        if (delaysums_gather_rank(from->delays, row->rank) != 0 ||
-            delayreport_fill(from->lookback, from->delay, from->delays,
-                             &row->delays) != 0) {
-            return -1;
-        }
+        delaysums_gather_rank(from->delays, row->rank);
+        delayreport_fill(from->lookback, from->delay, from->delays,
+                         &row->delays);
     }
     delaysums_begin(from->delays);
-    return delaysums_gather_all(from->delays) != 0
-               ? -1
-               : delayreport_fill(from->lookback, from->delay, from->delays,
-                                  &report->delays);
+    delaysums_gather_all(from->delays);
+    delayreport_fill(from->lookback, from->delay, from->delays,
+                     &report->delays);
 }
 
 int stragglers_report(const struct defs *defs,
@@ -66,10 +64,7 @@ int stragglers_report(const struct defs *defs,
                       struct report *report)
 {
     report->stragglers =
-        calloc(defs->ranks_count + 1, sizeof(*report->stragglers));
-    if (report->stragglers == NULL) {
-        return -1;
-    }
+        xcalloc(defs->ranks_count + 1, sizeof(*report->stragglers));
     for (uint32_t i = 0; i < defs->ranks_count; i++) {
         const struct waitstates_rank *sums = waitstates_rank(waitstates, i);
 
@@ -90,10 +85,9 @@ int stragglers_report(const struct defs *defs,
         struct report_straggler *row = &report->stragglers[i];
         uint32_t index = defs_rank_index(defs, row->rank);
 
-        if (when_windows(when, &index, 1, &row->windows) != 0 ||
-            when_slow(when, index, &row->slow) != 0) {
-            return -1;
-        }
+        when_windows(when, &index, 1, &row->windows);
+        when_slow(when, index, &row->slow);
     }
-    return delays_find(from, report);
+    delays_find(from, report);
+    return 0;
 }

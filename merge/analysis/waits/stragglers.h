@@ -17,8 +17,7 @@
 /* The worst of them, in which windows are looked for. */
 #define STRAGGLERS_WINDOWS 16
 
-/* Write report->stragglers; `when` has what each rank made others wait. 0, or
- * -1 with ENOMEM. */
+/* Write report->stragglers; `when` has what each rank made others wait. */
 int stragglers_report(const struct defs *defs,
                       const struct causes_from *from,
                       const struct waitstates *waitstates,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* Ranks that a circle is looked for through. */
 #define CIRCLE_MAX 64
@@ -37,23 +38,15 @@ struct stuck {
 
 struct stuck *stuck_create(const struct defs *defs, const struct hang *hang)
 {
-    struct stuck *stuck = calloc(1, sizeof(*stuck));
+    struct stuck *stuck = xcalloc(1, sizeof(*stuck));
 
-    if (stuck == NULL) {
-        return NULL;
-    }
     stuck->defs = defs;
     stuck->hang = hang;
-    stuck->mains = calloc(defs->processes_count + 1, sizeof(*stuck->mains));
+    stuck->mains = xcalloc(defs->processes_count + 1, sizeof(*stuck->mains));
     stuck->of_process =
-        calloc(defs->processes_count + 1, sizeof(*stuck->of_process));
+        xcalloc(defs->processes_count + 1, sizeof(*stuck->of_process));
     stuck->of_thread =
-        calloc(defs->threads_count + 1, sizeof(*stuck->of_thread));
-    if (stuck->mains == NULL || stuck->of_process == NULL ||
-        stuck->of_thread == NULL) {
-        stuck_destroy(stuck);
-        return NULL;
-    }
+        xcalloc(defs->threads_count + 1, sizeof(*stuck->of_thread));
     for (size_t i = 0; i < defs->processes_count; i++) {
         stuck->mains[i] = DEFS_NONE;
     }
@@ -80,16 +73,13 @@ void stuck_destroy(struct stuck *stuck)
     free(stuck);
 }
 
-int stuck_take(struct stuck *stuck, const struct timeline_event *event)
+void stuck_take(struct stuck *stuck, const struct timeline_event *event)
 {
     const char *name =
         defs_name(stuck->defs, event->process, event->record->name);
     struct item *item;
 
-    if (array_grow(&stuck->items, &stuck->room, stuck->count, sizeof(*item)) !=
-        0) {
-        return -1;
-    }
+    array_grow(&stuck->items, &stuck->room, stuck->count, sizeof(*item));
     item = &stuck->items[stuck->count++];
     stuck->of_thread[event->thread] = (uint32_t)stuck->count;
     stuck->of_process[event->process] = (uint32_t)stuck->count;
@@ -101,7 +91,6 @@ int stuck_take(struct stuck *stuck, const struct timeline_event *event)
            (size_t)event->record->units * CK_UNIT_BYTES < sizeof(item->record)
                ? (size_t)event->record->units * CK_UNIT_BYTES
                : sizeof(item->record));
-    return 0;
 }
 
 static const struct item *item_of(const struct stuck *stuck, uint32_t process)

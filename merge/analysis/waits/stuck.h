@@ -16,12 +16,11 @@
 #include "merge/analysis/waits/hang.h"
 
 struct stuck;
-/* Borrowed; `hang` has taken all that stuck_find() is asked about. NULL with
- * ENOMEM. */
+/* Borrowed; `hang` has taken all that stuck_find() is asked about. */
 struct stuck *stuck_create(const struct defs *defs, const struct hang *hang);
 void stuck_destroy(struct stuck *stuck);
-/* A call that is never left (CK_FLAG_CUT). 0, or -1 with ENOMEM. */
-int stuck_take(struct stuck *stuck, const struct timeline_event *event);
+/* A call that is never left (CK_FLAG_CUT). */
+void stuck_take(struct stuck *stuck, const struct timeline_event *event);
 /* For whom the thread waits in that call, its MPI_Finalize: for a rank that
  * began MPI and never called it. A launcher that ends the job may let others
  * through. False: there is none. */

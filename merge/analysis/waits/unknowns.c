@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* Calls from one address of a process. */
@@ -27,19 +28,12 @@ struct unknowns {
 
 struct unknowns *unknowns_create(const struct defs *defs, struct region region)
 {
-    struct unknowns *unknowns = calloc(1, sizeof(*unknowns));
+    struct unknowns *unknowns = xcalloc(1, sizeof(*unknowns));
 
-    if (unknowns == NULL) {
-        return NULL;
-    }
     unknowns->defs = defs;
     unknowns->region = region;
     unknowns->keys = table_create();
-    unknowns->ranks = calloc(defs->ranks_count + 1, sizeof(*unknowns->ranks));
-    if (unknowns->keys == NULL || unknowns->ranks == NULL) {
-        unknowns_destroy(unknowns);
-        return NULL;
-    }
+    unknowns->ranks = xcalloc(defs->ranks_count + 1, sizeof(*unknowns->ranks));
     return unknowns;
 }
 
@@ -54,7 +48,7 @@ void unknowns_destroy(struct unknowns *unknowns)
     free(unknowns);
 }
 
-int unknowns_add(struct unknowns *unknowns, const struct history_span *call)
+void unknowns_add(struct unknowns *unknowns, const struct history_span *call)
 {
     const struct defs_process *process =
         &unknowns->defs->processes[call->process];
@@ -66,24 +60,18 @@ int unknowns_add(struct unknowns *unknowns, const struct history_span *call)
     part.start = part.start < process->begin ? process->begin : part.start;
     if (index == DEFS_NONE || part.start >= part.end ||
         !region_clip(unknowns->region, &part.start, &part.end)) {
-        return 0;
+        return;
     }
     unknowns->ranks[index] += region_length(part);
-    if (array_grow(&unknowns->spent, &unknowns->spent_room, count,
-                   sizeof(*unknowns->spent)) != 0) {
-        return -1;
-    }
+    array_grow(&unknowns->spent, &unknowns->spent_room, count,
+               sizeof(*unknowns->spent));
     number =
         table_number_of(unknowns->keys, call->process, call->name, call->site);
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == count) {
         unknowns->spent[number] = (struct spent){0, 0};
     }
     unknowns->spent[number].ns += region_length(part);
     unknowns->spent[number].count++;
-    return 0;
 }
 
 ck_time_t unknowns_rank(const struct unknowns *unknowns, uint32_t index)
@@ -140,16 +128,13 @@ static size_t rows_join(struct report_unknown_wait *rows, size_t count)
     return kept;
 }
 
-int unknowns_report(const struct unknowns *unknowns, struct report *report)
+void unknowns_report(const struct unknowns *unknowns, struct report *report)
 {
     const struct defs *defs = unknowns->defs;
     size_t count = 0;
     struct report_unknown_wait *rows =
-        calloc(table_count(unknowns->keys) + 1, sizeof(*rows));
+        xcalloc(table_count(unknowns->keys) + 1, sizeof(*rows));
 
-    if (rows == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < table_count(unknowns->keys); i++) {
         struct table_key key = table_key(unknowns->keys, i);
         uint32_t process = (uint32_t)key.a;
@@ -163,5 +148,4 @@ int unknowns_report(const struct unknowns *unknowns, struct report *report)
     }
     report->unknown_waits = rows;
     report->unknown_waits_count = rows_join(rows, count);
-    return 0;
 }

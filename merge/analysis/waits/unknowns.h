@@ -11,15 +11,14 @@
 #include "merge/report/report.h"
 
 struct unknowns;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct unknowns *unknowns_create(const struct defs *defs, struct region region);
 void unknowns_destroy(struct unknowns *unknowns);
-/* Such a call. 0, or -1 with ENOMEM. */
-int unknowns_add(struct unknowns *unknowns, const struct history_span *call);
+/* Such a call. */
+void unknowns_add(struct unknowns *unknowns, const struct history_span *call);
 /* How long the rank with that index in the definitions was in such calls. */
 ck_time_t unknowns_rank(const struct unknowns *unknowns, uint32_t index);
-/* Write report->unknown_waits, of the ranks that are wanted. 0, or -1 with
- * ENOMEM. */
-int unknowns_report(const struct unknowns *unknowns, struct report *report);
+/* Write report->unknown_waits, of the ranks that are wanted. */
+void unknowns_report(const struct unknowns *unknowns, struct report *report);
 
 #endif

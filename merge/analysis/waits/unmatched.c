@@ -9,6 +9,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/comm.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* MPI_COMM_WORLD's number in every process. */
@@ -50,17 +51,10 @@ struct unmatched {
 
 struct unmatched *unmatched_create(const struct defs *defs)
 {
-    struct unmatched *unmatched = calloc(1, sizeof(*unmatched));
+    struct unmatched *unmatched = xcalloc(1, sizeof(*unmatched));
 
-    if (unmatched == NULL) {
-        return NULL;
-    }
     unmatched->defs = defs;
     unmatched->keys = table_create();
-    if (unmatched->keys == NULL) {
-        unmatched_destroy(unmatched);
-        return NULL;
-    }
     return unmatched;
 }
 
@@ -77,22 +71,16 @@ void unmatched_destroy(struct unmatched *unmatched)
 
 /* ---- what is seen ------------------------------------------------------- */
 
-/* The entry of a request, a new one if need be; NULL with ENOMEM. */
+/* The entry of a request, a new one if need be. */
 static struct posted *
 posted_find(struct unmatched *unmatched, uint32_t process, uint64_t request)
 {
     struct table_key key = {process, request, 0};
     int64_t number = table_number(unmatched->keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == unmatched->posted_count) {
-        if (array_grow(&unmatched->posted, &unmatched->posted_room,
-                       unmatched->posted_count,
-                       sizeof(*unmatched->posted)) != 0) {
-            return NULL;
-        }
+        array_grow(&unmatched->posted, &unmatched->posted_room,
+                   unmatched->posted_count, sizeof(*unmatched->posted));
         unmatched->posted[unmatched->posted_count++] =
             (struct posted){.process = process};
     }
@@ -100,43 +88,36 @@ posted_find(struct unmatched *unmatched, uint32_t process, uint64_t request)
 }
 
 /* A receive is posted, or a request is complete. 0 or -1. */
-static int request_take(struct unmatched *unmatched,
-                        const struct timeline_event *event,
-                        const struct ck_message *message)
+static void request_take(struct unmatched *unmatched,
+                         const struct timeline_event *event,
+                         const struct ck_message *message)
 {
     bool is_posted = message->e.kind != CK_KIND_COMPLETE;
     struct posted *posted;
 
     if (message->request == 0 ||
         (is_posted && message->e.kind != CK_KIND_RECV)) {
-        return 0;
+        return;
     }
     posted = posted_find(unmatched, event->process, message->request);
-    if (posted == NULL) {
-        return -1;
-    }
     posted->is_open = is_posted;
     if (is_posted) {
         posted->comm = message->comm;
         posted->peer = message->peer;
         posted->tag = message->tag;
     }
-    return 0;
 }
 
-static int want_add(struct unmatched *unmatched, const struct want *want)
+static void want_add(struct unmatched *unmatched, const struct want *want)
 {
-    if (array_grow(&unmatched->wants, &unmatched->room, unmatched->count,
-                   sizeof(*want)) != 0) {
-        return -1;
-    }
+    array_grow(&unmatched->wants, &unmatched->room, unmatched->count,
+               sizeof(*want));
     unmatched->wants[unmatched->count++] = *want;
-    return 0;
 }
 
 /* A call that was never left. 0 or -1. */
-static int cut_take(struct unmatched *unmatched,
-                    const struct timeline_event *event)
+static void cut_take(struct unmatched *unmatched,
+                     const struct timeline_event *event)
 {
     const struct ck_message *record = (const struct ck_message *)event->record;
     const char *name =
@@ -150,32 +131,37 @@ static int cut_take(struct unmatched *unmatched,
     };
 
     if (event->rank < 0 || name == NULL) {
-        return 0;
+        return;
     }
     if (ck_kind_class(record->e.kind) == CK_CLASS_MESSAGE) {
         want.comm = record->comm;
         want.peer = record->peer;
         want.tag = record->tag;
-        return want_add(unmatched, &want);
+        want_add(unmatched, &want);
+        return;
     }
     want.is_any = true;
-    return strncmp(name, "MPI_Wait", 8) == 0 ? want_add(unmatched, &want) : 0;
+    if (strncmp(name, "MPI_Wait", 8) == 0) {
+        want_add(unmatched, &want);
+    }
 }
 
-int unmatched_take(struct unmatched *unmatched,
-                   const struct timeline_event *event)
+void unmatched_take(struct unmatched *unmatched,
+                    const struct timeline_event *event)
 {
     bool is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
     bool is_message = ck_kind_class(event->record->kind) == CK_CLASS_MESSAGE;
 
     if (is_cut) {
-        return is_message || event->record->kind == CK_KIND_MPI_CALL
-                   ? cut_take(unmatched, event)
-                   : 0;
+        if (is_message || event->record->kind == CK_KIND_MPI_CALL) {
+            cut_take(unmatched, event);
+        }
+        return;
     }
-    return is_message ? request_take(unmatched, event,
-                                     (const struct ck_message *)event->record)
-                      : 0;
+    if (is_message) {
+        request_take(unmatched, event,
+                     (const struct ck_message *)event->record);
+    }
 }
 
 /* ---- what is said ------------------------------------------------------- */
@@ -227,7 +213,7 @@ int32_t unmatched_peer(const struct unmatched *unmatched,
 }
 
 /* A wait for requests becomes one want a receive that is open. 0 or -1. */
-static int posted_spread(struct unmatched *unmatched)
+static void posted_spread(struct unmatched *unmatched)
 {
     size_t count = unmatched->count;
 
@@ -248,12 +234,9 @@ static int posted_spread(struct unmatched *unmatched)
             want.comm = posted->comm;
             want.peer = posted->peer;
             want.tag = posted->tag;
-            if (want_add(unmatched, &want) != 0) {
-                return -1;
-            }
+            want_add(unmatched, &want);
         }
     }
-    return 0;
 }
 
 /* All that wait for one rank by one call together, ranks ascending. */
@@ -292,20 +275,17 @@ static bool is_same(const struct unmatched *unmatched,
 }
 
 /* One row of `count` wants. 0 or -1. */
-static int row_fill(const struct unmatched *unmatched,
-                    const struct want *first,
-                    size_t count,
-                    const struct report *report,
-                    struct report_awaited *row)
+static void row_fill(const struct unmatched *unmatched,
+                     const struct want *first,
+                     size_t count,
+                     const struct report *report,
+                     struct report_awaited *row)
 {
     const struct defs *defs = unmatched->defs;
     const struct defs_comm *comm = comm_find(defs, first->process, first->comm);
 
     memset(row, 0, sizeof(*row));
-    row->ranks = calloc(count, sizeof(*row->ranks));
-    if (row->ranks == NULL) {
-        return -1;
-    }
+    row->ranks = xcalloc(count, sizeof(*row->ranks));
     row->call = defs_name(defs, first->process, first->name);
     row->place = defs_place(defs, first->process, first->site);
     row->comm = comm != NULL ? comm->name : NULL;
@@ -322,7 +302,6 @@ static int row_fill(const struct unmatched *unmatched,
             row->ranks[row->ranks_count++] = first[i].rank;
         }
     }
-    return 0;
 }
 
 /* Those for the dead first, then where most wait. */
@@ -363,34 +342,26 @@ static size_t wants_settle(struct unmatched *unmatched,
     return kept;
 }
 
-int unmatched_report(struct unmatched *unmatched, struct report *report)
+void unmatched_report(struct unmatched *unmatched, struct report *report)
 {
     const struct want *wants;
     size_t count, end;
 
-    if (posted_spread(unmatched) != 0) {
-        return -1;
-    }
+    posted_spread(unmatched);
     count = wants_settle(unmatched, report);
     wants = unmatched->wants;
-    report->awaited = calloc(count + 1, sizeof(*report->awaited));
-    if (report->awaited == NULL) {
-        return -1;
-    }
+    report->awaited = xcalloc(count + 1, sizeof(*report->awaited));
     for (size_t at = 0; at < count; at = end) {
         for (end = at + 1;
              end < count && is_same(unmatched, &wants[at], &wants[end]);
              end++) {
         }
-        if (row_fill(unmatched, &wants[at], end - at, report,
-                     &report->awaited[report->awaited_count]) != 0) {
-            return -1;
-        }
+        row_fill(unmatched, &wants[at], end - at, report,
+                 &report->awaited[report->awaited_count]);
         report->awaited_count++;
     }
     if (report->awaited_count > 0) {
         qsort(report->awaited, report->awaited_count, sizeof(*report->awaited),
               by_weight);
     }
-    return 0;
 }

@@ -13,18 +13,18 @@
 #include "merge/timeline/timeline.h"
 
 struct unmatched;
-/* Definitions borrowed. NULL with ENOMEM. */
+/* Definitions borrowed. */
 struct unmatched *unmatched_create(const struct defs *defs);
 void unmatched_destroy(struct unmatched *unmatched);
-/* The next event: those of MPI count. 0, or -1 with ENOMEM. */
-int unmatched_take(struct unmatched *unmatched,
-                   const struct timeline_event *event);
+/* The next event: those of MPI count. */
+void unmatched_take(struct unmatched *unmatched,
+                    const struct timeline_event *event);
 /* The rank that a call waits for that the process never left: of several
  * requests that of the first; -1 = any, or not known. */
 int32_t unmatched_peer(const struct unmatched *unmatched,
                        uint32_t process,
                        const struct ck_message *record);
-/* Into the report's awaited; after ranks_report(). 0, or -1 with ENOMEM. */
-int unmatched_report(struct unmatched *unmatched, struct report *report);
+/* Into the report's awaited; after ranks_report(). */
+void unmatched_report(struct unmatched *unmatched, struct report *report);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "merge/analysis/delays/rootcause.h"
 #include "merge/analysis/waits/wrongorder.h"
+#include "merge/model/memory.h"
 
 struct waitstates {
     const struct defs *defs;   /* borrowed */
@@ -37,11 +38,8 @@ struct waitstates *waitstates_create(const struct defs *defs,
                                      struct steps *steps,
                                      struct region region)
 {
-    struct waitstates *waitstates = calloc(1, sizeof(*waitstates));
+    struct waitstates *waitstates = xcalloc(1, sizeof(*waitstates));
 
-    if (waitstates == NULL) {
-        return NULL;
-    }
     waitstates->defs = defs;
     waitstates->lookback = lookback;
     waitstates->steps = steps;
@@ -49,14 +47,9 @@ struct waitstates *waitstates_create(const struct defs *defs,
     waitstates->rows = rows_create(defs, lookback, is_shown, 0);
     waitstates->order = wrongorder_create(defs->threads_count);
     waitstates->ranks =
-        calloc(defs->ranks_count + 1, sizeof(*waitstates->ranks));
+        xcalloc(defs->ranks_count + 1, sizeof(*waitstates->ranks));
     waitstates->ends =
-        calloc(defs->agents_count + 1, sizeof(*waitstates->ends));
-    if (waitstates->rows == NULL || waitstates->ranks == NULL ||
-        waitstates->order == NULL || waitstates->ends == NULL) {
-        waitstates_destroy(waitstates);
-        return NULL;
-    }
+        xcalloc(defs->agents_count + 1, sizeof(*waitstates->ends));
     for (size_t i = 0; i < defs->agents_count; i++) {
         waitstates->ends[i] = INT64_MAX;
     }
@@ -76,11 +69,10 @@ void waitstates_destroy(struct waitstates *waitstates)
     free(waitstates);
 }
 
-int waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
+void waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
 {
     waitstates->delays = delaysums_create();
     waitstates->delay = delay;
-    return waitstates->delays == NULL ? -1 : 0;
 }
 
 struct delaysums *waitstates_delays(const struct waitstates *waitstates)
@@ -138,15 +130,15 @@ static int row_add(struct standing *standing, struct region piece)
 }
 
 /* What a piece that one rank is blamed for cost. */
-static int delay_add(const struct standing *standing, ck_time_t ns)
+static void delay_add(const struct standing *standing, ck_time_t ns)
 {
     struct delaysums_group group = {.site = standing->site,
                                     .blamed = standing->row.blamed,
                                     .wait = standing->row.wait};
 
-    return standing->waitstates->delays == NULL
-               ? 0
-               : delaysums_piece(standing->waitstates->delays, &group, ns);
+    if (!(standing->waitstates->delays == NULL)) {
+        delaysums_piece(standing->waitstates->delays, &group, ns);
+    }
 }
 
 /* One that began before the end of the blamed thread's program, or behind it:
@@ -188,9 +180,8 @@ static int blamed_add(struct standing *standing,
     standing->row.blamed =
         defs->processes[defs->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;
-    return delay_add(standing, region_length(piece)) != 0
-               ? -1
-               : row_add(standing, piece);
+    delay_add(standing, region_length(piece));
+    return row_add(standing, piece);
 }
 
 static int blamed_take(void *state,
@@ -313,16 +304,18 @@ int waitstates_add(struct waitstates *waitstates,
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
     if (history_walk(lookback_history(waitstates->lookback), thread, part,
-                     piece_take, &standing) != 0 ||
-        (waitstates->delays != NULL &&
-         delaysums_share(waitstates->delays, defs, waitstates->delay,
-                         &standing.delay) != 0)) {
+                     piece_take, &standing) != 0) {
         return -1;
     }
-    return wait->kind == WAIT_LATE_SENDER && standing.is_counted
-               ? wrongorder_wait(waitstates->order, thread, wait->until,
-                                 region_length(part), &standing.first)
-               : 0;
+    if (waitstates->delays != NULL) {
+        delaysums_share(waitstates->delays, defs, waitstates->delay,
+                        &standing.delay);
+    }
+    if (wait->kind == WAIT_LATE_SENDER && standing.is_counted) {
+        wrongorder_wait(waitstates->order, thread, wait->until,
+                        region_length(part), &standing.first);
+    }
+    return 0;
 }
 
 const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,

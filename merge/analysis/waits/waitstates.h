@@ -14,14 +14,13 @@
 #include "merge/analysis/idle/ledger.h"
 
 struct waitstates;
-/* Borrowed; `steps` may be NULL. NULL with ENOMEM. */
+/* Borrowed; `steps` may be NULL. */
 struct waitstates *waitstates_create(const struct defs *defs,
                                      struct lookback *lookback,
                                      struct steps *steps,
                                      struct region region);
-/* Ask `delay` (borrowed) what each wait cost; otherwise nobody does. 0, or -1
- * with ENOMEM. */
-int waitstates_delay(struct waitstates *waitstates, const struct delay *delay);
+/* Ask `delay` (borrowed) what each wait cost; otherwise nobody does. */
+void waitstates_delay(struct waitstates *waitstates, const struct delay *delay);
 /* The costs, NULL = nobody asked. */
 struct delaysums *waitstates_delays(const struct waitstates *waitstates);
 void waitstates_destroy(struct waitstates *waitstates);
@@ -40,7 +39,6 @@ struct waitstates_seen {
     const struct wait *wait;
     bool is_below; /* within the clock error */
 };
-/* 0, or -1 with ENOMEM. */
 typedef int (*waitstates_see_f)(void *state,
                                 const struct waitstates_seen *seen);
 /* Show each wait that is added from now on. */
@@ -48,7 +46,7 @@ void waitstates_see(struct waitstates *waitstates,
                     waitstates_see_f f,
                     void *state);
 /* A call that the thread was in and what it waited for, once the lookback has
- * taken all that began by its return. 0, or -1 with ENOMEM. */
+ * taken all that began by its return. */
 int waitstates_add(struct waitstates *waitstates,
                    uint32_t thread,
                    struct region call,

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
+
 struct late {
     ck_time_t sent;
     ck_time_t ns; /* 0 = none, or counted */
@@ -25,17 +27,10 @@ struct wrongorder {
 
 struct wrongorder *wrongorder_create(size_t threads)
 {
-    struct wrongorder *wrongorder = calloc(1, sizeof(*wrongorder));
+    struct wrongorder *wrongorder = xcalloc(1, sizeof(*wrongorder));
 
-    if (wrongorder == NULL) {
-        return NULL;
-    }
     wrongorder->count = threads;
-    wrongorder->threads = calloc(threads + 1, sizeof(*wrongorder->threads));
-    if (wrongorder->threads == NULL) {
-        free(wrongorder);
-        return NULL;
-    }
+    wrongorder->threads = xcalloc(threads + 1, sizeof(*wrongorder->threads));
     for (size_t i = 0; i < threads; i++) {
         wrongorder->threads[i].latest = INT64_MIN;
     }
@@ -54,24 +49,20 @@ void wrongorder_destroy(struct wrongorder *wrongorder)
     free(wrongorder);
 }
 
-int wrongorder_wait(struct wrongorder *wrongorder,
-                    uint32_t number,
-                    ck_time_t sent,
-                    ck_time_t ns,
-                    const struct ledger_row *row)
+void wrongorder_wait(struct wrongorder *wrongorder,
+                     uint32_t number,
+                     ck_time_t sent,
+                     ck_time_t ns,
+                     const struct ledger_row *row)
 {
     struct thread *thread = &wrongorder->threads[number];
 
     if (thread->items == NULL) {
-        thread->items = calloc(WRONGORDER_WAITS, sizeof(*thread->items));
-        if (thread->items == NULL) {
-            return -1;
-        }
+        thread->items = xcalloc(WRONGORDER_WAITS, sizeof(*thread->items));
     }
     thread->items[thread->next++ % WRONGORDER_WAITS] =
         (struct late){sent, ns, *row};
     thread->latest = sent > thread->latest ? sent : thread->latest;
-    return 0;
 }
 
 int wrongorder_receive(struct wrongorder *wrongorder,

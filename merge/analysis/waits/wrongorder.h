@@ -15,18 +15,17 @@
 #define WRONGORDER_WAITS 100
 
 struct wrongorder;
-/* NULL with ENOMEM. */
 struct wrongorder *wrongorder_create(size_t threads);
 void wrongorder_destroy(struct wrongorder *wrongorder);
 /* The thread has waited so long for a message sent at `sent`; the time is in
- * that row. 0, or -1 with ENOMEM. */
-int wrongorder_wait(struct wrongorder *wrongorder,
-                    uint32_t thread,
-                    ck_time_t sent,
-                    ck_time_t ns,
-                    const struct ledger_row *row);
+ * that row. */
+void wrongorder_wait(struct wrongorder *wrongorder,
+                     uint32_t thread,
+                     ck_time_t sent,
+                     ck_time_t ns,
+                     const struct ledger_row *row);
 /* The thread has received a message sent at `sent`: its waits for later ones
- * are added to `wrong` of their rows. 0, or -1 with ENOMEM. */
+ * are added to `wrong` of their rows. */
 int wrongorder_receive(struct wrongorder *wrongorder,
                        uint32_t thread,
                        ck_time_t sent,

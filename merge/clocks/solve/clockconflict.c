@@ -194,15 +194,13 @@ static void faults_keep_dropped(struct clocksolve *solve)
     solve->faults_count = kept;
 }
 
-int clocksystem_relax(struct clocksolve *solve)
+void clocksystem_relax(struct clocksolve *solve)
 {
     struct clockrelax_conflict conflict;
 
     faults_keep_dropped(solve);
     for (int round = 0; round <= CONFLICTS_MAX + 1; round++) {
-        if (clockrelax_run(&solve->relax, &conflict) != 0) {
-            return -1;
-        }
+        clockrelax_run(&solve->relax, &conflict);
         if (conflict.excess == 0 || round > CONFLICTS_MAX) {
             break;
         }
@@ -213,5 +211,4 @@ int clocksystem_relax(struct clocksolve *solve)
         }
         clocksystem_reset(solve);
     }
-    return 0;
 }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "merge/clocks/solve/clockbreak.h"
+#include "merge/model/memory.h"
 
 #define SLOPE_MAX ((double)CK_CLOCK_RATE_CAP_PPB * 1e-9)
 #define GOLDEN 0.6180339887498949
@@ -249,24 +250,23 @@ window_vague(const struct fitter *fitter, size_t lo, size_t hi, double slope)
 }
 
 /* Append the point of a window that fitted. */
-static int
+static void
 window_point(struct fitter *fitter, size_t lo, size_t hi, const struct gap *gap)
 {
     if (!gap->is_bounded) {
-        return 0;
+        return;
     }
-    return clockline_add(
-        fitter->line,
-        (struct clockline_point){
-            .at = fitter->middle,
-            .theta = fitter->base + (ck_time_t)llround(gap->value),
-            .half = (ck_time_t)ceil(gap->half) + 1,
-            .vague = window_vague(fitter, lo, hi, gap->slope),
-            .rate_ppb = (int64_t)ceil(gap->slope_slack * 1e9),
-            .since = fitter->facts[lo].at,
-            .until = fitter->facts[hi - 1].at,
-            .slope = gap->slope,
-        });
+    clockline_add(fitter->line,
+                  (struct clockline_point){
+                      .at = fitter->middle,
+                      .theta = fitter->base + (ck_time_t)llround(gap->value),
+                      .half = (ck_time_t)ceil(gap->half) + 1,
+                      .vague = window_vague(fitter, lo, hi, gap->slope),
+                      .rate_ppb = (int64_t)ceil(gap->slope_slack * 1e9),
+                      .since = fitter->facts[lo].at,
+                      .until = fitter->facts[hi - 1].at,
+                      .slope = gap->slope,
+                  });
 }
 
 /* The fact at which a window is best cut in two. */
@@ -372,7 +372,8 @@ static int window_solve(struct fitter *fitter, size_t lo, size_t hi)
     }
     if (window_fit(fitter, lo, hi, &gap) ||
         window_repair(fitter, lo, hi, &gap)) {
-        return window_point(fitter, lo, hi, &gap);
+        window_point(fitter, lo, hi, &gap);
+        return 0;
     }
     if (hi - lo > WINDOW_FACTS &&
         fitter->facts[hi - 1].at - fitter->facts[lo].at > WINDOW_MIN) {
@@ -484,8 +485,8 @@ int clockline_fit(struct clockline *line,
 {
     struct fitter fitter = {
         .facts = facts,
-        .upper = malloc((count + 1) * sizeof(struct corner)),
-        .lower = malloc((count + 1) * sizeof(struct corner)),
+        .upper = xmalloc((count + 1) * sizeof(struct corner)),
+        .lower = xmalloc((count + 1) * sizeof(struct corner)),
         .line = line,
         .wander_ppb = wander_ppb,
         .blind_ppb = blind_ppb,
@@ -509,31 +510,24 @@ int clockline_fit(struct clockline *line,
     return rc;
 }
 
-int clockline_guess(struct clockline *line,
-                    struct ck_clock_constraint *facts,
-                    size_t count,
-                    int64_t blind_ppb)
+void clockline_guess(struct clockline *line,
+                     struct ck_clock_constraint *facts,
+                     size_t count,
+                     int64_t blind_ppb)
 {
     struct fitter fitter = {
         .facts = facts,
-        .upper = malloc((count + 1) * sizeof(struct corner)),
-        .lower = malloc((count + 1) * sizeof(struct corner)),
+        .upper = xmalloc((count + 1) * sizeof(struct corner)),
+        .lower = xmalloc((count + 1) * sizeof(struct corner)),
         .line = line,
     };
     struct gap gap = {.is_bounded = true, .half = (double)CLOCKLINE_GUESS};
-    int rc = -1;
 
-    if (fitter.upper != NULL && fitter.lower != NULL) {
-        hulls_make(&fitter, 0, count);
-        gap.value =
-            fitter.uppers > 0 ? ceiling(&fitter, 0) : floor_of(&fitter, 0);
-        rc = window_point(&fitter, 0, count, &gap);
-    }
-    if (rc == 0) {
-        line->points[line->count - 1].is_last = true;
-        line->points[line->count - 1].rate_ppb = blind_ppb;
-    }
+    hulls_make(&fitter, 0, count);
+    gap.value = fitter.uppers > 0 ? ceiling(&fitter, 0) : floor_of(&fitter, 0);
+    window_point(&fitter, 0, count, &gap);
+    line->points[line->count - 1].is_last = true;
+    line->points[line->count - 1].rate_ppb = blind_ppb;
     free(fitter.upper);
     free(fitter.lower);
-    return rc;
 }

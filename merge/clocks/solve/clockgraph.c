@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 
 #define DIGIT_BITS 11
@@ -24,11 +25,9 @@ struct item {
 
 struct clockgraph *clockgraph_create(uint32_t domains)
 {
-    struct clockgraph *graph = calloc(1, sizeof(*graph));
+    struct clockgraph *graph = xcalloc(1, sizeof(*graph));
 
-    if (graph != NULL) {
-        graph->domains = domains;
-    }
+    graph->domains = domains;
     return graph;
 }
 
@@ -60,10 +59,7 @@ int clockgraph_edge(struct clockgraph *graph, const struct clock_edge *edge)
         errno = EINVAL;
         return -1;
     }
-    if (array_grow(&graph->edges, &graph->room, graph->count, sizeof(*edge)) !=
-        0) {
-        return -1;
-    }
+    array_grow(&graph->edges, &graph->room, graph->count, sizeof(*edge));
     graph->edges[graph->count++] = *edge;
     graph->used[edge->source]++;
     graph->dropped += edge->is_dropped;
@@ -120,14 +116,11 @@ int clockgraph_meeting(struct clockgraph *graph,
     return 0;
 }
 
-int clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut)
+void clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut)
 {
-    if (array_grow(&graph->cuts, &graph->cuts_room, graph->cuts_count,
-                   sizeof(*cut)) != 0) {
-        return -1;
-    }
+    array_grow(&graph->cuts, &graph->cuts_room, graph->cuts_count,
+               sizeof(*cut));
     graph->cuts[graph->cuts_count++] = *cut;
-    return 0;
 }
 
 /* Sort by key, digit by digit; `spare` has room for as many. Returns where the
@@ -238,15 +231,13 @@ static int ends_sort(struct clockgraph *graph)
 
         most = count > most ? count : most;
     }
-    sorter.items = malloc((2 * most + 1) * sizeof(*sorter.items));
-    sorter.ends = malloc((most + 1) * sizeof(*sorter.ends));
-    if (sorter.items != NULL && sorter.ends != NULL) {
-        for (uint32_t d = 0; d < graph->domains; d++) {
-            domain_sort(&sorter, &graph->ends[graph->first[d]],
-                        graph->first[d + 1] - graph->first[d]);
-        }
-        rc = 0;
+    sorter.items = xmalloc((2 * most + 1) * sizeof(*sorter.items));
+    sorter.ends = xmalloc((most + 1) * sizeof(*sorter.ends));
+    for (uint32_t d = 0; d < graph->domains; d++) {
+        domain_sort(&sorter, &graph->ends[graph->first[d]],
+                    graph->first[d + 1] - graph->first[d]);
     }
+    rc = 0;
     free(sorter.items);
     free(sorter.ends);
     return rc;
@@ -267,11 +258,9 @@ int clockgraph_close(struct clockgraph *graph)
 {
     free(graph->ends);
     free(graph->first);
-    graph->ends = malloc((2 * graph->count + 1) * sizeof(*graph->ends));
-    graph->first = malloc(((size_t)graph->domains + 2) * sizeof(*graph->first));
-    if (graph->ends == NULL || graph->first == NULL) {
-        return -1;
-    }
+    graph->ends = xmalloc((2 * graph->count + 1) * sizeof(*graph->ends));
+    graph->first =
+        xmalloc(((size_t)graph->domains + 2) * sizeof(*graph->first));
     ends_fill(graph);
     if (graph->cuts_count > 0) {
         qsort(graph->cuts, graph->cuts_count, sizeof(*graph->cuts), cut_order);

@@ -61,20 +61,19 @@ struct clockgraph {
     size_t *first; /* of each domain, and behind the last */
 };
 
-/* NULL with ENOMEM. */
 struct clockgraph *clockgraph_create(uint32_t domains);
 void clockgraph_destroy(struct clockgraph *graph);
 /* Add a fact; copied. 0, or -1 with errno: ENOMEM, EINVAL (one clock, no such
  * domain, a time out of range). */
 int clockgraph_edge(struct clockgraph *graph, const struct clock_edge *edge);
 /* Add what a meeting says; of a domain the last to enter and the first to
- * leave. Fewer than two domains say nothing. 0, or -1 with ENOMEM. */
+ * leave. Fewer than two domains say nothing. */
 int clockgraph_meeting(struct clockgraph *graph,
                        const struct clock_member *members,
                        size_t count,
                        enum clock_source source);
-int clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut);
-/* Order the ends; again after more was added. 0, or -1 with ENOMEM. */
+void clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut);
+/* Order the ends; again after more was added. */
 int clockgraph_close(struct clockgraph *graph);
 
 static inline bool clockgraph_is_dropped(const struct clockgraph *graph,

@@ -83,13 +83,11 @@ void clockhull_thin(struct clockhull *hull, unsigned bits)
     }
 }
 
-int clockhull_add(struct clockhull *hull,
-                  struct clockhull_fact fact,
-                  unsigned bits)
+void clockhull_add(struct clockhull *hull,
+                   struct clockhull_fact fact,
+                   unsigned bits)
 {
-    if (array_grow(&hull->facts, &hull->room, hull->count, sizeof(fact)) != 0) {
-        return -1;
-    }
+    array_grow(&hull->facts, &hull->room, hull->count, sizeof(fact));
     if (fact.sent >> bits != hull->window ||
         (hull->count > hull->open &&
          fact.sent < hull->facts[hull->count - 1].sent)) {
@@ -98,5 +96,4 @@ int clockhull_add(struct clockhull *hull,
         hull->open = hull->count;
     }
     hull_add(hull, fact);
-    return 0;
 }

@@ -27,10 +27,9 @@ struct clockhull {
 };
 
 void clockhull_fini(struct clockhull *hull);
-/* 0, or -1 with ENOMEM. */
-int clockhull_add(struct clockhull *hull,
-                  struct clockhull_fact fact,
-                  unsigned bits);
+void clockhull_add(struct clockhull *hull,
+                   struct clockhull_fact fact,
+                   unsigned bits);
 /* All facts again, in windows of that length. */
 void clockhull_thin(struct clockhull *hull, unsigned bits);
 

@@ -15,20 +15,16 @@ void clockline_fini(struct clockline *line)
     *line = (struct clockline){0};
 }
 
-int clockline_add(struct clockline *line, struct clockline_point point)
+void clockline_add(struct clockline *line, struct clockline_point point)
 {
-    if (array_grow(&line->points, &line->room, line->count, sizeof(point)) !=
-        0) {
-        return -1;
-    }
+    array_grow(&line->points, &line->room, line->count, sizeof(point));
     line->points[line->count++] = point;
-    return 0;
 }
 
-int clockline_exact(struct clockline *line)
+void clockline_exact(struct clockline *line)
 {
-    return clockline_add(line, (struct clockline_point){
-                                   .is_last = true, .until = CK_CLOCK_NONE});
+    clockline_add(line, (struct clockline_point){.is_last = true,
+                                                 .until = CK_CLOCK_NONE});
 }
 
 /* The point whose stretch an instant belongs to, and before which it lies if

@@ -37,12 +37,12 @@ struct clockline {
 };
 
 void clockline_fini(struct clockline *line);
-/* Append a point. 0, or -1 with ENOMEM. */
-int clockline_add(struct clockline *line, struct clockline_point point);
+/* Append a point. */
+void clockline_add(struct clockline *line, struct clockline_point point);
 /* Append the points of a stretch of facts, in order of time; `wander_ppb`: what
  * theta may move about the line, `blind_ppb`: where there is no line. What is
  * appended ends with a jump. Facts of one side only give no point; one that
- * contradicts all others is marked as dropped. 0, or -1 with ENOMEM. */
+ * contradicts all others is marked as dropped. */
 int clockline_fit(struct clockline *line,
                   struct ck_clock_constraint *facts,
                   size_t count,
@@ -50,14 +50,14 @@ int clockline_fit(struct clockline *line,
                   int64_t blind_ppb);
 /* A guess of the offset may be off by this and more. */
 #define CLOCKLINE_GUESS CK_TIME_MS
-/* Append a point where facts do not suffice for a line: their edge, and a
- * flat course. 0, or -1 with ENOMEM. */
-int clockline_guess(struct clockline *line,
-                    struct ck_clock_constraint *facts,
-                    size_t count,
-                    int64_t blind_ppb);
-/* A line without error: theta = 0 for ever. 0, or -1 with ENOMEM. */
-int clockline_exact(struct clockline *line);
+/* Append a point where facts do not suffice for a line: their edge, and a flat
+ * course. */
+void clockline_guess(struct clockline *line,
+                     struct ck_clock_constraint *facts,
+                     size_t count,
+                     int64_t blind_ppb);
+/* A line without error: theta = 0 for ever. */
+void clockline_exact(struct clockline *line);
 
 /* theta, and how wrong it may be; false where the clock jumped near `at` or
  * the line has no points. */

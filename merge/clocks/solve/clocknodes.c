@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* Events of a node are so near that theta moves less than 1 ns. */
 #define CLUSTER_SPAN(rate) (1000000000 / ((rate) + 1))
@@ -18,18 +19,16 @@
 /* So many links ahead are fetched into the cache. */
 #define AHEAD 16
 
-/* A new node, the last; NULL with ENOMEM. */
+/* A new node, the last. */
 static struct clockrelax_place *node_add(struct clocksolve *solve)
 {
     struct clockrelax *relax = &solve->relax;
     struct clockrelax_place *place;
 
-    if (array_grow(&relax->nodes, &solve->nodes_room, relax->nodes_count,
-                   sizeof(*relax->nodes)) != 0 ||
-        array_grow(&relax->places, &solve->places_room, relax->nodes_count,
-                   sizeof(*place)) != 0) {
-        return NULL;
-    }
+    array_grow(&relax->nodes, &solve->nodes_room, relax->nodes_count,
+               sizeof(*relax->nodes));
+    array_grow(&relax->places, &solve->places_room, relax->nodes_count,
+               sizeof(*place));
     relax->nodes[relax->nodes_count] = (struct clockrelax_node){
         .upper = CK_CLOCK_NONE,
         .lower = -CK_CLOCK_NONE,
@@ -213,12 +212,9 @@ int clocksystem_build(struct clocksolve *solve)
     struct clockrelax *relax = &solve->relax;
 
     if (relax->links == NULL) {
-        relax->links = malloc((edges + 1) * sizeof(*relax->links));
-        relax->groups = malloc(((size_t)solve->graph->domains + 1) *
-                               sizeof(*relax->groups));
-        if (relax->links == NULL || relax->groups == NULL) {
-            return -1;
-        }
+        relax->links = xmalloc((edges + 1) * sizeof(*relax->links));
+        relax->groups = xmalloc(((size_t)solve->graph->domains + 1) *
+                                sizeof(*relax->groups));
     }
     for (size_t i = 0; i < edges; i++) {
         relax->links[i] = (struct clockrelax_link){NO_NODE, NO_NODE, 0};

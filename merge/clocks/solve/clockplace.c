@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 #define WINDOW_BITS 30
 /* Ways there and back at different times only; no way back. */
 #define FAR ((ck_time_t)1 << 60)
@@ -68,15 +70,12 @@ static struct pair *pairs_slot(const struct pairs *pairs, uint64_t key)
     }
 }
 
-static int pairs_grow(struct pairs *pairs)
+static void pairs_grow(struct pairs *pairs)
 {
     struct pairs grown = {.room = pairs->room == 0 ? 64 : pairs->room * 2,
                           .count = pairs->count};
 
-    grown.items = calloc(grown.room, sizeof(*grown.items));
-    if (grown.items == NULL) {
-        return -1;
-    }
+    grown.items = xcalloc(grown.room, sizeof(*grown.items));
     for (size_t i = 0; i < pairs->room; i++) {
         if (pairs->items[i].key != 0) {
             *pairs_slot(&grown, pairs->items[i].key) = pairs->items[i];
@@ -84,7 +83,6 @@ static int pairs_grow(struct pairs *pairs)
     }
     free(pairs->items);
     *pairs = grown;
-    return 0;
 }
 
 static struct pair *pairs_find(struct pairs *pairs, uint32_t a, uint32_t b)
@@ -92,8 +90,8 @@ static struct pair *pairs_find(struct pairs *pairs, uint32_t a, uint32_t b)
     uint64_t key = ((uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a)) + 1;
     struct pair *pair;
 
-    if (2 * pairs->count >= pairs->room && pairs_grow(pairs) != 0) {
-        return NULL;
+    if (2 * pairs->count >= pairs->room) {
+        pairs_grow(pairs);
     }
     pair = pairs_slot(pairs, key);
     if (pair->key == 0) {
@@ -212,17 +210,14 @@ static void pair_ends(const struct pair *pair, uint32_t ends[2])
     ends[1] = (uint32_t)(pair->key - 1);
 }
 
-static int neighbours_fill(struct place *place)
+static void neighbours_fill(struct place *place)
 {
     size_t domains = place->graph->domains;
     const struct pairs *pairs = &place->pairs;
 
     place->neighbours =
-        malloc((2 * pairs->count + 1) * sizeof(*place->neighbours));
-    place->first = calloc(domains + 2, sizeof(*place->first));
-    if (place->neighbours == NULL || place->first == NULL) {
-        return -1;
-    }
+        xmalloc((2 * pairs->count + 1) * sizeof(*place->neighbours));
+    place->first = xcalloc(domains + 2, sizeof(*place->first));
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < pairs->room; i++) {
             uint32_t ends[2];
@@ -241,7 +236,6 @@ static int neighbours_fill(struct place *place)
             place->first[d + 2] += place->first[d + 1];
         }
     }
-    return 0;
 }
 
 /* What one end says of its domain's offset; false: nothing yet. */
@@ -355,7 +349,8 @@ static int domain_line(struct place *place,
         count += end_fact(place, &graph->ends[i], &place->facts[count]);
     }
     if (is_guess && count > 0) {
-        return clockline_guess(line, place->facts, count, rates->blind_ppb);
+        clockline_guess(line, place->facts, count, rates->blind_ppb);
+        return 0;
     }
     return clockplace_fit(graph, domain, rates, place->facts, count, line);
 }
@@ -422,9 +417,7 @@ static int place_all(struct place *place,
     uint32_t domains = place->graph->domains;
     bool is_guess = false;
 
-    if (clockline_exact(&place->lines[root]) != 0) {
-        return -1;
-    }
+    clockline_exact(&place->lines[root]);
     place_near(place, root);
     for (;;) {
         uint32_t next = place_next(place);
@@ -449,7 +442,7 @@ static int place_all(struct place *place,
     }
 }
 
-static int place_init(struct place *place)
+static void place_init(struct place *place)
 {
     const struct clockgraph *graph = place->graph;
     size_t most = 0;
@@ -460,26 +453,21 @@ static int place_init(struct place *place)
         most = ends > most ? ends : most;
     }
     place->meetings =
-        malloc(((size_t)graph->meetings + 1) * sizeof(*place->meetings));
-    place->facts = malloc((most + 1) * sizeof(*place->facts));
+        xmalloc(((size_t)graph->meetings + 1) * sizeof(*place->meetings));
+    place->facts = xmalloc((most + 1) * sizeof(*place->facts));
     place->nearest =
-        malloc(((size_t)graph->domains + 1) * sizeof(*place->nearest));
+        xmalloc(((size_t)graph->domains + 1) * sizeof(*place->nearest));
     place->is_placed =
-        calloc((size_t)graph->domains + 1, sizeof(*place->is_placed));
+        xcalloc((size_t)graph->domains + 1, sizeof(*place->is_placed));
     place->is_stuck =
-        calloc((size_t)graph->domains + 1, sizeof(*place->is_stuck));
-    if (place->meetings == NULL || place->facts == NULL ||
-        place->nearest == NULL || place->is_placed == NULL ||
-        place->is_stuck == NULL) {
-        return -1;
-    }
+        xcalloc((size_t)graph->domains + 1, sizeof(*place->is_stuck));
     for (uint32_t i = 0; i < graph->meetings; i++) {
         place->meetings[i] = (struct meeting){-NEVER, NEVER};
     }
     for (uint32_t d = 0; d < graph->domains; d++) {
         place->nearest[d] = NEVER;
     }
-    return pairs_grow(&place->pairs);
+    pairs_grow(&place->pairs);
 }
 
 int clockplace_run(const struct clockgraph *graph,
@@ -489,12 +477,14 @@ int clockplace_run(const struct clockgraph *graph,
                    uint32_t *order)
 {
     struct place place = {.graph = graph, .lines = lines, .order = order};
-    int rc = -1;
+    int rc = 0;
 
-    if (place_init(&place) == 0 && pairs_collect(&place) == 0 &&
-        neighbours_fill(&place) == 0) {
-        rc = place_all(&place, root, rates);
+    place_init(&place);
+    if (pairs_collect(&place) != 0) {
+        return -1;
     }
+    neighbours_fill(&place);
+    rc = place_all(&place, root, rates);
     if (place.placed < graph->domains) {
         order[place.placed] = CLOCKPLACE_END;
     }

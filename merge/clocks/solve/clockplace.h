@@ -22,7 +22,7 @@ struct clockplace_rates {
 /* Make the lines of all domains of a closed graph; lines[] are empty before,
  * and stay so where nothing ties a domain to the root from both sides. order[]
  * gets those that have one, in the order in which they were placed, and
- * CLOCKPLACE_END if they are not all. 0, or -1 with ENOMEM. */
+ * CLOCKPLACE_END if they are not all. */
 #define CLOCKPLACE_END UINT32_MAX
 int clockplace_run(const struct clockgraph *graph,
                    uint32_t root,

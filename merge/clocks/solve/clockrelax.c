@@ -10,9 +10,9 @@
  */
 #include "merge/clocks/solve/clockrelax.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 
 #define SWEEPS_MAX 256
@@ -90,8 +90,7 @@ static size_t ends_fill(struct work *work, size_t number, size_t at)
     return at;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int work_init(struct work *work, struct clockrelax *relax)
+static void work_init(struct work *work, struct clockrelax *relax)
 {
     size_t count = 0;
 
@@ -99,18 +98,12 @@ static int work_init(struct work *work, struct clockrelax *relax)
     for (size_t i = 0; i < relax->groups_count; i++) {
         count += relax->groups[i].touching_count;
     }
-    work->ends = malloc((count + 1) * sizeof(*work->ends));
-    work->of = calloc(relax->nodes_count + 1, sizeof(*work->of));
-    work->group = malloc((relax->nodes_count + 1) * sizeof(*work->group));
-    work->is_fresh = malloc(relax->nodes_count + 1);
+    work->ends = xmalloc((count + 1) * sizeof(*work->ends));
+    work->of = xcalloc(relax->nodes_count + 1, sizeof(*work->of));
+    work->group = xmalloc((relax->nodes_count + 1) * sizeof(*work->group));
+    work->is_fresh = xmalloc(relax->nodes_count + 1);
     work->has_meeting =
-        calloc(relax->groups_count + 1, sizeof(*work->has_meeting));
-    if (work->ends == NULL || work->of == NULL || work->group == NULL ||
-        work->is_fresh == NULL || work->has_meeting == NULL) {
-        work_fini(work);
-        errno = ENOMEM;
-        return -1;
-    }
+        xcalloc(relax->groups_count + 1, sizeof(*work->has_meeting));
     for (size_t k = 0; k < relax->nodes_count; k++) {
         work->group[k] = relax->places[k].group;
         work->is_fresh[k] = relax->nodes[k].upper != CK_CLOCK_NONE ||
@@ -121,7 +114,6 @@ static int work_init(struct work *work, struct clockrelax *relax)
         relax->groups[i].is_settled = false;
         count = ends_fill(work, i, count);
     }
-    return 0;
 }
 
 /* A node's value changed: its clock has to be looked at again. */
@@ -337,11 +329,10 @@ static bool cycle_find(const struct clockrelax *relax,
                        bool is_upper,
                        struct clockrelax_conflict *conflict)
 {
-    uint32_t *seen = calloc(relax->nodes_count + 1, sizeof(*seen));
+    uint32_t *seen = xcalloc(relax->nodes_count + 1, sizeof(*seen));
     bool is_found = false;
 
-    for (size_t k = 0; seen != NULL && !is_found && k < relax->nodes_count;
-         k++) {
+    for (size_t k = 0; !is_found && k < relax->nodes_count; k++) {
         size_t at = k;
 
         while (at != SIZE_MAX && seen[at] == 0) {
@@ -404,17 +395,14 @@ static void sweeps_run(struct work *work, struct clockrelax_conflict *conflict)
     }
 }
 
-int clockrelax_run(struct clockrelax *relax,
-                   struct clockrelax_conflict *conflict)
+void clockrelax_run(struct clockrelax *relax,
+                    struct clockrelax_conflict *conflict)
 {
     struct work work;
 
     conflict->excess = 0;
     relax->sweeps = 0;
-    if (work_init(&work, relax) != 0) {
-        return -1;
-    }
+    work_init(&work, relax);
     sweeps_run(&work, conflict);
     work_fini(&work);
-    return 0;
 }

@@ -93,8 +93,8 @@ struct clockrelax_conflict {
 };
 
 /* Relax until nothing changes, from the values that the nodes have, or there is
- * a conflict (its excess is not 0). 0, or -1 with ENOMEM. */
-int clockrelax_run(struct clockrelax *relax,
-                   struct clockrelax_conflict *conflict);
+ * a conflict (its excess is not 0). */
+void clockrelax_run(struct clockrelax *relax,
+                    struct clockrelax_conflict *conflict);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "merge/clocks/solve/clocksystem.h"
+#include "merge/model/memory.h"
 
 /* 1, 2, 4 to 32 ppm. */
 #define WANDER_TRIES 6
@@ -25,11 +26,8 @@
 struct clocksolve *clocksolve_create(struct clockgraph *graph,
                                      const struct clocksolve_options *options)
 {
-    struct clocksolve *solve = calloc(1, sizeof(*solve));
+    struct clocksolve *solve = xcalloc(1, sizeof(*solve));
 
-    if (solve == NULL) {
-        return NULL;
-    }
     solve->graph = graph;
     solve->wander_ppb = options != NULL && options->wander_ppb > 0
                             ? options->wander_ppb
@@ -37,15 +35,10 @@ struct clocksolve *clocksolve_create(struct clockgraph *graph,
     solve->rates.blind_ppb = options != NULL && options->blind_ppb > 0
                                  ? options->blind_ppb
                                  : BLIND_DEFAULT;
-    solve->lines = calloc((size_t)graph->domains + 1, sizeof(*solve->lines));
-    solve->first = calloc((size_t)graph->domains + 2, sizeof(*solve->first));
-    solve->order = calloc((size_t)graph->domains + 1, sizeof(*solve->order));
-    solve->hidden = calloc((size_t)graph->domains + 1, sizeof(*solve->hidden));
-    if (solve->lines == NULL || solve->first == NULL || solve->order == NULL ||
-        solve->hidden == NULL) {
-        clocksolve_destroy(solve);
-        return NULL;
-    }
+    solve->lines = xcalloc((size_t)graph->domains + 1, sizeof(*solve->lines));
+    solve->first = xcalloc((size_t)graph->domains + 2, sizeof(*solve->first));
+    solve->order = xcalloc((size_t)graph->domains + 1, sizeof(*solve->order));
+    solve->hidden = xcalloc((size_t)graph->domains + 1, sizeof(*solve->hidden));
     return solve;
 }
 
@@ -121,10 +114,7 @@ static int lines_refit(struct clocksolve *solve)
 
         most = count > most ? count : most;
     }
-    facts = malloc((2 * most + 1) * sizeof(*facts));
-    if (facts == NULL) {
-        return -1;
-    }
+    facts = xmalloc((2 * most + 1) * sizeof(*facts));
     for (uint32_t d = 0; rc == 0 && d < solve->graph->domains; d++) {
         if (d != solve->root) {
             rc = domain_refit(solve, d, facts);
@@ -136,15 +126,12 @@ static int lines_refit(struct clocksolve *solve)
 
 /* ---- results ------------------------------------------------------------- */
 
-static int knots_make(struct clocksolve *solve)
+static void knots_make(struct clocksolve *solve)
 {
     size_t count = solve->first[solve->graph->domains];
 
     free(solve->knots);
-    solve->knots = malloc((count + 1) * sizeof(*solve->knots));
-    if (solve->knots == NULL) {
-        return -1;
-    }
+    solve->knots = xmalloc((count + 1) * sizeof(*solve->knots));
     for (size_t k = 0; k < count; k++) {
         const struct clockrelax_node *node = &solve->relax.nodes[k];
         const struct clockrelax_place *place = &solve->relax.places[k];
@@ -170,7 +157,6 @@ static int knots_make(struct clocksolve *solve)
                 (int64_t)((__int128)node->slack * 1000000000 / span) + 1;
         }
     }
-    return 0;
 }
 
 /* A line that was guessed, or that jumps about: what it was fitted to may have
@@ -262,16 +248,13 @@ static void slack_widen(struct clocksolve *solve)
 
 /* Bounds that hold for what is hidden too, about the middles that are there:
  * those are the better guess, and break no fact. */
-static int bounds_widen(struct clocksolve *solve)
+static void bounds_widen(struct clocksolve *solve)
 {
     struct clockrelax_node *nodes = solve->relax.nodes;
     size_t count = solve->first[solve->graph->domains];
-    ck_time_t *middles = malloc((count + 1) * sizeof(*middles));
+    ck_time_t *middles = xmalloc((count + 1) * sizeof(*middles));
     struct clockrelax_conflict conflict;
 
-    if (middles == NULL) {
-        return -1;
-    }
     for (size_t k = 0; k < count; k++) {
         middles[k] =
             node_is_bounded(&nodes[k])
@@ -280,10 +263,7 @@ static int bounds_widen(struct clocksolve *solve)
     }
     slack_widen(solve);
     clocksystem_reset(solve);
-    if (clockrelax_run(&solve->relax, &conflict) != 0) {
-        free(middles);
-        return -1;
-    }
+    clockrelax_run(&solve->relax, &conflict);
     for (size_t k = 0; k < count; k++) {
         if (middles[k] != CK_CLOCK_NONE && node_is_bounded(&nodes[k])) {
             ck_time_t above = nodes[k].upper - middles[k];
@@ -295,13 +275,15 @@ static int bounds_widen(struct clocksolve *solve)
         }
     }
     free(middles);
-    return 0;
 }
 
 static int lines_solve(struct clocksolve *solve)
 {
-    return clocksystem_build(solve) != 0 || clocksystem_relax(solve) != 0 ? -1
-                                                                          : 0;
+    if (clocksystem_build(solve) != 0) {
+        return -1;
+    }
+    clocksystem_relax(solve);
+    return 0;
 }
 
 /* Solve with a wander, after a test with half of it, whose bounds serve for
@@ -330,7 +312,8 @@ wander_solve(struct clocksolve *solve, int64_t wander_ppb, size_t *faults)
     while (lines_solve(solve) == 0) {
         *faults = solve->faults_count > *faults ? solve->faults_count : *faults;
         if (!is_refit_needed(solve, refits++)) {
-            return bounds_widen(solve);
+            bounds_widen(solve);
+            return 0;
         }
         if (lines_refit(solve) != 0) {
             break;
@@ -359,15 +342,18 @@ int clocksolve_run(struct clocksolve *solve, uint32_t root)
     while (wander_solve(solve, wander_ppb, &faults[tries]) == 0) {
         best = faults[tries] < faults[best] ? tries : best;
         if (faults[tries] == 0 || !is_whole) {
-            return knots_make(solve);
+            knots_make(solve);
+            return 0;
         }
         edges_restore(solve->graph);
         if (++tries == WANDER_TRIES) {
             /* What no wander explains is no wander. */
-            return wander_solve(solve, solve->wander_ppb << best,
-                                &faults[best]) != 0
-                       ? -1
-                       : knots_make(solve);
+            if (wander_solve(solve, solve->wander_ppb << best, &faults[best]) !=
+                0) {
+                return -1;
+            }
+            knots_make(solve);
+            return 0;
         }
         wander_ppb *= 2;
     }

@@ -37,13 +37,13 @@ struct clocksolve_knot {
  * the wrong way round: facts are added with as much to spare. */
 #define CLOCKSOLVE_GRAIN ((ck_time_t)16)
 struct clocksolve;
-/* For a closed graph, borrowed; NULL with ENOMEM. */
+/* For a closed graph, borrowed. */
 struct clocksolve *clocksolve_create(struct clockgraph *graph,
                                      const struct clocksolve_options *options);
 void clocksolve_destroy(struct clocksolve *solve);
 
-/* Solve about a root; edges that contradict the others are marked as dropped.
- * 0, or -1 with ENOMEM. */
+/* Solve about a root; edges that contradict the others are marked as
+ * dropped. */
 int clocksolve_run(struct clocksolve *solve, uint32_t root);
 /* Knots of a domain, borrowed; *count = 0: nothing ties it to the root. */
 const struct clocksolve_knot *clocksolve_knots(const struct clocksolve *solve,

@@ -31,11 +31,10 @@ struct clocksolve {
 };
 
 /* Nodes and links of all facts that are not dropped, about the lines that there
- * are. 0, or -1 with ENOMEM. */
+ * are. */
 int clocksystem_build(struct clocksolve *solve);
-/* Relax until no fact contradicts the others; what was dropped stays so. 0, or
- * -1 with ENOMEM. */
-int clocksystem_relax(struct clocksolve *solve);
+/* Relax until no fact contradicts the others; what was dropped stays so. */
+void clocksystem_relax(struct clocksolve *solve);
 /* Nothing is known of any node but the root's. */
 void clocksystem_reset(struct clocksolve *solve);
 

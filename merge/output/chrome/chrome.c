@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "merge/messages/match.h"
+#include "merge/model/memory.h"
 #include "merge/output/chrome/chromeclocks.h"
 #include "merge/output/chrome/chromewriter.h"
 #include "merge/output/chrome/tracks.h"
@@ -57,26 +58,16 @@ struct chrome *chrome_create(const char *path,
                              struct region part,
                              struct ck_err *err)
 {
-    struct chrome *chrome = calloc(1, sizeof(*chrome));
+    struct chrome *chrome = xcalloc(1, sizeof(*chrome));
 
-    if (chrome == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     chrome->defs = defs;
     chrome->align = align;
     chrome->part = part;
     chrome->out.zero = part.start;
     chrome->tracks = tracks_create();
     chrome->pids = table_create();
-    chrome->launches = calloc(LAUNCHES, sizeof(*chrome->launches));
+    chrome->launches = xcalloc(LAUNCHES, sizeof(*chrome->launches));
     chrome->matcher = matcher_create(defs, message_draw, chrome);
-    if (chrome->tracks == NULL || chrome->pids == NULL ||
-        chrome->launches == NULL || chrome->matcher == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        chrome_destroy(chrome);
-        return NULL;
-    }
     chrome->out.sink = sink_create(path, err);
     if (chrome->out.sink == NULL) {
         chrome_destroy(chrome);
@@ -173,74 +164,63 @@ thread_title(const struct chrome *chrome, uint32_t number, char title[300])
 }
 
 /* The thread's row for a slice or a point. */
-static int place_thread(struct chrome *chrome,
-                        const struct timeline_event *event,
-                        int64_t pid,
-                        struct track_row *row)
+static void place_thread(struct chrome *chrome,
+                         const struct timeline_event *event,
+                         int64_t pid,
+                         struct track_row *row)
 {
     const struct defs_thread *thread = &chrome->defs->threads[event->thread];
     struct table_key key = {0, event->process, thread->tid};
     char name[300];
 
-    if (tracks_place(chrome->tracks, key, thread->tid, event->start, event->end,
-                     row) != 0) {
-        return -1;
-    }
+    tracks_place(chrome->tracks, key, thread->tid, event->start, event->end,
+                 row);
     thread_title(chrome, event->thread, name);
     track_name(chrome, pid, row, name,
                is_main(chrome, event->thread) ? 0 : 100);
     chrome->row = row->tid;
-    return 0;
 }
 
 /* The row of a thread's waits: they end before their calls do, and come later
  * than what else is on the thread's own rows. */
-static int place_wait(struct chrome *chrome,
-                      const struct timeline_event *event,
-                      int64_t pid,
-                      struct track_row *row)
+static void place_wait(struct chrome *chrome,
+                       const struct timeline_event *event,
+                       int64_t pid,
+                       struct track_row *row)
 {
     uint32_t tid = chrome->defs->threads[event->thread].tid;
     struct table_key key = {2, event->process, tid};
     char title[300], name[320];
 
-    if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
-        0) {
-        return -1;
-    }
+    tracks_place(chrome->tracks, key, -1, event->start, event->end, row);
     thread_title(chrome, event->thread, title);
     (void)snprintf(name, sizeof(name), "waits of %s", title);
     track_name(chrome, pid, row, name,
                is_main(chrome, event->thread) ? 50 : 150);
-    return 0;
 }
 
 /* The row of why a device was idle. */
-static int place_idle(struct chrome *chrome,
-                      const struct timeline_event *event,
-                      uint32_t physical,
-                      int64_t pid,
-                      struct track_row *row)
+static void place_idle(struct chrome *chrome,
+                       const struct timeline_event *event,
+                       uint32_t physical,
+                       int64_t pid,
+                       struct track_row *row)
 {
     struct table_key key = {3, physical, 0};
     char name[300];
 
-    if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
-        0) {
-        return -1;
-    }
+    tracks_place(chrome->tracks, key, -1, event->start, event->end, row);
     (void)snprintf(name, sizeof(name), "%.200s idle because",
                    chrome->defs->physicals[physical].name);
     track_name(chrome, pid, row, name, 900);
-    return 0;
 }
 
 /* The row of a device's queue. */
-static int place_queue(struct chrome *chrome,
-                       const struct timeline_event *event,
-                       const struct ck_copy *work,
-                       int64_t pid,
-                       struct track_row *row)
+static void place_queue(struct chrome *chrome,
+                        const struct timeline_event *event,
+                        const struct ck_copy *work,
+                        int64_t pid,
+                        struct track_row *row)
 {
     struct table_key key = {1, event->process,
                             (uint64_t)work->device << 32 | work->queue};
@@ -248,16 +228,12 @@ static int place_queue(struct chrome *chrome,
         defs_device(chrome->defs, event->process, work->device);
     char name[300];
 
-    if (tracks_place(chrome->tracks, key, -1, event->start, event->end, row) !=
-        0) {
-        return -1;
-    }
+    tracks_place(chrome->tracks, key, -1, event->start, event->end, row);
     (void)snprintf(name, sizeof(name), "%.200s #%u queue %u",
                    device != NULL && device->name[0] != '\0' ? device->name
                                                              : "device",
                    work->device, work->queue);
     track_name(chrome, pid, row, name, 1000);
-    return 0;
 }
 
 static void put_slice(struct chrome *chrome,
@@ -395,8 +371,8 @@ _Static_assert(offsetof(struct ck_kernel, tid) ==
                        offsetof(struct ck_copy, queue),
                "one shape of device work");
 
-static int take_device(struct chrome *chrome,
-                       const struct timeline_event *event)
+static void take_device(struct chrome *chrome,
+                        const struct timeline_event *event)
 {
     const struct ck_copy *work = (const struct ck_copy *)event->record;
     bool is_copy = event->record->kind >= CK_KIND_COPY_H2D;
@@ -404,11 +380,9 @@ static int take_device(struct chrome *chrome,
     struct track_row row;
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
-    if (place_queue(chrome, event, work, pid, &row) != 0) {
-        return -1;
-    }
+    place_queue(chrome, event, work, pid, &row);
     put_slice(chrome, event, pid, row.tid, is_copy ? "copy" : "kernel");
     if (is_copy) {
         chromewriter_int(&chrome->out,
@@ -429,7 +403,6 @@ static int take_device(struct chrome *chrome,
     sink_text(chrome->out.sink, "}");
     chromewriter_end(&chrome->out);
     flow_draw(chrome, event, pid, row.tid);
-    return 0;
 }
 
 /* "train.c:212" of a call site, where it is known. */
@@ -485,24 +458,21 @@ static void put_call_args(struct chrome *chrome,
     sink_text(chrome->out.sink, "}");
 }
 
-static int take_call(struct chrome *chrome, const struct timeline_event *event)
+static void take_call(struct chrome *chrome, const struct timeline_event *event)
 {
     int64_t pid = pid_of(chrome, event);
     struct track_row row;
 
     if (event->record->kind == CK_KIND_COMPLETE) {
-        return 0;
+        return;
     }
-    if (place_thread(chrome, event, pid, &row) != 0) {
-        return -1;
-    }
+    place_thread(chrome, event, pid, &row);
     put_slice(chrome, event, pid, row.tid, ck_kind_name(event->record->kind));
     put_call_args(chrome, event);
     chromewriter_end(&chrome->out);
     if (ck_kind_class(event->record->kind) == CK_CLASS_CALL) {
         launch_keep(chrome, event, row.tid);
     }
-    return 0;
 }
 
 static void put_value(struct chrome *chrome,
@@ -518,22 +488,20 @@ static void put_value(struct chrome *chrome,
     chromewriter_end(&chrome->out);
 }
 
-static int take_mark(struct chrome *chrome, const struct timeline_event *event)
+static void take_mark(struct chrome *chrome, const struct timeline_event *event)
 {
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
     int64_t pid = pid_of(chrome, event);
     struct track_row row;
 
     if (mark->e.kind == CK_KIND_PREEMPTED || mark->e.kind == CK_KIND_BLOCKED) {
-        return 0; /* they would hide what the thread did meanwhile */
+        return; /* they would hide what the thread did meanwhile */
     }
     if (mark->e.kind == CK_KIND_VALUE) {
         put_value(chrome, event, mark->value);
-        return 0;
+        return;
     }
-    if (place_thread(chrome, event, pid, &row) != 0) {
-        return -1;
-    }
+    place_thread(chrome, event, pid, &row);
     if (mark->e.kind == CK_KIND_MARK) {
         chromewriter_begin(&chrome->out, "i", pid, row.tid);
         chromewriter_name(&chrome->out, defs_name(chrome->defs, event->process,
@@ -553,26 +521,23 @@ static int take_mark(struct chrome *chrome, const struct timeline_event *event)
     chromewriter_int(&chrome->out, ",\"args\":{\"value\":", mark->value);
     sink_text(chrome->out.sink, "}");
     chromewriter_end(&chrome->out);
-    return 0;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int slice_take(struct chrome *chrome, const struct timeline_event *event)
+static void slice_take(struct chrome *chrome,
+                       const struct timeline_event *event)
 {
-    int rc = 0;
-
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
-        rc = take_mark(chrome, event);
+        take_mark(chrome, event);
         break;
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        rc = take_call(chrome, event);
+        take_call(chrome, event);
         break;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        rc = take_device(chrome, event);
+        take_device(chrome, event);
         break;
     case CK_CLASS_COUNTER: {
         const struct ck_counter *counter =
@@ -586,16 +551,14 @@ static int slice_take(struct chrome *chrome, const struct timeline_event *event)
     default:
         break;
     }
-    return rc;
 }
 
 int chrome_take(void *consumer, const struct timeline_event *event)
 {
     struct chrome *chrome = consumer;
 
-    if (event->end >= chrome->part.start && event->start <= chrome->part.end &&
-        slice_take(chrome, event) != 0) {
-        return -1;
+    if (event->end >= chrome->part.start && event->start <= chrome->part.end) {
+        slice_take(chrome, event);
     }
     return matcher_take(chrome->matcher, event, chrome->row) != 0
                ? -1
@@ -638,9 +601,7 @@ int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
         return 0;
     }
     pid = pid_of(chrome, &event);
-    if (place_wait(chrome, &event, pid, &row) != 0) {
-        return -1;
-    }
+    place_wait(chrome, &event, pid, &row);
     whom_say(chrome, wait->whom, name);
     chromewriter_begin(&chrome->out, "X", pid, row.tid);
     chromewriter_name(&chrome->out, name);
@@ -658,10 +619,10 @@ int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
     return 0;
 }
 
-int chrome_idle(struct chrome *chrome,
-                uint32_t physical,
-                struct region part,
-                enum cause cause)
+void chrome_idle(struct chrome *chrome,
+                 uint32_t physical,
+                 struct region part,
+                 enum cause cause)
 {
     uint32_t process = chrome->defs->physicals[physical].process;
     struct timeline_event event = {
@@ -673,9 +634,7 @@ int chrome_idle(struct chrome *chrome,
     int64_t pid = pid_of(chrome, &event);
     struct track_row row;
 
-    if (place_idle(chrome, &event, physical, pid, &row) != 0) {
-        return -1;
-    }
+    place_idle(chrome, &event, physical, pid, &row);
     chromewriter_begin(&chrome->out, "X", pid, row.tid);
     chromewriter_name(&chrome->out, cause_name(cause));
     sink_text(chrome->out.sink, ",\"cat\":\"idle\"");
@@ -683,7 +642,6 @@ int chrome_idle(struct chrome *chrome,
     sink_text(chrome->out.sink, ",\"dur\":");
     sink_us(chrome->out.sink, event.end - event.start);
     chromewriter_end(&chrome->out);
-    return 0;
 }
 
 void chrome_failed(const struct chrome *chrome, struct ck_err *err)

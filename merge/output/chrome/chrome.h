@@ -38,13 +38,12 @@ struct chrome_wait {
     const char *kind; /* NULL = none */
     ck_time_t error;  /* of comparing the clocks of the two */
 };
-/* 0, or -1 with ENOMEM. */
 int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait);
-/* A device was idle because of that. 0, or -1 with ENOMEM. */
-int chrome_idle(struct chrome *chrome,
-                uint32_t physical,
-                struct region part,
-                enum cause cause);
+/* A device was idle because of that. */
+void chrome_idle(struct chrome *chrome,
+                 uint32_t physical,
+                 struct region part,
+                 enum cause cause);
 /* After chrome_take() failed: set err if that was for the file. */
 void chrome_failed(const struct chrome *chrome, struct ck_err *err);
 /* Write the end, with the run's name and date. 0, or -1 with err. */

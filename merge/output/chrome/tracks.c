@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 struct row {
     int64_t tid;
@@ -36,17 +37,10 @@ struct tracks {
 
 struct tracks *tracks_create(void)
 {
-    struct tracks *tracks = calloc(1, sizeof(*tracks));
+    struct tracks *tracks = xcalloc(1, sizeof(*tracks));
 
-    if (tracks == NULL) {
-        return NULL;
-    }
     tracks->next_tid = TRACKS_FIRST_FREE;
     tracks->keys = table_create();
-    if (tracks->keys == NULL) {
-        free(tracks);
-        return NULL;
-    }
     return tracks;
 }
 
@@ -70,27 +64,18 @@ static struct track *track_find(struct tracks *tracks, struct table_key key)
 {
     int64_t number = table_number(tracks->keys, key);
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == tracks->count) {
-        if (array_grow(&tracks->items, &tracks->room, tracks->count,
-                       sizeof(*tracks->items)) != 0) {
-            return NULL;
-        }
+        array_grow(&tracks->items, &tracks->room, tracks->count,
+                   sizeof(*tracks->items));
         memset(&tracks->items[tracks->count++], 0, sizeof(*tracks->items));
     }
     return &tracks->items[number];
 }
 
-static int row_push(struct row *row, ck_time_t end)
+static void row_push(struct row *row, ck_time_t end)
 {
-    if (array_grow(&row->ends, &row->room, row->count, sizeof(*row->ends)) !=
-        0) {
-        return -1;
-    }
+    array_grow(&row->ends, &row->room, row->count, sizeof(*row->ends));
     row->ends[row->count++] = end;
-    return 0;
 }
 
 /* Close what ended; true when a slice up to `end` nests. */
@@ -102,36 +87,31 @@ static bool row_accepts(struct row *row, ck_time_t start, ck_time_t end)
     return row->count == 0 || end <= row->ends[row->count - 1];
 }
 
-int tracks_place(struct tracks *tracks,
-                 struct table_key key,
-                 int64_t tid,
-                 ck_time_t start,
-                 ck_time_t end,
-                 struct track_row *place)
+void tracks_place(struct tracks *tracks,
+                  struct table_key key,
+                  int64_t tid,
+                  ck_time_t start,
+                  ck_time_t end,
+                  struct track_row *place)
 {
     struct track *track = track_find(tracks, key);
     struct row *row;
 
-    if (track == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < track->count; i++) {
         if (row_accepts(&track->rows[i], start, end)) {
             place->tid = track->rows[i].tid;
             place->number = (uint32_t)i;
             place->is_new = false;
-            return row_push(&track->rows[i], end);
+            row_push(&track->rows[i], end);
+            return;
         }
     }
-    if (array_grow(&track->rows, &track->room, track->count, sizeof(*row)) !=
-        0) {
-        return -1;
-    }
+    array_grow(&track->rows, &track->room, track->count, sizeof(*row));
     row = &track->rows[track->count];
     memset(row, 0, sizeof(*row));
     row->tid = tid >= 0 && track->count == 0 ? tid : tracks->next_tid++;
     place->tid = row->tid;
     place->number = (uint32_t)track->count++;
     place->is_new = true;
-    return row_push(row, end);
+    row_push(row, end);
 }

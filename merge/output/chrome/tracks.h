@@ -26,14 +26,13 @@ struct track_row {
     bool is_new;     /* name it */
 };
 
-/* A row of the track `key` on which [start, end) nests. `tid` is the number
- * of its first row, < 0 = any free one. Slices come in order of start. 0, or
- * -1 with ENOMEM. */
-int tracks_place(struct tracks *tracks,
-                 struct table_key key,
-                 int64_t tid,
-                 ck_time_t start,
-                 ck_time_t end,
-                 struct track_row *row);
+/* A row of the track `key` on which [start, end) nests. `tid` is the number of
+ * its first row, < 0 = any free one. Slices come in order of start. */
+void tracks_place(struct tracks *tracks,
+                  struct table_key key,
+                  int64_t tid,
+                  ck_time_t start,
+                  ck_time_t end,
+                  struct track_row *row);
 
 #endif

@@ -279,6 +279,21 @@ static void put_counters(struct csvfile *csv, const struct report *report)
     }
 }
 
+static void put_callers(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->callers_count; i++) {
+        const struct report_caller *caller = &report->callers[i];
+
+        csvfile_text(csv, caller->place.function);
+        csvfile_text(csv, caller->place.file);
+        csvfile_int(csv, caller->total);
+        csvfile_int(csv, caller->self);
+        put_place(csv, &caller->leaf);
+        csvfile_int(csv, caller->leaf_ns);
+        csvfile_row(csv);
+    }
+}
+
 #define CAUSE_COLUMNS_OF                                                       \
     "cause wait rank ranks ns error_ns count at_start blamed_rank call "       \
     "function file line"
@@ -311,6 +326,9 @@ static const struct {
     {"calls", "name kind function file line calls bytes total_ns max_ns ranks",
      put_calls},
     {"hot_spots", "function file line ns line_ns ranks rank", put_hot},
+    {"hot_callers",
+     "function file total_ns self_ns leaf_function leaf_file leaf_line leaf_ns",
+     put_callers},
     {"ranges", "name calls total_ns median_ns max_ns ranks idle_ns",
      put_ranges},
     {"pairs",

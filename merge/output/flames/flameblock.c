@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/names.h"
 #include "merge/model/table.h"
 #include "schema/json.h"
@@ -63,7 +64,7 @@ static const char *const kind_names[FLAME_KINDS] = {
     [FLAME_IDLE] = "idle",
 };
 
-/* The kept copy of a frame's text, NULL with ENOMEM. */
+/* The kept copy of a frame's text. */
 static const char *frame_keep(struct tree *tree, const char *frame)
 {
     size_t length = strlen(frame);
@@ -125,14 +126,11 @@ static void paths_choose(struct kind *kind, size_t most)
     }
 }
 
-/* Nodes of the paths that are shown. 0, or -1 with ENOMEM. */
+/* Nodes of the paths that are shown. */
 static int
 nodes_make(struct writer *writer, enum flame_kind which, struct kind *kind)
 {
-    kind->nodes = calloc(kind->shown + 1, sizeof(*kind->nodes));
-    if (kind->nodes == NULL) {
-        return -1;
-    }
+    kind->nodes = xcalloc(kind->shown + 1, sizeof(*kind->nodes));
     for (size_t i = 0; i < kind->shown; i++) {
         writer->tree.at = 0;
         if (flames_frames(writer->flames, which, kind->paths[i].number,
@@ -157,10 +155,7 @@ static int kind_make(struct writer *writer, enum flame_kind which, size_t paths)
 
     kind->sums = flamecells_sums(writer->cells, which, &kind->sums_count);
     kind->paths_count = flamecells_paths(writer->cells, which);
-    kind->paths = calloc(kind->paths_count + 1, sizeof(*kind->paths));
-    if (kind->sums == NULL || kind->paths == NULL) {
-        return -1;
-    }
+    kind->paths = xcalloc(kind->paths_count + 1, sizeof(*kind->paths));
     for (size_t i = 0; i < kind->paths_count; i++) {
         kind->paths[i].number = (uint32_t)i;
     }
@@ -213,7 +208,7 @@ static ck_time_t largest_of(const ck_time_t *times, size_t count)
     return largest;
 }
 
-/* The columns of a kind; 0, or -1 with ENOMEM. */
+/* The columns of a kind. */
 static int
 kind_put(const struct writer *writer, enum flame_kind which, struct kind *kind)
 {
@@ -310,9 +305,6 @@ static int all_put(struct writer *writer, size_t paths)
     tree->texts = texts_create();
     tree->frames = table_create();
     tree->nodes = table_create();
-    if (tree->texts == NULL || tree->frames == NULL || tree->nodes == NULL) {
-        return -1;
-    }
     for (int i = 0; i < FLAME_KINDS; i++) {
         if (kind_make(writer, (enum flame_kind)i, paths) != 0) {
             return -1;

@@ -29,8 +29,8 @@ struct flameblock {
     struct numbers numbers;
 };
 
-/* With so many paths of each kind, those with most time. 0, or -1 with ENOMEM;
- * freed by flameblock_fini() in both cases. */
+/* With so many paths of each kind, those with most time. 0; freed by
+ * flameblock_fini() in both cases. */
 int flameblock_make(struct flameblock *block,
                     const struct flames *flames,
                     size_t paths,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 
 /* Cells of a column. */
 #define ROWS 50
@@ -87,7 +88,7 @@ static ck_time_t multiple_before(ck_time_t time, ck_time_t of)
 
 struct flamecells *flamecells_create(struct region part, int64_t realtime)
 {
-    struct flamecells *cells = calloc(1, sizeof(*cells));
+    struct flamecells *cells = xcalloc(1, sizeof(*cells));
     bool is_made = cells != NULL;
 
     if (!is_made) {
@@ -136,17 +137,15 @@ static uint64_t pair_of(enum flame_kind kind, uint32_t path)
     return (uint64_t)kind << 32 | path;
 }
 
-/* Add to the sum of a pair. Its number, or -1 with ENOMEM. */
+/* Add to the sum of a pair. Its number. */
 static int64_t
 pair_add(struct flamecells *cells, uint64_t pair, uint64_t cell, ck_time_t ns)
 {
     int64_t number = table_number_of(cells->pairs, pair, cell, 0);
 
     if (number >= 0 && (size_t)number == cells->sums_count) {
-        if (array_grow(&cells->sums, &cells->sums_room, cells->sums_count,
-                       sizeof(*cells->sums)) != 0) {
-            return -1;
-        }
+        array_grow(&cells->sums, &cells->sums_room, cells->sums_count,
+                   sizeof(*cells->sums));
         cells->sums[cells->sums_count++] = 0;
     }
     if (number >= 0) {
@@ -155,7 +154,7 @@ pair_add(struct flamecells *cells, uint64_t pair, uint64_t cell, ck_time_t ns)
     return number;
 }
 
-/* Join wide cells, so that there are fewer pairs. 0, or -1 with ENOMEM. */
+/* Join wide cells, so that there are fewer pairs. */
 static int widen(struct flamecells *cells)
 {
     size_t factor =
@@ -171,9 +170,6 @@ static int widen(struct flamecells *cells)
     for (size_t i = 0; i < KNOWN; i++) {
         cells->known[i].number = 0;
     }
-    if (cells->pairs == NULL) {
-        rc = -1;
-    }
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct table_key key = table_key(before, i);
 
@@ -186,7 +182,6 @@ static int widen(struct flamecells *cells)
     return rc;
 }
 
-/* 0, or -1 with ENOMEM. */
 static int
 sum_add(struct flamecells *cells, uint64_t pair, uint32_t wide, ck_time_t ns)
 {
@@ -198,9 +193,6 @@ sum_add(struct flamecells *cells, uint64_t pair, uint32_t wide, ck_time_t ns)
         return 0;
     }
     number = pair_add(cells, pair, wide, ns);
-    if (number < 0) {
-        return -1;
-    }
     *known = (struct known){pair, wide, (uint32_t)number + 1};
     while (cells->sums_count > FLAMECELLS_SUMS && cells->wide < cells->count) {
         if (widen(cells) != 0) {
@@ -210,7 +202,7 @@ sum_add(struct flamecells *cells, uint64_t pair, uint32_t wide, ck_time_t ns)
     return 0;
 }
 
-/* Number of the path, -1 with ENOMEM. */
+/* Number of the path. */
 static int64_t path_find(struct table *paths, struct table_key path)
 {
     if (table_count(paths) + 1 >= FLAMECELLS_PATHS && !table_has(paths, path)) {
@@ -289,10 +281,7 @@ int flamecells_add(struct flamecells *cells,
         return 0;
     }
     if (cells->times[kind] == NULL) {
-        cells->times[kind] = calloc(cells->count, sizeof(ck_time_t));
-        if (cells->times[kind] == NULL) {
-            return -1;
-        }
+        cells->times[kind] = xcalloc(cells->count, sizeof(ck_time_t));
     }
     number = path_number(cells, kind, path);
     return number < 0
@@ -362,12 +351,9 @@ struct flame_sum *flamecells_sums(const struct flamecells *cells,
                                   enum flame_kind kind,
                                   size_t *count)
 {
-    struct flame_sum *sums = calloc(cells->sums_count + 1, sizeof(*sums));
+    struct flame_sum *sums = xcalloc(cells->sums_count + 1, sizeof(*sums));
 
     *count = 0;
-    if (sums == NULL) {
-        return NULL;
-    }
     for (size_t i = 0; i < cells->sums_count; i++) {
         struct table_key key = table_key(cells->pairs, i);
 

@@ -40,11 +40,11 @@ struct flame_sum {
 
 struct flamecells;
 /* Of `part`. `realtime` of the axis's zero: columns begin with its seconds; 0 =
- * not known. NULL with ENOMEM. */
+ * not known. */
 struct flamecells *flamecells_create(struct region part, int64_t realtime);
 void flamecells_destroy(struct flamecells *cells);
 /* Add the time of a piece (clipped to the part), or of a point the time that it
- * stands for. 0, or -1 with ENOMEM. */
+ * stands for. */
 int flamecells_add(struct flamecells *cells,
                    enum flame_kind kind,
                    struct table_key path,
@@ -68,7 +68,7 @@ bool flamecells_path(const struct flamecells *cells,
                      enum flame_kind kind,
                      size_t path,
                      struct table_key *key);
-/* Sums of a kind by cell, then path; the caller's to free. NULL with ENOMEM. */
+/* Sums of a kind by cell, then path; the caller's to free. */
 struct flame_sum *flamecells_sums(const struct flamecells *cells,
                                   enum flame_kind kind,
                                   size_t *count);

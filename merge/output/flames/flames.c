@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/output/stacks/stacktable.h"
 
 #define FRAME_BYTES (STACKTABLE_NAME + 64)
@@ -55,18 +56,14 @@ struct flames {
 
 struct flames *flames_create(const struct flames_of *of)
 {
-    struct flames *flames = calloc(1, sizeof(*flames));
+    struct flames *flames = xcalloc(1, sizeof(*flames));
 
-    if (flames == NULL) {
-        return NULL;
-    }
     flames->of = *of;
     flames->cells = flamecells_create(of->region, of->realtime);
     flames->stacks = stacktable_create(of->defs, of->region);
-    flames->open = calloc(of->defs->threads_count + 1, sizeof(*flames->open));
+    flames->open = xcalloc(of->defs->threads_count + 1, sizeof(*flames->open));
     flames->chains = table_create();
-    if (flames->cells == NULL || flames->stacks == NULL ||
-        flames->open == NULL || flames->chains == NULL) {
+    if (flames->cells == NULL || flames->stacks == NULL) {
         flames_destroy(flames);
         return NULL;
     }
@@ -104,11 +101,11 @@ static int sample_take(struct flames *flames,
         (struct region){event->start, event->start}, record->weight);
 }
 
-/* The calls that a thread is in; NULL with ENOMEM. */
+/* The calls that a thread is in. */
 static struct open_calls *open_of(struct flames *flames, uint32_t thread)
 {
     if (flames->open[thread] == NULL) {
-        flames->open[thread] = calloc(1, sizeof(*flames->open[thread]));
+        flames->open[thread] = xcalloc(1, sizeof(*flames->open[thread]));
     }
     return flames->open[thread];
 }
@@ -138,7 +135,7 @@ static int call_take(struct flames *flames, const struct timeline_event *event)
 }
 
 /* Number of the calls that a thread is in, and 1; 0 = in none, or there are too
- * many to tell. -1 with ENOMEM. */
+ * many to tell. */
 static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
 {
     struct open_calls *open = flames->open[thread];
@@ -160,9 +157,6 @@ static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
              table_has(flames->chains, key))) {
             int64_t number = table_number(flames->chains, key);
 
-            if (number < 0) {
-                return -1;
-            }
             call->chain = (uint32_t)number + 1;
         }
         around = call->chain != 0 ? call->chain : around;
@@ -270,10 +264,7 @@ int flames_finish(struct flames *flames)
         return -1;
     }
     rows = stacktable_rows(flames->stacks, &count);
-    flames->rows = calloc(count + 1, sizeof(*flames->rows));
-    if (flames->rows == NULL) {
-        return -1;
-    }
+    flames->rows = xcalloc(count + 1, sizeof(*flames->rows));
     for (size_t i = 0; i < count; i++) {
         flames->rows[rows[i].number] = i;
     }

@@ -31,7 +31,6 @@ struct flames_of {
 };
 
 struct flames;
-/* NULL with ENOMEM. */
 struct flames *flames_create(const struct flames_of *of);
 void flames_destroy(struct flames *flames);
 /* A timeline_take_f, for records of these classes. */
@@ -40,12 +39,11 @@ void flames_destroy(struct flames *flames);
      1u << CK_CLASS_MESSAGE | 1u << CK_CLASS_COLLECTIVE |                      \
      1u << CK_CLASS_KERNEL | 1u << CK_CLASS_COPY)
 int flames_take(void *flames, const struct timeline_event *event);
-/* A piece of a device's idle time. 0, or -1 with ENOMEM. */
+/* A piece of a device's idle time. */
 int flames_idle(struct flames *flames,
                 const struct ledger_row *row,
                 struct region part);
-/* Find the functions of samples, once all events were taken. 0, or -1 with
- * ENOMEM. */
+/* Find the functions of samples, once all events were taken. */
 int flames_finish(struct flames *flames);
 
 const struct flamecells *flames_cells(const struct flames *flames);

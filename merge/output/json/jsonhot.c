@@ -67,6 +67,11 @@ void json_hot(struct ck_json *j, const struct report *report)
             ck_json_bool(j, "without_symbols", true);
         }
         json_text(j, "range", hot->range);
+        if (hot->caller.function != NULL) {
+            ck_json_object(j, "caller");
+            json_place(j, &hot->caller);
+            ck_json_end(j);
+        }
         ck_json_object(j, "after");
         json_text(j, "call", hot->after);
         json_place(j, &hot->after_place);

@@ -79,6 +79,25 @@ static void put_calls(struct ck_json *j,
     }
 }
 
+/* Only where there are any. */
+static void put_restarts(struct ck_json *j,
+                         const struct report_rank *rank,
+                         const struct report *report)
+{
+    if (rank->restarts_count == 0) {
+        return;
+    }
+    ck_json_array(j, "restarts");
+    for (size_t i = 0; i < rank->restarts_count; i++) {
+        ck_json_object(j, NULL);
+        ck_json_int(j, "number", rank->restarts[i].number);
+        json_time(j, "start", rank->restarts[i].start, report);
+        ck_json_int(j, "start_ns", rank->restarts[i].start);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 static void put_rank(struct ck_json *j,
                      const struct report_rank *rank,
                      const struct report *report)
@@ -129,6 +148,7 @@ static void put_rank(struct ck_json *j,
     ck_json_bool(j, "lost_exact", rank->is_lost_exact);
     put_lack(j, "gaps", rank->gaps, rank->launcher != NULL);
     ck_json_uint(j, "bytes", rank->bytes);
+    put_restarts(j, rank, report);
     ck_json_end(j);
 }
 
@@ -178,6 +198,15 @@ static void put_impasse(struct ck_json *j, const struct report_impasse *still)
     put_numbers(j, "absent", absent, still->absent);
     put_numbers(j, "left", absent + still->absent, still->left);
     ck_json_bool(j, "sure", still->is_sure);
+    if (still->others_count > 0) {
+        put_numbers(j, "others", still->others, still->others_count);
+        ck_json_string(j, "other_call", still->other_call);
+        ck_json_object(j, "other_place");
+        json_place(j, &still->other_place);
+        ck_json_end(j);
+        ck_json_int(j, "root", still->root);
+        ck_json_int(j, "other_root", still->other_root);
+    }
     ck_json_end(j);
 }
 
@@ -192,6 +221,59 @@ static void put_awaited(struct ck_json *j, const struct report_awaited *awaited)
     ck_json_bool(j, "to_receive", awaited->is_send);
     ck_json_bool(j, "peer_died", awaited->has_died);
     put_numbers(j, "waited", awaited->ranks, awaited->ranks_count);
+    ck_json_end(j);
+}
+
+static void put_disagreement(struct ck_json *j,
+                             const struct report_disagreement *found)
+{
+    ck_json_object(j, NULL);
+    ck_json_string(j, "communicator", found->comm);
+    ck_json_int(j, "comm_size", found->size);
+    ck_json_uint(j, "number", found->number);
+    ck_json_string(j, "kind", found->is_missing ? "missing" : "differs");
+    ck_json_int(j, "silent_ns", found->silent);
+    ck_json_array(j, "did");
+    for (size_t i = 0; i < found->parts_count; i++) {
+        const struct report_disagreement_part *part = &found->parts[i];
+
+        ck_json_object(j, NULL);
+        json_text(j, "call", part->call);
+        ck_json_uint(j, "bytes", part->bytes);
+        ck_json_int(j, "root", part->root);
+        put_numbers(j, "ranks", part->ranks, part->ranks_count);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_end(j);
+}
+
+static void put_standing(struct ck_json *j,
+                         const struct report_standing *standing,
+                         const struct report *report)
+{
+    const char state[2] = {standing->state, '\0'};
+
+    ck_json_object(j, NULL);
+    ck_json_int(j, "rank", standing->rank);
+    ck_json_uint(j, "thread", standing->tid);
+    ck_json_bool(j, "first", standing->is_first);
+    ck_json_string(j, "name", standing->name);
+    ck_json_string(j, "state", state);
+    ck_json_string(j, "system_call", standing->call);
+    ck_json_string(j, "path", standing->file);
+    ck_json_uint(j, "lock_owner", standing->owner);
+    ck_json_string(j, "stack", standing->how);
+    ck_json_int(j, "stack_age_ns", standing->age);
+    json_time(j, "at", standing->at, report);
+    ck_json_array(j, "frames");
+    for (size_t i = 0; i < standing->frames_count; i++) {
+        ck_json_object(j, NULL);
+        json_place(j, &standing->frames[i]);
+        ck_json_bool(j, "users", standing->is_users[i]);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
     ck_json_end(j);
 }
 
@@ -224,11 +306,25 @@ void json_ranks(struct ck_json *j, const struct report *report)
         put_impasse(j, &report->impasses[i]);
     }
     ck_json_end(j);
+    ck_json_array(j, "disagreements");
+    for (size_t i = 0; i < report->disagreements_count; i++) {
+        put_disagreement(j, &report->disagreements[i]);
+    }
+    ck_json_end(j);
+    ck_json_uint(j, "disagreements_uncompared",
+                 report->disagreements_uncompared);
     ck_json_object(j, "usual_interval");
     ck_json_string(j, "of", report->usual.of == NULL ? "" : report->usual.of);
     ck_json_int(j, "median_ns", report->usual.median);
     ck_json_int(j, "longest_ns", report->usual.longest);
     ck_json_end(j);
+    if (report->standings_count > 0) {
+        ck_json_array(j, "standings");
+        for (size_t i = 0; i < report->standings_count; i++) {
+            put_standing(j, &report->standings[i], report);
+        }
+        ck_json_end(j);
+    }
     ck_json_array(j, "awaited");
     for (size_t i = 0; i < report->awaited_count; i++) {
         put_awaited(j, &report->awaited[i]);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/json/jsonclocks.h"
 #include "merge/output/json/jsonparts.h"
 
@@ -429,6 +430,7 @@ static void put_efficiency(struct ck_json *j, const struct report *report)
         ck_json_double(j, "communication", e->communication);
         ck_json_double(j, "serialisation", e->serialisation);
         ck_json_double(j, "transfer", e->transfer);
+        ck_json_bool(j, "transfer_known", report_knows_transfer(report));
         ck_json_double(j, "offload", e->offload);
     }
     ck_json_uint(j, "devices", e->devices);
@@ -724,6 +726,7 @@ static void put_dates(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "uneven_not_claimed", report->comm_uneven);
     ck_json_int(j, "uneven_not_claimed_ns", report->comm_uneven_time);
     ck_json_int(j, "hidden_max_ns", report->comm_hidden_most);
+    ck_json_int(j, "hidden_first_ns", report->comm_hidden_first);
     ck_json_end(j);
 }
 
@@ -817,14 +820,12 @@ char *output_json(const struct report *report, size_t *length)
     if (ck_json_finish(j) == 0) {
         const char *made = ck_json_text(j, length);
 
-        text = malloc(*length + 2);
-        if (text != NULL) {
-            memcpy(text, made, *length);
-            if (*length == 0 || text[*length - 1] != '\n') {
-                text[(*length)++] = '\n';
-            }
-            text[*length] = '\0';
+        text = xmalloc(*length + 2);
+        memcpy(text, made, *length);
+        if (*length == 0 || text[*length - 1] != '\n') {
+            text[(*length)++] = '\n';
         }
+        text[*length] = '\0';
     }
     ck_json_destroy(j);
     return text;

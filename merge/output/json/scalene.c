@@ -4,12 +4,12 @@
  */
 #include "merge/output/json/scalene.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/outputfile.h"
@@ -173,10 +173,9 @@ struct kernels {
     } * rows;
 };
 
-/* 0, or -1 with ENOMEM. */
-static int kernels_sum(struct kernels *kernels,
-                       const struct report *report,
-                       const char *file)
+static void kernels_sum(struct kernels *kernels,
+                        const struct report *report,
+                        const char *file)
 {
     for (size_t i = 0; i < report->lines_count; i++) {
         const struct report_line *row = &report->lines[i];
@@ -189,9 +188,6 @@ static int kernels_sum(struct kernels *kernels,
         }
         number = table_number_of(kernels->numbers,
                                  (uint64_t)(uintptr_t)row->kernel, 0, 0);
-        if (number < 0) {
-            return -1;
-        }
         sum = &kernels->rows[number];
         if ((size_t)number == known) {
             sum->first = row;
@@ -200,7 +196,6 @@ static int kernels_sum(struct kernels *kernels,
         sum->cell.host += row->host;
         sum->cell.calls += row->calls;
     }
-    return 0;
 }
 
 void scalene_put_functions(struct ck_json *json,
@@ -209,22 +204,18 @@ void scalene_put_functions(struct ck_json *json,
                            double ranks)
 {
     struct scalene_cell total = scalene_total(report);
-    struct kernels kernels = {
-        table_create(), calloc(report->lines_count + 1, sizeof(*kernels.rows))};
+    struct kernels kernels = {table_create(), xcalloc(report->lines_count + 1,
+                                                      sizeof(*kernels.rows))};
 
-    if (kernels.numbers == NULL || kernels.rows == NULL ||
-        kernels_sum(&kernels, report, file) != 0) {
-        ck_json_fail(json, ENOMEM);
-    } else {
-        for (size_t i = 0; i < table_count(kernels.numbers); i++) {
-            const struct kernel_row *row = &kernels.rows[i];
+    kernels_sum(&kernels, report, file);
+    for (size_t i = 0; i < table_count(kernels.numbers); i++) {
+        const struct kernel_row *row = &kernels.rows[i];
 
-            ck_json_object(json, NULL);
-            ck_json_string(json, "line", name_of(row->first->kernel));
-            put_defaults(json, row->first->line);
-            scalene_put_cell(json, &row->cell, &total, ranks);
-            ck_json_end(json);
-        }
+        ck_json_object(json, NULL);
+        ck_json_string(json, "line", name_of(row->first->kernel));
+        put_defaults(json, row->first->line);
+        scalene_put_cell(json, &row->cell, &total, ranks);
+        ck_json_end(json);
     }
     table_destroy(kernels.numbers);
     free(kernels.rows);

@@ -48,19 +48,15 @@ static void join(struct lane_item *run, const struct lane_item *item)
     }
 }
 
-int lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w)
+void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w)
 {
     if (w > 0 && lane->count > 0 &&
         is_joined(&lane->items[lane->count - 1], item, w)) {
         join(&lane->items[lane->count - 1], item);
-        return 0;
+        return;
     }
-    if (array_grow(&lane->items, &lane->room, lane->count,
-                   sizeof(*lane->items)) != 0) {
-        return -1;
-    }
+    array_grow(&lane->items, &lane->room, lane->count, sizeof(*lane->items));
     lane->items[lane->count++] = *item;
-    return 0;
 }
 
 void lane_fold(struct lane *lane, ck_time_t w)

@@ -48,9 +48,9 @@ lane_item(ck_time_t start, ck_time_t end, uint8_t class, const char *name)
 }
 
 void lane_fini(struct lane *lane);
-/* Append an item that begins at the end of the last one or later, at level w
- * (0 = all items are exact). 0, or -1 with ENOMEM. */
-int lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w);
+/* Append an item that begins at the end of the last one or later, at level w (0
+ * = all items are exact). */
+void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w);
 /* Fold all items again at a coarser level. */
 void lane_fold(struct lane *lane, ck_time_t w);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/output/numbers.h"
 #include "schema/json.h"
@@ -35,9 +36,12 @@ struct writer {
     struct known_name *known; /* KNOWN of them */
     struct ck_json *json;
     struct numbers *items;
+    ck_time_t level;
     ck_time_t tick;
     ck_time_t zero;
     ck_time_t end; /* of the part, in ns from zero */
+    size_t count;  /* of items so far */
+    bool has_waits;
 };
 
 /* In ticks from zero, within the part. */
@@ -63,12 +67,9 @@ static uint64_t tick_up(const struct writer *writer, ck_time_t time)
 /* Gaps, then lengths. Rounding makes no two items overlap. false = ENOMEM. */
 static bool put_times(const struct writer *writer, const struct lane *lane)
 {
-    uint64_t *lengths = malloc((lane->count + 1) * sizeof(*lengths));
+    uint64_t *lengths = xmalloc((lane->count + 1) * sizeof(*lengths));
     uint64_t before = 0;
 
-    if (lengths == NULL) {
-        return false;
-    }
     for (size_t i = 0; i < lane->count; i++) {
         uint64_t start = tick_down(writer, lane->items[i].start);
         uint64_t end = tick_up(writer, lane->items[i].end);
@@ -86,7 +87,7 @@ static bool put_times(const struct writer *writer, const struct lane *lane)
     return true;
 }
 
-/* Its number and 1, 0 = none. -1 with ENOMEM. */
+/* Its number and 1, 0 = none. */
 static int64_t name_number(const struct writer *writer, const char *name)
 {
     struct known_name *known = &writer->known[(uintptr_t)name / 8 % KNOWN];
@@ -121,7 +122,7 @@ static int put_items(const struct writer *writer, const struct lane *lane)
         }
         numbers_put(file, (uint64_t)name);
     }
-    if (lanes_level(writer->lanes) == 0) {
+    if (writer->level == 0) {
         return 0;
     }
     for (size_t i = 0; i < lane->count; i++) {
@@ -185,14 +186,45 @@ static const char *const kinds[LANES_KINDS] = {
     [LANES_RANGES] = "ranges", [LANES_CALLS] = "calls",
 };
 
-static int put_lane(const struct writer *writer, const struct lanes_row *row)
+/* Its items at the level of the block: those of the row, or a copy of them for
+ * lane_fini(). */
+static void lane_at(const struct writer *writer,
+                    const struct lanes_row *row,
+                    struct lane *lane)
+{
+    *lane = (struct lane){0};
+    for (size_t i = 0; i < row->lane.count; i++) {
+        lane_add(lane, &row->lane.items[i], writer->level);
+    }
+}
+
+static int
+put_row(struct writer *writer, const struct lanes_row *row, size_t *count)
+{
+    struct lane lane;
+    int rc;
+
+    if (writer->level <= lanes_level(writer->lanes)) {
+        *count = row->lane.count;
+        return put_items(writer, &row->lane);
+    }
+    lane_at(writer, row, &lane);
+    *count = lane.count;
+    rc = put_items(writer, &lane);
+    lane_fini(&lane);
+    return rc;
+}
+
+static int put_lane(struct writer *writer, const struct lanes_row *row)
 {
     size_t offset = writer->items->used;
+    size_t count;
     char title[300];
 
-    if (put_items(writer, &row->lane) != 0) {
+    if (put_row(writer, row, &count) != 0) {
         return -1;
     }
+    writer->count += count;
     title_of(writer, row, title);
     ck_json_object(writer->json, NULL);
     ck_json_string(writer->json, "kind", kinds[row->kind]);
@@ -200,7 +232,7 @@ static int put_lane(const struct writer *writer, const struct lanes_row *row)
     ck_json_string(writer->json, "title", title);
     ck_json_bool(writer->json, "main", is_main(writer->defs, row));
     ck_json_uint(writer->json, "depth", row->depth);
-    ck_json_uint(writer->json, "items", row->lane.count);
+    ck_json_uint(writer->json, "items", count);
     ck_json_int(writer->json, "tick_ns", writer->tick);
     ck_json_uint(writer->json, "offset", offset);
     ck_json_uint(writer->json, "bytes", writer->items->used - offset);
@@ -208,7 +240,7 @@ static int put_lane(const struct writer *writer, const struct lanes_row *row)
     return 0;
 }
 
-static int put_lanes(const struct writer *writer)
+static int put_lanes(struct writer *writer)
 {
     size_t count;
     const struct lanes_row *rows = lanes_rows(writer->lanes, &count);
@@ -272,7 +304,7 @@ static void put_names(const struct writer *writer)
     ck_json_end(writer->json);
 }
 
-static int put_all(const struct writer *writer)
+static int put_all(struct writer *writer)
 {
     struct lanes *lanes = writer->lanes;
 
@@ -281,13 +313,17 @@ static int put_all(const struct writer *writer)
     ck_json_int(writer->json, "start_ns",
                 lanes_part(lanes).start - writer->zero);
     ck_json_int(writer->json, "length_ns", writer->end);
-    ck_json_int(writer->json, "level_ns", lanes_level(lanes));
+    ck_json_int(writer->json, "level_ns", writer->level);
     ck_json_uint(writer->json, "items_taken", lanes_taken(lanes));
     ck_json_uint(writer->json, "items_hidden", lanes_hidden(lanes));
     if (put_lanes(writer) != 0) {
         return -1;
     }
-    put_waits(writer);
+    if (writer->has_waits) {
+        put_waits(writer);
+    } else {
+        ck_json_null(writer->json, "waits");
+    }
     put_names(writer);
     ck_json_end(writer->json);
     return 0;
@@ -296,29 +332,33 @@ static int put_all(const struct writer *writer)
 int laneblock_make(struct laneblock *block,
                    struct lanes *lanes,
                    const struct defs *defs,
-                   ck_time_t zero)
+                   const struct laneblock_wish *wish)
 {
     struct region part = lanes_part(lanes);
-    ck_time_t level = lanes_level(lanes);
+    ck_time_t own = lanes_level(lanes);
+    ck_time_t level = wish->level > own ? wish->level : own;
     struct known_name known[KNOWN] = {{NULL, 0}};
     struct numbers items = {0};
     struct writer writer = {.lanes = lanes,
                             .defs = defs,
                             .known = known,
+                            .level = level,
                             .tick = level > TICKS ? level / TICKS : 1,
-                            .zero = zero,
-                            .end = part.end - zero,
+                            .zero = wish->zero,
+                            .end = part.end - wish->zero,
+                            .has_waits = wish->has_waits,
                             .items = &items};
     int rc = -1;
 
     *block = (struct laneblock){0};
     writer.names = table_create();
     writer.json = ck_json_create(NULL, false);
-    if (writer.names != NULL && writer.json != NULL) {
+    if (writer.json != NULL) {
         rc = put_all(&writer);
     }
     block->items = items.at;
     block->items_length = items.used;
+    block->count = writer.count;
     if (rc == 0) {
         block->index = ck_json_take(writer.json);
         block->index_length = block->index == NULL ? 0 : strlen(block->index);

@@ -9,8 +9,8 @@
  *               "main" (its process's first thread), "depth", "items",
  * "tick_ns", "offset", "bytes"}], "waits": {"left_out", "start": [ns],
  * "length": [ns], "rank": [], "whom": [-1 = the clocks do not tell], "kind":
- * [text], "error": [ns]}} Times count from `zero`, and end at length_ns; what
- * there is of them begins at start_ns.
+ * [text], "error": [ns]} or null} Times count from `zero`, and end at
+ * length_ns; what there is of them begins at start_ns.
  *
  * The items of a lane are columns, one behind the other, each of as many
  * unsigned LEB128 numbers as there are items: gap to the end of the item
@@ -21,6 +21,7 @@
 #ifndef CK_MERGE_OUTPUT_LANES_LANEBLOCK_H
 #define CK_MERGE_OUTPUT_LANES_LANEBLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "merge/output/lanes/lanes.h"
@@ -28,15 +29,23 @@
 struct laneblock {
     char *index; /* a text */
     size_t index_length;
+    size_t count; /* of items */
     unsigned char *items;
     size_t items_length;
 };
 
-/* 0, or -1 with ENOMEM; freed by laneblock_fini() in both cases. */
+/* What is to be in it. */
+struct laneblock_wish {
+    ck_time_t zero;
+    ck_time_t level; /* of items where that of the lanes is finer */
+    bool has_waits;
+};
+
+/* 0; freed by laneblock_fini() in both cases. */
 int laneblock_make(struct laneblock *block,
                    struct lanes *lanes,
                    const struct defs *defs,
-                   ck_time_t zero);
+                   const struct laneblock_wish *wish);
 void laneblock_fini(struct laneblock *block);
 
 #endif

@@ -10,6 +10,7 @@
 #include "merge/analysis/devices/devices.h"
 #include "merge/model/array.h"
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 
 /* Rows of one thread or queue whose items nest or overlap. */
@@ -23,8 +24,9 @@
 /* The first level is that part of the run, each further one twice it. */
 #define LEVEL_FIRST 65536
 #define LEVEL_NEXT 2
-/* Full lanes of a rank, where that is guessed. */
-#define RANK_LANES 2
+/* Full lanes of a rank, where that is guessed: of a run that is folded from the
+ * start, half as many items are kept as there may be. */
+#define RANK_LANES 4
 
 struct known {
     const char *name;
@@ -74,11 +76,8 @@ static uint64_t records_of(const struct defs *defs)
 struct lanes *
 lanes_create(const struct defs *defs, struct region part, size_t items)
 {
-    struct lanes *lanes = calloc(1, sizeof(*lanes));
+    struct lanes *lanes = xcalloc(1, sizeof(*lanes));
 
-    if (lanes == NULL) {
-        return NULL;
-    }
     lanes->defs = defs;
     lanes->part = part;
     lanes->items_most = items;
@@ -88,11 +87,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
         lanes->w = lanes->w < 2 ? 2 : lanes->w;
     }
     lanes->keys = table_create();
-    lanes->waits = calloc(WAITS_MOST, sizeof(*lanes->waits));
-    if (lanes->keys == NULL || lanes->waits == NULL) {
-        lanes_destroy(lanes);
-        return NULL;
-    }
+    lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
     return lanes;
 }
 
@@ -117,20 +112,15 @@ static struct table_key key_of(const struct lanes_row *what)
                               what->queue};
 }
 
-/* The row of that place, made at first sight. NULL with ENOMEM. */
+/* The row of that place, made at first sight. */
 static struct lanes_row *row_of(struct lanes *lanes,
                                 const struct lanes_row *what)
 {
     int64_t number = table_number(lanes->keys, key_of(what));
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == lanes->rows_count) {
-        if (array_grow(&lanes->rows, &lanes->rows_room, lanes->rows_count,
-                       sizeof(*lanes->rows)) != 0) {
-            return NULL;
-        }
+        array_grow(&lanes->rows, &lanes->rows_room, lanes->rows_count,
+                   sizeof(*lanes->rows));
         lanes->rows[lanes->rows_count++] = *what;
     }
     return &lanes->rows[number];
@@ -188,11 +178,10 @@ void lanes_shrink(struct lanes *lanes, size_t items)
     }
 }
 
-/* Into the first row of that place where it does not overlap. 0, or -1 with
- * ENOMEM. */
-static int put(struct lanes *lanes,
-               const struct lanes_row *what,
-               const struct lane_item *item)
+/* Into the first row of that place where it does not overlap. */
+static void put(struct lanes *lanes,
+                const struct lanes_row *what,
+                const struct lane_item *item)
 {
     struct lanes_row where = *what;
     struct known_rows *known = known_rows(lanes, what);
@@ -207,9 +196,6 @@ static int put(struct lanes *lanes,
                 break;
             }
             row = row_of(lanes, &where);
-            if (row == NULL) {
-                return -1;
-            }
             known->rows[where.depth] = (uint32_t)(row - lanes->rows) + 1;
         }
         row = &lanes->rows[known->rows[where.depth] - 1];
@@ -217,17 +203,14 @@ static int put(struct lanes *lanes,
             continue;
         }
         before = row->lane.count;
-        if (lane_add(&row->lane, item, lanes->w) != 0) {
-            return -1;
-        }
+        lane_add(&row->lane, item, lanes->w);
         lanes->items += row->lane.count - before;
         if (lanes->items > lanes->items_most) {
             lanes_shrink(lanes, lanes->items_most / 4 * 3);
         }
-        return 0;
+        return;
     }
     lanes->hidden++;
-    return 0;
 }
 
 static uint8_t class_find(uint16_t kind, const char *name)
@@ -255,7 +238,7 @@ static uint8_t class_of(struct lanes *lanes, uint16_t kind, const char *name)
 }
 
 /* tid, call, device and queue lie alike in kernels and copies. */
-static int take_device(struct lanes *lanes, const struct timeline_event *event)
+static void take_device(struct lanes *lanes, const struct timeline_event *event)
 {
     const struct ck_copy *work = (const struct ck_copy *)event->record;
     const char *name =
@@ -268,14 +251,14 @@ static int take_device(struct lanes *lanes, const struct timeline_event *event)
     struct lane_item item;
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     item = lane_item(event->start, event->end,
                      class_of(lanes, event->record->kind, name), name);
-    return put(lanes, &row, &item);
+    put(lanes, &row, &item);
 }
 
-static int take_mark(struct lanes *lanes, const struct timeline_event *event)
+static void take_mark(struct lanes *lanes, const struct timeline_event *event)
 {
     struct lanes_row row = {.rank = event->rank,
                             .process = event->process,
@@ -291,12 +274,12 @@ static int take_mark(struct lanes *lanes, const struct timeline_event *event)
             event->start, event->end, LANES_RANGE,
             defs_name(lanes->defs, event->process, event->record->name));
     } else {
-        return 0;
+        return;
     }
-    return put(lanes, &row, &item);
+    put(lanes, &row, &item);
 }
 
-static int take_call(struct lanes *lanes, const struct timeline_event *event)
+static void take_call(struct lanes *lanes, const struct timeline_event *event)
 {
     struct lanes_row row = {.kind = LANES_CALLS,
                             .rank = event->rank,
@@ -307,11 +290,11 @@ static int take_call(struct lanes *lanes, const struct timeline_event *event)
     struct lane_item item;
 
     if (event->record->kind == CK_KIND_COMPLETE) {
-        return 0;
+        return;
     }
     item = lane_item(event->start, event->end,
                      class_of(lanes, event->record->kind, name), name);
-    return put(lanes, &row, &item);
+    put(lanes, &row, &item);
 }
 
 int lanes_take(void *consumer, const struct timeline_event *event)
@@ -323,31 +306,36 @@ int lanes_take(void *consumer, const struct timeline_event *event)
     }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
-        return take_mark(lanes, event);
+        take_mark(lanes, event);
+        return 0;
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        return take_call(lanes, event);
+        take_call(lanes, event);
+        return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return take_device(lanes, event);
+        take_device(lanes, event);
+        return 0;
     default:
         return 0;
     }
 }
 
-int lanes_idle(struct lanes *lanes,
-               uint32_t physical,
-               int32_t rank,
-               struct region part,
-               enum cause cause)
+void lanes_idle(struct lanes *lanes,
+                uint32_t physical,
+                int32_t rank,
+                struct region part,
+                enum cause cause)
 {
     const struct lanes_row row = {
         .kind = LANES_IDLE, .rank = rank, .number = physical};
     const struct lane_item item =
         lane_item(part.start, part.end, (uint8_t)cause, NULL);
 
-    return part.start < part.end ? put(lanes, &row, &item) : 0;
+    if (part.start < part.end) {
+        put(lanes, &row, &item);
+    }
 }
 
 static ck_time_t wait_length(const struct shown_wait *wait)
@@ -380,12 +368,12 @@ static void waits_sink(struct lanes *lanes, size_t at)
     }
 }
 
-int lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
+void lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
 {
     if (wait->rank == DEFS_RANK_UNKNOWN ||
         wait->part.end <= lanes->part.start ||
         wait->part.start >= lanes->part.end) {
-        return 0;
+        return;
     }
     if (lanes->waits_count < WAITS_MOST) {
         lanes->waits[lanes->waits_count++] = *wait;
@@ -393,14 +381,13 @@ int lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
              i-- > 0;) {
             waits_sink(lanes, i);
         }
-        return 0;
+        return;
     }
     lanes->waits_left++;
     if (wait_length(wait) > wait_length(&lanes->waits[0])) {
         lanes->waits[0] = *wait;
         waits_sink(lanes, 0);
     }
-    return 0;
 }
 
 const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count)
@@ -437,6 +424,11 @@ struct region lanes_part(const struct lanes *lanes)
 uint64_t lanes_taken(const struct lanes *lanes)
 {
     return lanes->taken;
+}
+
+size_t lanes_count(const struct lanes *lanes)
+{
+    return lanes->items;
 }
 
 uint64_t lanes_hidden(const struct lanes *lanes)

@@ -48,8 +48,7 @@ struct lanes_row {
 };
 
 struct lanes;
-/* Lanes of `part`, of about so many items at most; `defs` is borrowed. NULL
- * with ENOMEM. */
+/* Lanes of `part`, of about so many items at most; `defs` is borrowed. */
 struct lanes *
 lanes_create(const struct defs *defs, struct region part, size_t items);
 void lanes_destroy(struct lanes *lanes);
@@ -57,12 +56,12 @@ void lanes_destroy(struct lanes *lanes);
 int lanes_take(void *lanes, const struct timeline_event *event);
 /* A device of a rank was idle because of that. Pieces of a device come in order
  * of time. 0, or -1 with ENOMEM, as the next. */
-int lanes_idle(struct lanes *lanes,
-               uint32_t physical,
-               int32_t rank,
-               struct region part,
-               enum cause cause);
-int lanes_wait(struct lanes *lanes, const struct shown_wait *wait);
+void lanes_idle(struct lanes *lanes,
+                uint32_t physical,
+                int32_t rank,
+                struct region part,
+                enum cause cause);
+void lanes_wait(struct lanes *lanes, const struct shown_wait *wait);
 
 /* What was kept. Rows in order of first sight; waits by start. */
 const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count);
@@ -71,6 +70,7 @@ const struct shown_wait *lanes_waits(struct lanes *lanes, size_t *count);
 ck_time_t lanes_level(const struct lanes *lanes);
 struct region lanes_part(const struct lanes *lanes);
 uint64_t lanes_taken(const struct lanes *lanes);      /* items */
+size_t lanes_count(const struct lanes *lanes);        /* kept, or folded */
 uint64_t lanes_hidden(const struct lanes *lanes);     /* not in any lane */
 uint64_t lanes_waits_left(const struct lanes *lanes); /* shorter ones */
 /* "mpi_wait", "compute" */

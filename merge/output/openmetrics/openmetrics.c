@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "schema/metric.h"
 
 #define SECONDS(ns) ((double)(ns) / (double)CK_TIME_S)
@@ -149,17 +150,13 @@ static int compare_caused(const void *a, const void *b)
     return (*one)->number > (*other)->number ? 1 : -1;
 }
 
-/* 0, or -1 with ENOMEM. */
-static int put_ranks(const struct metrics *metrics)
+static void put_ranks(const struct metrics *metrics)
 {
     const struct report *report = metrics->report;
     const struct report_rank **ranks =
-        calloc(report->ranks_count + 1, sizeof(*ranks));
+        xcalloc(report->ranks_count + 1, sizeof(*ranks));
     size_t count = 0;
 
-    if (ranks == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < report->ranks_count; i++) {
         if (report->ranks[i].caused > 0) {
             ranks[count++] = &report->ranks[i];
@@ -179,7 +176,6 @@ static int put_ranks(const struct metrics *metrics)
             SECONDS(ranks[i]->caused));
     }
     free(ranks);
-    return 0;
 }
 
 /* How long the ranks in a collective have been there, the longest. */
@@ -220,9 +216,7 @@ static int put_all(const struct metrics *metrics)
 {
     put_steps(metrics);
     put_devices(metrics);
-    if (put_ranks(metrics) != 0) {
-        return -1;
-    }
+    put_ranks(metrics);
     put_collective(metrics);
     ck_metric_family(metrics->out, "ck_lost_records", "counter",
                      "Records that are missing in the run, at least.");

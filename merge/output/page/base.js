@@ -74,7 +74,8 @@ function scaled(value, units) {
   if (value === null || value === undefined || Number.isNaN(value)) {
     return '-';
   }
-  const [unit, name] = units.find(([least]) => Math.abs(value) >= least) ||
+  /* 999.6 ms are 1.00 s. */
+  const [unit, name] = units.find(([least]) => Math.abs(value) >= 0.9995 * least) ||
     units[units.length - 1];
 
   return figures(value / unit) + ' ' + name;
@@ -86,7 +87,7 @@ const count = value =>
   value === null || value === undefined ? '-' : value.toLocaleString('en-US');
 const percent = (part, whole) =>
   whole > 0 ? (100 * part / whole).toFixed(1) + ' %' : '-';
-const number = value => value === null || value === undefined ? '-' : figures(value);
+const number = value => value === null || value === undefined ? '-' : Number.isInteger(value) ? count(value) : figures(value);
 
 /* "train.c:212", or the function, or "-". */
 function place(of) {

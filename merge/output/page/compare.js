@@ -116,19 +116,22 @@ function comparison(report, other, name) {
   return parts;
 }
 
-/* The stacks of another page beside those of this one; says what came of it. */
-async function compareFlames(text) {
-  const [index, bytes] = /^\s*\{/.test(text) ? [null, null] :
-    [await blockOf(text, 'flames'), await blockOf(text, 'stacks')];
-
+/* Stacks of another page beside those of this one; returns what came of it, in
+ * words. `lacking`: where there are none. */
+function compareStacks(index, bytes, lacking) {
   if (!flameGraph || !index || !bytes) {
-    return el('p', {class: 'quiet'}, 'The flame graphs are not compared: ' +
-      (flameGraph ? 'what was dropped has no stacks (a report.html of ck has them).' : 'this page has none.'));
+    return el('p', {class: 'quiet'}, 'The flame graphs are not compared: ' + (flameGraph ? lacking : 'this page has none.'));
   }
   flameGraph.compareWith(flamesOf(JSON.parse(new TextDecoder().decode(index)), bytes));
   return el('p', null, button('Show the difference of the flame graphs', () =>
     document.getElementById('view-flames').scrollIntoView({block: 'start'})));
 }
+
+const compareFlames = async text => compareStacks(...(/^\s*\{/.test(text) ? [null, null] :
+  [await blockOf(text, 'flames'), await blockOf(text, 'stacks')]), 'what was dropped has no stacks (a report.html of ck has them).');
+
+const compareBaselineFlames = async () => compareStacks(await block('baseline-flames'), await block('baseline-stacks'),
+  'the baseline was given without its report.html, which has its stacks, or that has more of them than a page takes.');
 
 /* Files that are dropped anywhere on the page, or chosen. */
 async function compareWith(report, files, into, note) {
@@ -136,7 +139,7 @@ async function compareWith(report, files, into, note) {
     try {
       const text = await file.text();
       const other = await reportOf(text);
-      const detail = theTimeline && isPartOf(report, other) ? await detailOf(text) : null;
+      const detail = await moreDetail(report, other, text);
 
       if (detail) {
         theTimeline.addDetail(detail);
@@ -182,7 +185,7 @@ view('compare', 'Compare with another run', async (report, body) => {
     const baseline = await blockJson('baseline');
 
     if (baseline) {
-      into.append(...comparison(report, baseline, 'the baseline'));
+      into.append(...comparison(report, baseline, 'the baseline'), await compareBaselineFlames());
     }
   } catch (error) {
     note.textContent = 'the baseline in this page: ' + safe(error.message);

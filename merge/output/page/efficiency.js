@@ -16,18 +16,24 @@ const DEVICE_EFFICIENCIES = {key: 'device_parallel', title: 'device efficiency',
 const weakest = (node, of) => node.parts.reduce((low, part) =>
   (low === null || of[part.key] < of[low.key] ? part : low), null);
 
+/* Serialisation and transfer are told apart only where enough was replayed. */
+function partsOf(node, of) {
+  return node.key === 'communication' && of.transfer_known === false ? [] : node.parts;
+}
+
 function branch(node, of) {
   const value = of[node.key];
-  const low = weakest(node, of);
+  const parts = partsOf(node, of);
+  const low = weakest({parts}, of);
   const line = el('span', null, el('b', null, value.toFixed(3)), ' ' + node.title,
     el('span', {class: 'meter', role: 'presentation'}, el('span', {style: {width: Math.min(100, 100 * value).toFixed(1) + '%'}})),
-    el('span', {class: 'quiet'}, ' = ' + node.formula));
+    el('span', {class: 'quiet'}, ' = ' + node.formula + (parts.length < node.parts.length ? ', each of them not known' : '')));
 
-  if (node.parts.length === 0) {
+  if (parts.length === 0) {
     return el('li', null, line);
   }
   return el('li', null, el('details', {open: ''}, el('summary', null, line),
-    el('ul', null, node.parts.map(part => {
+    el('ul', null, parts.map(part => {
       const item = branch(part, of);
 
       item.classList.toggle('weakest', part === low && of[part.key] < 0.95);

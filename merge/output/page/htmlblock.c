@@ -4,82 +4,105 @@
  */
 #include "merge/output/page/htmlblock.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sodium.h>
-#include <zlib.h>
+
+#include "merge/output/page/deflate.h"
+
+#include "merge/model/memory.h"
 
 /* A multiple of 3, so that only the last piece of base64 is filled up. */
 #define PIECE 49152
-#define RAW_DEFLATE (-15)
-#define MEMORY 9
+/* Two letters of base64 are 12 bits. */
+#define PAIRS 4096
 /* Blocks of more bytes are deflated at the highest speed, and are larger for
  * it. */
 #define FAST ((size_t)1 << 20)
 
-/* What was deflated and waits for its place in base64. */
+/* What was deflated, on its way to base64. */
 struct piece {
     unsigned char bytes[PIECE];
     char text[PIECE / 3 * 4 + 1];
-    size_t used;
+    char pairs[PAIRS][2];
+    FILE *file; /* borrowed */
 };
 
-static void piece_put(struct piece *piece, FILE *file)
+static void pairs_fill(char pairs[PAIRS][2])
 {
-    (void)sodium_bin2base64(piece->text, sizeof(piece->text), piece->bytes,
-                            piece->used, sodium_base64_VARIANT_ORIGINAL);
-    fputs(piece->text, file);
-    piece->used = 0;
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (unsigned i = 0; i < PAIRS; i++) {
+        pairs[i][0] = letters[i >> 6];
+        pairs[i][1] = letters[i & 63];
+    }
 }
 
-/* Deflate all of the input. 0, or -1 with errno. */
-static int deflate_put(z_stream *stream, struct piece *piece, FILE *file)
+/* Three bytes as four letters. */
+static void letters_put(const struct piece *piece, const uint8_t *of, char *to)
 {
+    unsigned bits = (unsigned)of[0] << 16 | (unsigned)of[1] << 8 | of[2];
+
+    memcpy(to, piece->pairs[bits >> 12], 2);
+    memcpy(to + 2, piece->pairs[bits & (PAIRS - 1)], 2);
+}
+
+/* All but the last piece are as long as there is room. */
+static void piece_take(void *context, size_t used)
+{
+    struct piece *piece = context;
+    size_t whole = used / 3 * 3;
+    size_t length = whole / 3 * 4;
+
+    for (size_t i = 0, to = 0; i < whole; i += 3, to += 4) {
+        letters_put(piece, piece->bytes + i, piece->text + to);
+    }
+    if (whole < used) {
+        uint8_t last[3] = {piece->bytes[whole],
+                           used - whole > 1 ? piece->bytes[whole + 1] : 0, 0};
+
+        letters_put(piece, last, piece->text + length);
+        memset(piece->text + length + 1 + (used - whole), '=',
+               3 - (used - whole));
+        length += 4;
+    }
+    (void)fwrite(piece->text, 1, length, piece->file);
+}
+
+static int bytes_put(FILE *file, const struct html_block *block)
+{
+    struct piece *piece = xmalloc(sizeof(*piece));
+    const struct deflate_pieces to = {
+        .room = piece->bytes,
+        .length = sizeof(piece->bytes),
+        .take = piece_take,
+        .context = piece,
+    };
     int rc;
 
-    do {
-        stream->next_out = piece->bytes + piece->used;
-        stream->avail_out = (uInt)(PIECE - piece->used);
-        rc = deflate(stream, Z_FINISH);
-        piece->used = PIECE - stream->avail_out;
-        if (piece->used == PIECE || rc == Z_STREAM_END) {
-            piece_put(piece, file);
-        }
-    } while (rc == Z_OK || rc == Z_BUF_ERROR);
-    if (rc != Z_STREAM_END) {
-        errno = EINVAL;
-        return -1;
-    }
-    return ferror(file) ? -1 : 0;
+    piece->file = file;
+    pairs_fill(piece->pairs);
+    rc = block->length > FAST
+             ? deflate_fast(block->bytes, block->length, &to)
+             : deflate_bytes(block->bytes, block->length, DEFLATE_USUAL, &to);
+    free(piece);
+    return rc != 0 || ferror(file) ? -1 : 0;
 }
 
 int html_block_put(FILE *file, const struct html_block *block)
 {
-    struct piece *piece = malloc(sizeof(*piece));
-    z_stream stream = {.next_in = (z_const Bytef *)block->bytes,
-                       .avail_in = (uInt)block->length};
-    int rc = -1;
+    int rc = 0;
 
-    if (block->length > UINT_MAX) {
-        errno = EFBIG;
-    } else if (piece == NULL ||
-               deflateInit2(&stream,
-                            block->length > FAST ? Z_BEST_SPEED
-                                                 : Z_DEFAULT_COMPRESSION,
-                            Z_DEFLATED, RAW_DEFLATE, MEMORY,
-                            Z_DEFAULT_STRATEGY) != Z_OK) {
-        errno = ENOMEM;
+    fprintf(file, "<script type=\"text/plain\" id=\"block-%s\">", block->id);
+    if (block->is_ready) {
+        (void)fwrite(block->bytes, 1, block->length, file);
     } else {
-        piece->used = 0;
-        fprintf(file, "<script type=\"text/plain\" id=\"block-%s\">",
-                block->id);
-        rc = deflate_put(&stream, piece, file);
-        fputs("</script>\n", file);
-        (void)deflateEnd(&stream);
+        rc = bytes_put(file, block);
     }
-    free(piece);
+    fputs("</script>\n", file);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_OUTPUT_PAGE_HTMLBLOCK_H
 #define CK_MERGE_OUTPUT_PAGE_HTMLBLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -13,6 +14,7 @@ struct html_block {
     const char *id; /* a static text of a-z, 0-9 and '-' */
     const void *bytes;
     size_t length;
+    bool is_ready; /* it is deflated and in base64 already */
 };
 
 /* Write an element that a browser neither shows nor runs: <script

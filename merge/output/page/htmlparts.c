@@ -4,11 +4,11 @@
  */
 #include "merge/output/page/htmlparts.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/cause.h"
 #include "merge/output/page/htmltext.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
@@ -117,16 +117,20 @@ static void put_items(FILE *file, const struct words *words)
     fputs("</li>\n", file);
 }
 
-/* What is wrong with the run; nothing where nothing is. */
-static int put_alarms(FILE *file, const struct report *report)
+/* What is wrong with the run, or how a running one goes on; nothing where there
+ * is nothing of it. `box` begins its box. */
+static int put_state(FILE *file,
+                     const struct report *report,
+                     enum text_part part,
+                     const char *box)
 {
     struct words words;
 
-    if (words_of(&words, report, TEXT_ALARMS) != 0) {
+    if (words_of(&words, report, part) != 0) {
         return -1;
     }
     if (words.length > 0) {
-        fputs("<div class=\"alarm\" role=\"alert\"><ul>\n", file);
+        fprintf(file, "%s<ul>\n", box);
         put_items(file, &words);
         fputs("</ul></div>\n", file);
     }
@@ -173,7 +177,10 @@ int html_head(FILE *file, const struct report *report)
     fputs("<header class=\"page\">\n", file);
     if (put_part(file, report, TEXT_HEAD, LAYOUT_RUNNING, "<h1>", "</h1>\n") !=
             0 ||
-        put_alarms(file, report) != 0) {
+        put_state(file, report, TEXT_ALARMS,
+                  "<div class=\"alarm\" role=\"alert\">") != 0 ||
+        put_state(file, report, TEXT_RUNNING,
+                  "<div class=\"running\" role=\"note\">") != 0) {
         return -1;
     }
     fputs("</header>\n"
@@ -385,6 +392,11 @@ static void put_glossary(FILE *file)
     fputs("<dl>", file);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         fprintf(file, "<dt>%s</dt><dd>%s</dd>\n", words[i][0], words[i][1]);
+    }
+    fputs("</dl>\n<h3>Causes of idle time</h3>\n<dl id=\"cause-words\">", file);
+    for (unsigned i = 0; i < CAUSES; i++) {
+        fprintf(file, "<dt>%s</dt><dd>%s</dd>\n", cause_name(i),
+                cause_sentence(i));
     }
     fputs("</dl>\n", file);
 }

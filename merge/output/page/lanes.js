@@ -5,6 +5,7 @@
  * merge/output/lanes/laneblock.h has the format and lane.h the rule of folding.
  */
 const LEVEL_STEP = 4;
+const LEVEL_LEAST = 1000; /* items that are worth folding */
 const LEVEL_COLUMNS = ['start', 'end', 'busy', 'longest', 'kind', 'name', 'many'];
 
 /* Unsigned LEB128 numbers; throws where the bytes end early. */
@@ -45,8 +46,12 @@ class Numbers {
   /* Numbers below 128: the bytes themselves. */
   small(count) {
     const values = this.data.slice(this.at, this.at + count);
+    let all = 0;
 
-    if (this.at + count > this.end || values.some(value => value >= 0x80)) {
+    for (let i = 0; i < values.length; i++) {
+      all |= values[i];
+    }
+    if (this.at + count > this.end || all >= 0x80) {
       throw new Error('the data of a lane are cut off');
     }
     this.at += count;
@@ -180,24 +185,28 @@ class Lane {
     return 64 * LEVEL_STEP ** Math.max(0, Math.ceil(Math.log(apart / 64) / Math.log(LEVEL_STEP)));
   }
 
-  /* The coarsest level with w <= pixel, in ns; folds what is missing. */
+  /* Widths of levels: from the first one on, LEVEL_STEP times each. */
+  widthFor(pixel) {
+    const first = this.w === 0 ? this.firstWidth() : this.w * LEVEL_STEP;
+
+    return first > pixel ? 0 : first * LEVEL_STEP ** Math.floor(Math.log(pixel / first) / Math.log(LEVEL_STEP) + 1e-9);
+  }
+
+  /* The coarsest level with w <= pixel, in ns; one that is missing is folded from
+   * the next finer one that is there. */
   at(pixel) {
     this.finest();
-    for (;;) {
-      const last = this.levels[this.levels.length - 1];
-      const w = last.w === 0 ? this.firstWidth() : last.w * LEVEL_STEP;
+    const w = this.widthFor(pixel);
+    const i = this.levels.findLastIndex(one => one.w <= w);
+    const from = this.levels[Math.max(i, 0)];
 
-      if (w > pixel || last.level.count < 1000) {
-        break;
-      }
-      this.levels.push({w, level: foldLevel(last.level, w)});
+    if (w <= from.w || from.level.count < LEVEL_LEAST) {
+      return from.level;
     }
-    for (let i = this.levels.length - 1; i >= 0; i--) {
-      if (i === 0 || this.levels[i].w <= pixel) {
-        return this.levels[i].level;
-      }
-    }
-    return this.levels[0].level;
+    const made = {w, level: foldLevel(from.level, w)};
+
+    this.levels.splice(i + 1, 0, made);
+    return made.level;
   }
 }
 
@@ -228,10 +237,11 @@ function lanesOf(index, data) {
   return {index, lanes: index.lanes.map(info => new Lane(checkedLane(info, data.length), data, index.level_ns, names))};
 }
 
-/* What the page has of a timeline; null = nothing. */
-async function readLanes() {
-  const index = await blockJson('lanes');
-  const data = await block('items');
+/* What the page has of a timeline; null = nothing. Of a long run that is a coarse
+ * copy, and all items are "fine". */
+async function readLanes(isFine) {
+  const index = await blockJson(isFine ? 'fine' : 'lanes');
+  const data = await block(isFine ? 'fine-items' : 'items');
 
   return index && data ? lanesOf(index, data) : null;
 }

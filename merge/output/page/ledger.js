@@ -36,8 +36,19 @@ const deviceName = device => device.name +
 const deviceLabel = device => (device.ranks.length > 0 ? 'rank ' + ranksText(device.ranks) + ' ' : '') +
   deviceName(device);
 
+/* What a row of the ledger means: the words at the page's end have the causes. */
+const BUSY_WORDS = {compute: 'it computed', comm_transfer: 'kernels of communication ran and no others',
+  comm_wait: 'the same, until the last device had begun', copy_only: 'copies ran and no kernel'};
+let causeWords = null;
+
+function meaning(name) {
+  causeWords = causeWords || new Map([...document.querySelectorAll('#cause-words dt')]
+    .map(node => [node.textContent, node.nextElementSibling.textContent]));
+  return BUSY_WORDS[name] || causeWords.get(name) || '';
+}
+
 function segment(device, group, name, ns) {
-  const text = deviceLabel(device) + ': ' + name + ' ' + time(ns) + ', ' +
+  const text = deviceLabel(device) + ': ' + name + ' (' + meaning(name) + ') ' + time(ns) + ', ' +
     percent(ns, device.wall_ns) + ' of the region';
   const part = button('', () => select({ranks: device.ranks.slice(), cause: BUSY.has(group) ? '' : name}),
     {class: 'segment g-' + group + ' c-' + name, title: safe(text), 'aria-label': safe(text), 'data-cause': name});
@@ -78,7 +89,7 @@ function legend(ledger) {
 
 const ledgerColumns = wall => [
   textColumn('', row => (BUSY.has(row[0]) ? 'busy' : 'idle')),
-  headColumn('what', row => row[1]),
+  headColumn('what', row => row[1]), textColumn('because', row => meaning(row[1])),
   timeColumn('time', row => row[2], true),
   {title: 'of all device time', value: row => row[2] / wall, number: true, text: value => percent(value, 1)}];
 
@@ -92,7 +103,7 @@ view('ledger', 'Where the device time went', (report, body) => {
   const shown = ledgerChoice(devices);
   const rows = shown.map(ledgerBar);
 
-  body.append(legend(all.ledger),
+  body.append(legend(all.ledger), el('p', {class: 'quiet'}, 'Parts of one colour differ by their hatching; point at one for its cause.'),
     el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'device time by cause'},
       el('table', {class: 'bars'}, el('thead', null, el('tr', null, el('th', {scope: 'col'}, 'device'),
         el('th', {scope: 'col', class: 'number'}, 'busy'), el('th', {scope: 'col'}, 'share of the region'))),

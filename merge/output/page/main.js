@@ -109,6 +109,12 @@ async function start() {
   selectHash(location.hash);
   startLive();
   document.documentElement.dataset.ready = 'yes';
+  if (theTimeline) {
+    /* The picture first. */
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    await readFine(theTimeline);
+  }
+  document.documentElement.dataset.fine = 'yes';
 }
 
 if (typeof DecompressionStream === 'undefined') {

@@ -37,6 +37,11 @@ const hotColumns = () => [headColumn('function', row => row.function), textColum
   timeColumn('CPU time', row => row.ns, true), timeColumn('in that line', row => row.line_ns),
   countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
 
+const callerColumns = () => [headColumn('function', row => row.function), textColumn('file', row => row.file || ''),
+  timeColumn('CPU time with what it calls', row => row.total_ns, true), timeColumn('in itself', row => row.self_ns),
+  textColumn('most below it', row => (row.leaf.function ? row.leaf.function + ' ' : '') + place(row.leaf)),
+  timeColumn('there', row => row.leaf_ns)];
+
 const libcColumns = () => [headColumn('function', row => row.name), textColumn('for', row => row.group),
   countColumn('calls', row => row.calls), timeColumn('time', row => row.total_ns, true),
   bytesColumn('bytes', row => row.bytes), countColumn('threads', row => row.threads), countColumn('ranks', row => row.ranks)];
@@ -55,6 +60,7 @@ const counterColumns = () => [headColumn('counter', row => row.name), numberColu
 const TABLES = [
   ['Ranks', 'ranks', rankColumns], ['Kernels', 'kernels', kernelColumns], ['Copies', 'copy_places', copyColumns],
   ['Lines that launched device work', 'lines', lineColumns], ['Functions that computed', 'hot_spots', hotColumns],
+  ['Functions with what they call', 'hot_callers', callerColumns],
   ['Calls by place', 'calls', callColumns], ['Ranges of the program', 'ranges', rangeColumns],
   ['Files, locks, sleep', 'libc', libcColumns], ['Counters', 'counters', counterColumns],
 ];

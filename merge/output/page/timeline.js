@@ -11,6 +11,7 @@ const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
 const VIEW_TALLEST = 560;
 const ARROWS_MOST = 200;
 const ITEMS_LISTED = 200;
+const PAGE_BYTES_ITEM = 10; /* that a page needs for an item, about */
 const LEGEND_LANES = 6; /* of a kind that the legend is made from */
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
@@ -56,7 +57,9 @@ class Timeline {
     this.pinned = [];
     this.chain = []; /* numbers of waits, from the one that was looked at on */
     this.picked = null; /* {row, at}: the item that was chosen */
-    this.details = []; /* of other pages of this run */
+    this.details = []; /* all items of a long run; those of other pages of this run */
+    this.hasFine = document.getElementById('block-fine') !== null;
+    this.fineLevel = 0; /* until they are read */
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label':
       'timeline of all ranks; keys w and s zoom, a and d move, 0 shows all; below it is a table of what is in view'});
     this.spacer = el('div', {class: 'spacer'});
@@ -298,8 +301,12 @@ class Timeline {
 
     context.globalAlpha = isRankSelected(row.lane.info.rank) ? 1 : 0.3;
     this.drawLabel(context, row, y);
-    this.drawItems(context, row, y, row.lane.at(pixel));
-    for (const detail of this.details) {
+    const first = this.details.findLastIndex(one => one.from <= this.span[0] && one.to >= this.span[1] &&
+      this.detailLevel(one, row.lane, pixel));
+
+    /* What covers all that is in view needs nothing below it. */
+    this.drawItems(context, row, y, first < 0 ? row.lane.at(pixel) : this.detailLevel(this.details[first], row.lane, pixel));
+    for (const detail of this.details.slice(first + 1)) {
       const level = this.detailLevel(detail, row.lane, pixel);
 
       if (level && detail.to > this.span[0] && detail.from < this.span[1]) {
@@ -328,7 +335,7 @@ class Timeline {
   /* The items of a lane as they are drawn at that time. */
   levelAt(lane, ns) {
     const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
-    const detail = this.details.find(one => ns >= one.from && ns <= one.to && this.detailLevel(one, lane, pixel));
+    const detail = this.details.findLast(one => ns >= one.from && ns <= one.to && this.detailLevel(one, lane, pixel));
 
     return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
   }
@@ -479,21 +486,37 @@ class Timeline {
     const {index} = this;
     const parts = [];
 
-    if (this.arrows[1] > this.arrows[0]) {
-      parts.push('Arrows: ' + this.arrows[0] + ' of ' + count(this.arrows[1]) + ' waits in view, the longest.');
+    if (this.arrows[0] > 0) {
+      parts.push('A red arrow is the end of a wait: from the rank that was waited for to the one that waited' +
+        (this.arrows[1] > this.arrows[0] ? '; ' + this.arrows[0] + ' of ' + count(this.arrows[1]) + ' waits in view, the longest.' : '.'));
     }
-    if (index.level_ns > 0) {
-      parts.push('Items shorter than ' + time(index.level_ns / 2) + ' are drawn together where they are close (' +
+    const level = this.level();
+
+    if (level > 0) {
+      parts.push('Items shorter than ' + time(level / 2) + ' are drawn together where they are close (' +
         count(index.items_taken) + ' items in all). For all items of this view run the command, then drop part.html on this page: ' +
-        this.command() + ' ');
+        this.command() + ' ; for those of the whole run all.html of: ' + this.wholeCommand() + ' ');
     }
     if (index.items_hidden > 0) {
       parts.push(count(index.items_hidden) + ' items that overlap others more than fourfold are not drawn.');
     }
     this.note.textContent = parts.join(' ');
-    if (index.level_ns > 0) {
-      this.note.append(button('Copy command', event => copyText(this.command(), event.currentTarget)));
+    if (level > 0) {
+      this.note.append(button('Copy command', event => copyText(this.command(), event.currentTarget)), ' ',
+        button('Copy that for the whole run', event => copyText(this.wholeCommand(), event.currentTarget)));
     }
+  }
+
+  /* Of all items of the page; 0 = each is exact. */
+  level() {
+    return this.hasFine ? this.fineLevel : this.index.level_ns;
+  }
+
+  /* All items, of which the page began with a coarse copy. */
+  addFine(detail) {
+    this.fineLevel = detail.level;
+    this.details.unshift(detail);
+    this.soon();
   }
 
   /* What makes a page of the part in view. */
@@ -504,9 +527,21 @@ class Timeline {
       ranks + ' ' + safe(this.report.run);
   }
 
-  /* A page of a part of this run was dropped. */
+  /* What makes a page with all items. */
+  wholeCommand() {
+    return 'ckmerge --quiet --output html=all.html --page-bytes ' + Math.max(10, Math.ceil(this.index.items_taken * PAGE_BYTES_ITEM / 1e6)) + 'M ' +
+      safe(this.report.run);
+  }
+
+  /* A page of this run with more detail was dropped. */
   addDetail(detail) {
     this.details.push(detail);
+    if (detail.from <= this.whole[0] && detail.to >= this.whole[1]) {
+      this.hasFine = true;
+      this.fineLevel = detail.level;
+      this.soon();
+      return;
+    }
     select({range: [detail.from, detail.to]});
     this.show(detail.from, detail.to);
   }
@@ -539,7 +574,9 @@ class Timeline {
       return whose + count(level.many[i]) + ' items in ' + span + ', ' + time(level.busy[i]) + ' of it, mostly ' +
         this.index.classes[level.kind[i]] + '; longest ' + time(level.longest[i]) + ' ' + safe(this.nameOf(level, i));
     }
-    return whose + safe(this.nameOf(level, i)) + ' (' + this.index.classes[level.kind[i]] + ') ' + span;
+    const [name, kind] = [this.nameOf(level, i), this.index.classes[level.kind[i]]];
+
+    return whose + safe(name) + (name === kind ? ' ' : ' (' + kind + ') ') + span;
   }
 
   /* The longest items in view, for those who do not see the picture. */

@@ -158,24 +158,45 @@ function listenToTimelineKeys(timeline) {
 
 const laneKey = info => [info.kind, info.rank, info.title, info.depth].join('\u0000');
 
-/* Is the other report of a part of the same run? */
-const isPartOf = (report, other) => other.run === report.run && other.realtime_of_zero_ns === report.realtime_of_zero_ns &&
-  other.time_base_ns === report.time_base_ns && ['given', 'range'].includes((other.region || {}).kind);
+/* Is the other report of the same run, and of a part of it? */
+const isSameRun = (report, other) => other.run === report.run && other.realtime_of_zero_ns === report.realtime_of_zero_ns &&
+  other.time_base_ns === report.time_base_ns;
+const isPart = other => ['given', 'range'].includes((other.region || {}).kind);
+
+/* What a page of the same run shows in more detail than this one: one of a part of
+ * it, or a larger one of all of it; null = nothing. */
+async function moreDetail(report, other, text) {
+  const detail = theTimeline && isSameRun(report, other) ? await detailOf(text) : null;
+
+  return detail && (isPart(other) || detail.level < theTimeline.level()) ? detail : null;
+}
+
+/* Lanes that show more than the page's own. */
+const detailFrom = ({index, lanes}) => ({from: Math.max(0, Number(index.start_ns) || 0), to: Number(index.length_ns), level: index.level_ns,
+  lanes: new Map(lanes.map(lane => [laneKey(lane.info), lane]))});
 
 /* The lanes of another page of the same run, for what they show in more detail;
  * null = it has none. */
 async function detailOf(text) {
-  const index = await blockOf(text, 'lanes');
-  const data = await blockOf(text, 'items');
+  const fine = await blockOf(text, 'fine');
+  const index = fine || await blockOf(text, 'lanes');
+  const data = await blockOf(text, fine ? 'fine-items' : 'items');
 
   if (!index || !data) {
     return null;
   }
-  const {index: read, lanes} = lanesOf(JSON.parse(new TextDecoder().decode(index)), data);
+  const read = lanesOf(JSON.parse(new TextDecoder().decode(index)), data);
 
   /* What is wrong with them is found now, and not while they are drawn. */
-  lanes.forEach(lane => lane.finest());
+  read.lanes.forEach(lane => lane.finest());
+  return detailFrom(read);
+}
 
-  return {from: Math.max(0, Number(read.start_ns) || 0), to: Number(read.length_ns), level: read.level_ns,
-    lanes: new Map(lanes.map(lane => [laneKey(lane.info), lane]))};
+/* All items of a long run, behind the first picture. */
+async function readFine(timeline) {
+  const read = await readLanes(true);
+
+  if (read) {
+    timeline.addFine(detailFrom(read));
+  }
 }

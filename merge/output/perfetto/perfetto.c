@@ -15,6 +15,7 @@
 
 #include "merge/messages/match.h"
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/output/chrome/tracks.h"
 #include "merge/output/clockbounds.h"
@@ -138,12 +139,10 @@ static bool is_made(struct perfetto *perfetto)
     perfetto->names = table_create();
     perfetto->sources = table_create();
     perfetto->rows =
-        calloc(perfetto->of.defs->threads_count + 1, sizeof(*perfetto->rows));
+        xcalloc(perfetto->of.defs->threads_count + 1, sizeof(*perfetto->rows));
     perfetto->matcher =
         matcher_create(perfetto->of.defs, message_draw, perfetto);
-    return perfetto->tracks != NULL && perfetto->parents != NULL &&
-           perfetto->names != NULL && perfetto->sources != NULL &&
-           perfetto->rows != NULL && perfetto->matcher != NULL;
+    return perfetto->matcher != NULL;
 }
 
 void perfetto_destroy(struct perfetto *perfetto)
@@ -234,12 +233,10 @@ struct perfetto *perfetto_create(const char *path,
                                  const struct perfetto_of *of,
                                  struct ck_err *err)
 {
-    struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
+    struct perfetto *perfetto = xcalloc(1, sizeof(*perfetto));
 
-    if (perfetto != NULL) {
-        perfetto->of = *of;
-    }
-    if (perfetto == NULL || !is_made(perfetto)) {
+    perfetto->of = *of;
+    if (!is_made(perfetto)) {
         (void)ck_err_set(err, "out of memory");
         perfetto_destroy(perfetto);
         return NULL;
@@ -299,9 +296,6 @@ static int64_t parent_of(struct perfetto *perfetto,
     int64_t number = table_number(perfetto->parents, key);
     struct track made = *track;
 
-    if (number < 0) {
-        return -1;
-    }
     made.uuid = number + 1;
     return (size_t)number == known && track_put(perfetto, &made) != 0
                ? -1
@@ -370,10 +364,8 @@ static int64_t row_of(struct perfetto *perfetto, const struct slice *slice)
     struct track_row row;
     char name[320];
 
-    if (tracks_place(perfetto->tracks, key, -1, slice->part.start,
-                     slice->part.end, &row) != 0) {
-        return -1;
-    }
+    tracks_place(perfetto->tracks, key, -1, slice->part.start, slice->part.end,
+                 &row);
     if (!row.is_new) {
         return row.tid;
     }

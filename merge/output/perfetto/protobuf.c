@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/words.h"
 
 #define LENGTH_BYTES 4
@@ -44,11 +45,7 @@ static bool has_room(struct protobuf *protobuf, size_t bytes)
     while (room < protobuf->used + bytes) {
         room = room == 0 ? 4096 : room * 2;
     }
-    grown = realloc(protobuf->bytes, room);
-    if (grown == NULL) {
-        protobuf->is_failed = true;
-        return false;
-    }
+    grown = xrealloc(protobuf->bytes, room);
     protobuf->bytes = grown;
     protobuf->room = room;
     return true;

@@ -35,7 +35,7 @@ void protobuf_fixed64(struct protobuf *protobuf,
 void protobuf_text(struct protobuf *protobuf, unsigned field, const char *text);
 void protobuf_begin(struct protobuf *protobuf, unsigned field);
 void protobuf_end(struct protobuf *protobuf);
-/* All of it; NULL = out of memory. Borrowed, until the next change. */
+/* All of it; Borrowed, until the next change. */
 const unsigned char *protobuf_bytes(const struct protobuf *protobuf,
                                     size_t *length);
 

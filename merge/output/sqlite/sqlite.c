@@ -15,6 +15,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/output/sqlite/sqlitefile.h"
 #include "merge/output/sqlite/tables.h"
@@ -161,7 +162,7 @@ static int64_t string_of(struct sqlite *sqlite, const char *text)
 
         return put_texts(sqlite, PUT_STRING, values) == 0 ? number + 1 : -1;
     }
-    return number < 0 ? -1 : number + 1;
+    return number + 1;
 }
 
 /* The id of a place; 0 = it is not known. -1 with an error. */
@@ -186,7 +187,7 @@ static int64_t place_of(struct sqlite *sqlite, const struct place *place)
                    ? -1
                    : number + 1;
     }
-    return number < 0 ? -1 : number + 1;
+    return number + 1;
 }
 
 /* Joins have this for "none". */
@@ -204,10 +205,9 @@ static bool is_made(struct sqlite *sqlite)
 {
     sqlite->strings = table_create();
     sqlite->sites = table_create();
-    sqlite->launches = calloc(LAUNCHES, sizeof(*sqlite->launches));
-    sqlite->early = calloc(EARLY, sizeof(*sqlite->early));
-    return sqlite->strings != NULL && sqlite->sites != NULL &&
-           sqlite->launches != NULL && sqlite->early != NULL;
+    sqlite->launches = xcalloc(LAUNCHES, sizeof(*sqlite->launches));
+    sqlite->early = xcalloc(EARLY, sizeof(*sqlite->early));
+    return sqlite->early != NULL;
 }
 
 struct sqlite *sqlite_create(const char *path,
@@ -216,9 +216,9 @@ struct sqlite *sqlite_create(const char *path,
                              ck_time_t zero,
                              struct ck_err *err)
 {
-    struct sqlite *sqlite = calloc(1, sizeof(*sqlite));
+    struct sqlite *sqlite = xcalloc(1, sizeof(*sqlite));
 
-    if (sqlite == NULL || !is_made(sqlite)) {
+    if (!is_made(sqlite)) {
         (void)ck_err_set(err, "out of memory");
         sqlite_destroy(sqlite);
         return NULL;
@@ -263,7 +263,6 @@ void sqlite_destroy(struct sqlite *sqlite)
     free(sqlite);
 }
 
-/* NULL with ENOMEM. */
 static struct thread *thread_of(struct sqlite *sqlite, uint32_t number)
 {
     size_t room = sqlite->threads_count;
@@ -274,17 +273,14 @@ static struct thread *thread_of(struct sqlite *sqlite, uint32_t number)
         room = sqlite->defs->threads_count > number
                    ? sqlite->defs->threads_count
                    : (size_t)number + 1;
-        grown = realloc(sqlite->threads, room * sizeof(struct thread *));
-        if (grown == NULL) {
-            return NULL;
-        }
+        grown = xrealloc(sqlite->threads, room * sizeof(struct thread *));
         sqlite->threads = grown;
         while (sqlite->threads_count < room) {
             sqlite->threads[sqlite->threads_count++] = NULL;
         }
     }
     if (sqlite->threads[number] == NULL) {
-        sqlite->threads[number] = calloc(1, sizeof(struct thread));
+        sqlite->threads[number] = xcalloc(1, sizeof(struct thread));
     }
     return sqlite->threads[number];
 }
@@ -764,8 +760,7 @@ static int put_stack(struct sqlite *sqlite,
         const int64_t values[] = {(int64_t)rows + number + 1, parent,
                                   row->frames[i] + (int64_t)1};
 
-        if (number < 0 ||
-            ((size_t)number == known && put(sqlite, PUT_STACK, values) != 0)) {
+        if ((size_t)number == known && put(sqlite, PUT_STACK, values) != 0) {
             return -1;
         }
         parent = values[0];
@@ -782,7 +777,7 @@ static int put_stacks(struct sqlite *sqlite)
     struct table *shared = table_create();
     const struct stacktable_row *rows;
     size_t count;
-    int rc = shared == NULL ? -1 : stacktable_resolve(sqlite->stacks);
+    int rc = stacktable_resolve(sqlite->stacks);
 
     if (rc == 0) {
         rc = put_frames(sqlite);

@@ -13,6 +13,7 @@
 
 #include <sqlite3.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/outputfile.h"
 #include "merge/output/words.h"
 
@@ -69,12 +70,8 @@ file_open(struct sqlitefile *file, const char *path, struct ck_err *err)
 struct sqlitefile *
 sqlitefile_create(const char *path, const char *schema, struct ck_err *err)
 {
-    struct sqlitefile *file = calloc(1, sizeof(*file));
+    struct sqlitefile *file = xcalloc(1, sizeof(*file));
 
-    if (file == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
-    }
     if (file_open(file, path, err) != 0 ||
         run(file,
             "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; "

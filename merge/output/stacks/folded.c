@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/sink.h"
 
 struct line {
@@ -41,7 +42,7 @@ static void name_clean(char *name)
     }
 }
 
-/* The line without its count; NULL with ENOMEM. */
+/* The line without its count. */
 static char *line_text(const struct stacktable *table,
                        const struct stacktable_row *row)
 {
@@ -121,10 +122,10 @@ int folded_write(const struct stacktable *table,
 {
     size_t count, made = 0;
     const struct stacktable_row *rows = stacktable_rows(table, &count);
-    struct line *lines = calloc(count + 1, sizeof(*lines));
+    struct line *lines = xcalloc(count + 1, sizeof(*lines));
     int rc = -1;
 
-    while (lines != NULL && made < count) {
+    while (made < count) {
         lines[made].samples = rows[made].samples;
         lines[made].text = line_text(table, &rows[made]);
         if (lines[made].text == NULL) {
@@ -132,7 +133,7 @@ int folded_write(const struct stacktable *table,
         }
         made++;
     }
-    if (lines == NULL || made < count) {
+    if (made < count) {
         (void)ck_err_set(err, "out of memory");
     } else {
         qsort(lines, count, sizeof(*lines), by_text);

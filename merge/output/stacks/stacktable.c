@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/output/cxxname.h"
 
@@ -29,7 +30,7 @@ struct stacktable {
     size_t places_count, places_room;
 };
 
-/* The numbers that the definitions have. 0, or -1 with ENOMEM. */
+/* The numbers that the definitions have. */
 static int numbers_note(struct stacktable *table)
 {
     const struct defs *defs = table->defs;
@@ -52,20 +53,15 @@ static int numbers_note(struct stacktable *table)
 struct stacktable *stacktable_create(const struct defs *defs,
                                      struct region part)
 {
-    struct stacktable *table = calloc(1, sizeof(*table));
+    struct stacktable *table = xcalloc(1, sizeof(*table));
 
-    if (table == NULL) {
-        return NULL;
-    }
     table->defs = defs;
     table->part = part;
     table->images = table_create();
     table->threads = table_create();
     table->keys = table_create();
     table->seen = table_create();
-    if (table->images == NULL || table->threads == NULL ||
-        table->keys == NULL || table->seen == NULL ||
-        numbers_note(table) != 0) {
+    if (numbers_note(table) != 0) {
         stacktable_destroy(table);
         errno = ENOMEM;
         return NULL;
@@ -90,7 +86,7 @@ void stacktable_destroy(struct stacktable *table)
     free(table);
 }
 
-/* The number of its row, or -1 with ENOMEM. */
+/* The number of its row. */
 static int64_t sample_add(struct stacktable *table,
                           uint32_t process,
                           const struct ck_sample *record)
@@ -98,17 +94,12 @@ static int64_t sample_add(struct stacktable *table,
     int64_t number =
         table_number_of(table->keys, process, record->tid, record->stack);
 
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == table->count) {
         struct table_key key = {process, record->tid, 0};
         int64_t thread = table_find(table->threads, key);
 
-        if (array_grow(&table->rows, &table->room, table->count,
-                       sizeof(*table->rows)) != 0) {
-            return -1;
-        }
+        array_grow(&table->rows, &table->room, table->count,
+                   sizeof(*table->rows));
         table->rows[table->count++] = (struct stacktable_row){
             .thread = thread < 0 ? DEFS_NONE : (uint32_t)thread,
             .process = process,
@@ -173,7 +164,7 @@ int stacktable_take(void *consumer, const struct timeline_event *event)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* Number of the place, or -1 with ENOMEM. */
+/* Number of the place. */
 static int64_t place_number(struct stacktable *table, struct place place)
 {
     int64_t number =
@@ -181,10 +172,8 @@ static int64_t place_number(struct stacktable *table, struct place place)
                         (uint64_t)(uintptr_t)place.file, place.line);
 
     if (number >= 0 && (size_t)number == table->places_count) {
-        if (array_grow(&table->places, &table->places_room, table->places_count,
-                       sizeof(*table->places)) != 0) {
-            return -1;
-        }
+        array_grow(&table->places, &table->places_room, table->places_count,
+                   sizeof(*table->places));
         table->places[table->places_count++] = place;
     }
     return number;
@@ -201,7 +190,6 @@ place_of(const struct defs *defs, uint32_t process, uint64_t address)
     return place;
 }
 
-/* 0, or -1 with ENOMEM. */
 static int row_resolve(struct stacktable *table,
                        struct stacktable_row *row,
                        const struct defs_stack *stack)
@@ -212,10 +200,7 @@ static int row_resolve(struct stacktable *table,
     bool is_cut = depth >= DEFS_STACK_DEPTH;
     int64_t number = 0;
 
-    row->frames = calloc(depth + 1, sizeof(*row->frames));
-    if (row->frames == NULL) {
-        return -1;
-    }
+    row->frames = xcalloc(depth + 1, sizeof(*row->frames));
     if (is_cut || depth == 0) {
         number = place_number(table, is_cut ? deeper : none);
         row->frames[row->count++] = (uint32_t)number;

@@ -31,14 +31,14 @@ struct stacktable_row {
 };
 
 struct stacktable;
-/* Samples within `part`; `defs` is borrowed, and complete. NULL with ENOMEM. */
+/* Samples within `part`; `defs` is borrowed, and complete. */
 struct stacktable *stacktable_create(const struct defs *defs,
                                      struct region part);
 void stacktable_destroy(struct stacktable *table);
 /* A timeline_take_f. */
 int stacktable_take(void *table, const struct timeline_event *event);
 /* The same for a record of the class SAMPLE; returns the number of its row.
- * STACKTABLE_NONE = it is not counted; -1 with ENOMEM. */
+ * STACKTABLE_NONE = it is not counted. */
 #define STACKTABLE_NONE (-2)
 int64_t stacktable_sample(struct stacktable *table,
                           const struct timeline_event *event);
@@ -49,7 +49,7 @@ int64_t stacktable_thread_number(const struct stacktable *table,
                                  uint32_t recorder,
                                  uint32_t incarnation,
                                  uint32_t tid);
-/* Find the frames, once all samples were taken. 0, or -1 with ENOMEM. */
+/* Find the frames, once all samples were taken. */
 int stacktable_resolve(struct stacktable *table);
 
 /* By rank, thread and frames; borrowed. */

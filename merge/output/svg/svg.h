@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "merge/output/flames/flames.h"
 #include "merge/output/lanes/lanes.h"
 #include "merge/report/report.h"
 
@@ -21,5 +22,10 @@ char *output_svg_steps(const struct report *report, size_t *length);
 char *output_svg_timeline(const struct report *report,
                           struct lanes *lanes,
                           size_t *length);
+
+/* Flame graphs of the CPU, off the CPU, of devices, and of their idle time. */
+char *output_svg_flame(const struct report *report,
+                       const struct flames *flames,
+                       size_t *length);
 
 #endif

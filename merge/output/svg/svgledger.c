@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/svg/svgdraw.h"
 #include "merge/output/words.h"
 
@@ -93,18 +94,18 @@ static int by_idle(const void *a, const void *b)
     return ((*one)->idle < (*other)->idle) - ((*one)->idle > (*other)->idle);
 }
 
-/* The devices, of many the most idle ones. NULL with ENOMEM. */
+/* The devices, of many the most idle ones. */
 static const struct report_device **choice(const struct report *report,
                                            size_t *count)
 {
     const struct report_device **devices =
-        calloc(report->devices_count + 1, sizeof(struct report_device *));
+        xcalloc(report->devices_count + 1, sizeof(struct report_device *));
 
     *count = report->devices_count;
-    for (size_t i = 0; devices != NULL && i < report->devices_count; i++) {
+    for (size_t i = 0; i < report->devices_count; i++) {
         devices[i] = &report->devices[i];
     }
-    if (devices != NULL && *count > ROWS_MOST) {
+    if (*count > ROWS_MOST) {
         qsort(devices, *count, sizeof(struct report_device *), by_idle);
         *count = ROWS_MOST;
     }
@@ -141,8 +142,8 @@ char *output_svg_ledger(const struct report *report, size_t *length)
     struct svg svg;
     char title[300];
 
-    if (devices == NULL || svg_open(&svg, WIDTH, TOP + (int)count * ROW + 34,
-                                    "device time") != 0) {
+    if (svg_open(&svg, WIDTH, TOP + (int)count * ROW + 34, "device time") !=
+        0) {
         free(devices);
         return NULL;
     }

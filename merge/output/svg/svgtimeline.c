@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/output/svg/svgdraw.h"
 #include "merge/output/words.h"
 
@@ -143,17 +144,13 @@ static int by_length(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* 0, or -1 with ENOMEM. */
-static int put_arrows(struct picture *picture, struct lanes *lanes)
+static void put_arrows(struct picture *picture, struct lanes *lanes)
 {
     size_t count;
     const struct shown_wait *waits = lanes_waits(lanes, &count);
     const struct shown_wait **longest =
-        calloc(count + 1, sizeof(struct shown_wait *));
+        xcalloc(count + 1, sizeof(struct shown_wait *));
 
-    if (longest == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         longest[i] = &waits[i];
     }
@@ -169,7 +166,6 @@ static int put_arrows(struct picture *picture, struct lanes *lanes)
         }
     }
     free(longest);
-    return 0;
 }
 
 static void put_ruler(struct picture *picture, ck_time_t zero)
@@ -187,12 +183,9 @@ char *output_svg_timeline(const struct report *report,
                           struct lanes *lanes,
                           size_t *length)
 {
-    struct picture *picture = calloc(1, sizeof(*picture));
+    struct picture *picture = xcalloc(1, sizeof(*picture));
     char title[300], *text = NULL;
 
-    if (picture == NULL) {
-        return NULL;
-    }
     picture->part =
         region_length(report->region) > 0 ? report->region : lanes_part(lanes);
     rows_choose(picture, lanes);
@@ -207,9 +200,8 @@ char *output_svg_timeline(const struct report *report,
         for (size_t i = 0; i < picture->count; i++) {
             put_row(picture, i);
         }
-        if (put_arrows(picture, lanes) == 0) {
-            svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
-        }
+        put_arrows(picture, lanes);
+        svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
         text = svg_close(&picture->svg, length);
     }
     free(picture);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/output/words.h"
 
 #define FAR 16
@@ -70,15 +71,12 @@ static size_t sign_bytes(const char *text)
     return bytes;
 }
 
-static int
+static void
 cell_add(struct fold *fold, const char *text, size_t bytes, bool is_blank)
 {
-    if (array_grow(&fold->cells, &fold->cells_room, fold->cells_count,
-                   sizeof(*fold->cells)) != 0) {
-        return -1;
-    }
+    array_grow(&fold->cells, &fold->cells_room, fold->cells_count,
+               sizeof(*fold->cells));
     fold->cells[fold->cells_count++] = (struct cell){text, bytes, is_blank};
-    return 0;
 }
 
 static bool is_table(const struct cell *cells, size_t count)
@@ -98,8 +96,8 @@ static bool is_table(const struct cell *cells, size_t count)
     return places >= 2;
 }
 
-/* Take the line at *text, which moves behind it. 0, or -1 with ENOMEM. */
-static int line_add(struct fold *fold, const char **text)
+/* Take the line at *text, which moves behind it. */
+static void line_add(struct fold *fold, const char **text)
 {
     const char *at = *text;
     struct line line = {.first = fold->cells_count};
@@ -117,20 +115,14 @@ static int line_add(struct fold *fold, const char **text)
             at = sign;
             break;
         }
-        if (cell_add(fold, at, colours + bytes, *sign == ' ') != 0) {
-            return -1;
-        }
+        cell_add(fold, at, colours + bytes, *sign == ' ');
         at = sign + bytes;
     }
     *text = *at == '\n' ? at + 1 : at;
     line.count = fold->cells_count - line.first;
     line.is_table = is_table(fold->cells + line.first, line.count);
-    if (array_grow(&fold->lines, &fold->room, fold->count,
-                   sizeof(*fold->lines)) != 0) {
-        return -1;
-    }
+    array_grow(&fold->lines, &fold->room, fold->count, sizeof(*fold->lines));
     fold->lines[fold->count++] = line;
-    return 0;
 }
 
 /* May the column go, so far as this line is concerned? */
@@ -143,9 +135,8 @@ is_spare(const struct fold *fold, const struct line *line, size_t column)
            (cells[column].is_blank && cells[column - 1].is_blank);
 }
 
-/* Mark columns of the block's tables, the rightmost first, until they fit. 0,
- * or -1 with ENOMEM. */
-static int table_squeeze(struct fold *fold)
+/* Mark columns of the block's tables, the rightmost first, until they fit. */
+static void table_squeeze(struct fold *fold)
 {
     size_t width = 0, excess;
 
@@ -155,10 +146,7 @@ static int table_squeeze(struct fold *fold)
         }
     }
     free(fold->gone);
-    fold->gone = calloc(width + 1, sizeof(*fold->gone));
-    if (fold->gone == NULL) {
-        return -1;
-    }
+    fold->gone = xcalloc(width + 1, sizeof(*fold->gone));
     excess = width > fold->columns ? width - fold->columns : 0;
     for (size_t column = width; excess > 0 && column-- > 1;) {
         bool is_gone = true;
@@ -170,7 +158,6 @@ static int table_squeeze(struct fold *fold)
         fold->gone[column] = is_gone;
         excess -= is_gone;
     }
-    return 0;
 }
 
 /* Columns of the word that begins at the cell, up to a blank. */
@@ -234,22 +221,17 @@ static void line_put(struct fold *fold, const struct line *line)
     fputc('\n', fold->file);
 }
 
-/* The block at *text, with the empty line behind it. 0, or -1 with ENOMEM. */
-static int block_fold(struct fold *fold, const char **text)
+/* The block at *text, with the empty line behind it. */
+static void block_fold(struct fold *fold, const char **text)
 {
     fold->cells_count = fold->count = 0;
     do {
-        if (line_add(fold, text) != 0) {
-            return -1;
-        }
+        line_add(fold, text);
     } while (**text != '\0' && fold->lines[fold->count - 1].count > 0);
-    if (table_squeeze(fold) != 0) {
-        return -1;
-    }
+    table_squeeze(fold);
     for (size_t i = 0; i < fold->count; i++) {
         line_put(fold, &fold->lines[i]);
     }
-    return 0;
 }
 
 char *fold_text(const char *text, size_t columns, size_t *length)
@@ -261,7 +243,7 @@ char *fold_text(const char *text, size_t columns, size_t *length)
     int rc = fold.file == NULL ? -1 : 0;
 
     while (rc == 0 && *text != '\0') {
-        rc = block_fold(&fold, &text);
+        block_fold(&fold, &text);
     }
     if (fold.file != NULL && fclose(fold.file) != 0) {
         rc = -1;

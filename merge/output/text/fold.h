@@ -12,7 +12,7 @@
 
 /* The text in lines of at most so many columns, the caller's to free: tables
  * lose blanks that all their rows have, what is still too long goes on in the
- * next line. NULL with ENOMEM. */
+ * next line. */
 char *fold_text(const char *text, size_t columns, size_t *length);
 
 #endif

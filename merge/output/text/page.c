@@ -4,10 +4,12 @@
  */
 #include "merge/output/text/page.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "merge/model/executed.h"
 #include "merge/output/cxxname.h"
+#include "merge/output/text/fold.h"
 #include "merge/output/words.h"
 
 /* Columns of a place where a sentence has it. */
@@ -155,6 +157,28 @@ void page_wrap(const struct page *page,
         at += length;
         at += strspn(at, " ");
     }
+}
+
+void page_folded(const struct page *page, void (*put)(const struct page *page))
+{
+    char *text = NULL, *folded = NULL;
+    size_t length = 0;
+    struct page inner = *page;
+
+    inner.file = open_memstream(&text, &length);
+    if (inner.file == NULL) {
+        put(page);
+        return;
+    }
+    put(&inner);
+    if (fclose(inner.file) == 0) {
+        folded = fold_text(text, (size_t)page_columns(page), &length);
+    }
+    if (folded != NULL || text != NULL) {
+        fputs(folded != NULL ? folded : text, page->file);
+    }
+    free(folded);
+    free(text);
 }
 
 void page_column(const struct page *page, const char *text, size_t columns)

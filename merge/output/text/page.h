@@ -59,6 +59,8 @@ void page_wrap(const struct page *page,
                const char *text,
                int column,
                int indent);
+/* What `put` writes, in lines of at most page_columns(). */
+void page_folded(const struct page *page, void (*put)(const struct page *page));
 /* "train.c:212", or the function where no file is known, or "-"; in at most so
  * many columns. */
 void page_place_in(const struct page *page,
@@ -79,11 +81,22 @@ void page_call_of(const struct page *page,
 /* "rank 2", "ranks 1, 4 and 7", "ranks 0-5, 7, 9, 11, 13, 15, 17, 19 and 20
  * more" */
 void page_ranks(FILE *file, const int32_t *ranks, size_t count);
+/* A sentence in lines, behind so many blanks, as what is wrong (stuck.c). */
+void page_alarm(const struct page *page, const char *text, int indent);
 /* In which calls ranks were that never left them (stuck.c). */
 void page_stuck(const struct page *page);
+/* Is the job still running, without a sign that it hangs? */
+bool page_is_going_on(const struct page *page);
+/* Who keeps them waiting, stopped threads and locks, as sentences; and the
+ * stacks of all threads that collectors looked at (textstanding.c). */
+void page_standings(const struct page *page, int indent);
+void page_standing_stacks(const struct page *page);
 /* How ranks ended that did not end well, and who waited for them (textends.c).
  */
 void page_ends(const struct page *page);
+/* The ranks of a running job that have not ended, and what they were in
+ * (textends.c). */
+void page_running(const struct page *page);
 /* " +- 1.20 us" behind a time that compares clocks; nothing where it is 0. */
 void page_error(const struct page *page, ck_time_t error);
 /* How the clocks were aligned (textclocks.c). */
@@ -146,6 +159,8 @@ void page_load(const struct page *page);
  * where no device worked (texthot.c). */
 void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
+/* Collectives of NCCL that ranks called differently (textdisagree.c). */
+void page_disagree(const struct page *page);
 /* Device work that never ended, and what failed (undone.c). */
 void page_undone(const struct page *page);
 void page_undone_answer(const struct page *page);

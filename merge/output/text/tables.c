@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/model/rankset.h"
 #include "merge/output/words.h"
 
@@ -208,11 +209,8 @@ static void put_extremes(const struct page *page)
 {
     const struct report *report = page->report;
     size_t count = report->devices_count;
-    const struct report_device **order = calloc(count, sizeof(*order));
+    const struct report_device **order = xcalloc(count, sizeof(*order));
 
-    if (order == NULL) {
-        return;
-    }
     for (size_t i = 0; i < count; i++) {
         order[i] = &report->devices[i];
     }

@@ -687,7 +687,9 @@ static void put_path(const struct page *page, const char *path)
 /* What is wrong with the run: the first part of the report. */
 static void put_alarms(const struct page *page)
 {
+    page_disagree(page);
     page_ends(page);
+    page_standing_stacks(page);
     page_undone(page);
     page_failures(page);
     put_partial_inputs(page);
@@ -740,11 +742,17 @@ static void put_more(const struct page *page)
 }
 
 static void (*const parts[TEXT_PARTS])(const struct page *page) = {
-    [TEXT_HEAD] = put_head,     [TEXT_ALARMS] = put_alarms,
-    [TEXT_ANSWER] = put_answer, [TEXT_WHY] = page_why,
-    [TEXT_ROWS] = put_rows,     [TEXT_DEVICE_TABLES] = put_device_tables,
-    [TEXT_MPI] = page_mpi,      [TEXT_TABLES] = put_tables,
-    [TEXT_TRUST] = put_trust,   [TEXT_MORE] = put_more,
+    [TEXT_HEAD] = put_head,
+    [TEXT_ALARMS] = put_alarms,
+    [TEXT_RUNNING] = page_running,
+    [TEXT_ANSWER] = put_answer,
+    [TEXT_WHY] = page_why,
+    [TEXT_ROWS] = put_rows,
+    [TEXT_DEVICE_TABLES] = put_device_tables,
+    [TEXT_MPI] = page_mpi,
+    [TEXT_TABLES] = put_tables,
+    [TEXT_TRUST] = put_trust,
+    [TEXT_MORE] = put_more,
 };
 
 void output_text_part(const struct report *report,
@@ -768,4 +776,17 @@ void output_text(const struct report *report,
     for (size_t i = 0; i < TEXT_PARTS; i++) {
         parts[i](&page);
     }
+}
+
+void output_where(const struct report *report,
+                  const struct text_style *style,
+                  FILE *file)
+{
+    struct page_given given = {.count = 0};
+    struct page page = {report, style, file, &given};
+
+    put_head(&page);
+    page_ends(&page);
+    page_running(&page);
+    page_standing_stacks(&page);
 }

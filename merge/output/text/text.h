@@ -14,6 +14,7 @@
 enum text_part {
     TEXT_HEAD,          /* one line: program, ranks, region, run */
     TEXT_ALARMS,        /* what is wrong with the run; may be empty */
+    TEXT_RUNNING,       /* where ranks of a running job were; the same */
     TEXT_ANSWER,        /* the first sentences */
     TEXT_WHY,           /* why the devices were idle */
     TEXT_ROWS,          /* a row for each device, or rank */
@@ -34,5 +35,10 @@ void output_text_part(const struct report *report,
 void output_text(const struct report *report,
                  const struct text_style *style,
                  FILE *file);
+
+/* Write where the ranks of a running job are. */
+void output_where(const struct report *report,
+                  const struct text_style *style,
+                  FILE *file);
 
 #endif

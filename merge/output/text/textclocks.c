@@ -163,7 +163,25 @@ static void put_hidden(const struct page *page)
 {
     const struct report *report = page->report;
 
-    if (report->comm_hidden_most == 0) {
+    if (report->comm_hidden_first > 0) {
+        fprintf(page->file,
+                MARGIN "nothing compares these clocks before the first "
+                       "collective kernel ends: a wait in\n" MARGIN
+                       "  it and a clock that is set during it cannot be "
+                       "distinguished. Up to %s of\n" MARGIN
+                       "  device time are not claimed for that\n",
+                word_time(report->comm_hidden_first).text);
+    }
+    if (report->comm_alike > 0) {
+        fprintf(page->file,
+                MARGIN "%s collective kernel%s without a process group end%s "
+                       "together, as those of groups\n" MARGIN
+                       "  in step may: waits of less than 40 us in them are "
+                       "not claimed\n",
+                word_count(report->comm_alike).text, word_s(report->comm_alike),
+                report->comm_alike == 1 ? "s" : "");
+    }
+    if (report->comm_hidden_most == 0 || report->domains_count < 2) {
         return;
     }
     fputs(MARGIN "a rank that comes late by the same time to each collective "

@@ -211,7 +211,8 @@ void page_delays(const struct page *page, const struct page_late *late)
     if (delays->ns > 0) {
         put_kind(page, delays);
         put_did(page, &delays->did, NULL);
-        if (late->advice != NULL) {
+        if (late->advice != NULL &&
+            !is_unknown_wait(page->report, &delays->did)) {
             page_advice(page, late->advice);
         }
         put_second(page, delays, late->ns);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/words.h"
 
 /* Below a launcher it is not known how the rank ended, but where it was when
@@ -269,6 +270,40 @@ static int by_end(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
+/* It has not ended, as the job has not. */
+static bool is_running(const struct report *report,
+                       const struct report_rank *rank)
+{
+    return report->is_running && rank->end == REPORT_END_UNKNOWN &&
+           !rank->is_orphan;
+}
+
+/* Rows without colour: nothing is wrong. */
+void page_running(const struct page *page)
+{
+    const struct report *report = page->report;
+    struct text_style style = *page->style;
+    struct page plain = *page;
+    size_t limit = style.is_all_ranks ? SIZE_MAX : PAGE_ROWS;
+    size_t count = 0;
+
+    style.has_colour = false;
+    plain.style = &style;
+    if (!page_is_going_on(page)) {
+        return;
+    }
+    page_stuck(&plain);
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (is_running(report, &report->ranks[i]) && count++ < limit) {
+            put_end(&plain, &report->ranks[i], NULL);
+        }
+    }
+    if (count > limit) {
+        fprintf(page->file, " and %zu more rank%s (--all-ranks)\n",
+                count - limit, word_s(count - limit));
+    }
+}
+
 static void
 put_rows(const struct page *page, const struct report_rank **ends, size_t count)
 {
@@ -280,7 +315,9 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
     if (first != NULL) {
         put_end(page, first, NULL);
     }
-    page_stuck(page);
+    if (!page_is_going_on(page)) {
+        page_stuck(page);
+    }
     for (size_t i = first != NULL; i < limit; i++) {
         put_end(page, ends[i], first);
     }
@@ -294,12 +331,9 @@ put_rows(const struct page *page, const struct report_rank **ends, size_t count)
 static void put_missing(const struct page *page)
 {
     const struct report *report = page->report;
-    int32_t *ranks = malloc((report->ranks_count + 1) * sizeof(*ranks));
+    int32_t *ranks = xmalloc((report->ranks_count + 1) * sizeof(*ranks));
     size_t count = 0;
 
-    if (ranks == NULL) {
-        return;
-    }
     for (size_t i = 0; i < report->ranks_count; i++) {
         if (report->ranks[i].end == REPORT_END_MISSING) {
             ranks[count++] = report->ranks[i].number;
@@ -314,20 +348,70 @@ static void put_missing(const struct page *page)
     free(ranks);
 }
 
+/* "ranks 0 and 1 were started again at 2.31 s (restart 1)": those of one
+ * restart, by its first process. */
+static void put_restart(const struct page *page, int32_t number, int32_t *ranks)
+{
+    const struct report *report = page->report;
+    ck_time_t first = INT64_MAX;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        for (size_t k = 0; k < rank->restarts_count; k++) {
+            if (rank->restarts[k].number == number) {
+                ranks[count++] = rank->number;
+                first = rank->restarts[k].start < first
+                            ? rank->restarts[k].start
+                            : first;
+            }
+        }
+    }
+    if (count > 0) {
+        fprintf(page->file, " %s", page_red(page));
+        page_ranks(page->file, ranks, count);
+        fprintf(page->file, " %s started again at %s (restart %d)%s\n",
+                count == 1 ? "was" : "were",
+                word_time(first - report->whole.start).text, number,
+                page_normal(page));
+    }
+}
+
+static void put_restarts(const struct page *page)
+{
+    const struct report *report = page->report;
+    int32_t *ranks = xmalloc((report->ranks_count + 1) * sizeof(*ranks));
+    int32_t most = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        size_t count = rank->restarts_count;
+
+        if (count > 0 && rank->restarts[count - 1].number > most) {
+            most = rank->restarts[count - 1].number;
+        }
+    }
+    for (int32_t number = most < REPORT_RESTARTS ? 1
+                                                 : most - REPORT_RESTARTS + 1;
+         number <= most; number++) {
+        put_restart(page, number, ranks);
+    }
+    free(ranks);
+}
+
 void page_ends(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_rank **ends =
-        calloc(report->ranks_count + 1, sizeof(*ends));
+        xcalloc(report->ranks_count + 1, sizeof(*ends));
     size_t count = 0;
 
-    if (ends == NULL) {
-        return;
-    }
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
 
-        if (!is_well(rank) && rank->end != REPORT_END_MISSING) {
+        if (!is_well(rank) && rank->end != REPORT_END_MISSING &&
+            !(is_running(report, rank) && page_is_going_on(page))) {
             ends[count++] = rank;
         }
     }
@@ -335,6 +419,7 @@ void page_ends(const struct page *page)
     put_launchers(page);
     put_rows(page, ends, count);
     put_missing(page);
+    put_restarts(page);
     put_darks(page);
     free(ends);
 }

@@ -87,18 +87,25 @@ static bool is_cut_short(const struct report *report)
 }
 
 /* Calls that only look whether something is complete: a program that polls with
- * them waits outside of MPI, as far as anybody knows. */
-static uint64_t polls_count(const struct report *report)
+ * them waits outside of MPI, as far as anybody knows. `most`, where it is asked
+ * for, is the function that was called most. */
+static uint64_t polls_count(const struct report *report, const char **most)
 {
     static const char *const names[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe",
                                         "MPI_Request_get_status"};
-    uint64_t count = 0;
+    uint64_t count = 0, largest = 0;
 
     for (size_t i = 0; i < report->functions_count; i++) {
+        const struct report_function *function = &report->functions[i];
+
         for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
-            if (strncmp(report->functions[i].name, names[k],
-                        strlen(names[k])) == 0) {
-                count += report->functions[i].calls;
+            if (strncmp(function->name, names[k], strlen(names[k])) != 0) {
+                continue;
+            }
+            count += function->calls;
+            if (most != NULL && function->calls > largest) {
+                largest = function->calls;
+                *most = function->name;
             }
         }
     }
@@ -113,6 +120,12 @@ static uint64_t mpi_count(const struct report *report)
         count += report->ranks[i].mpi_calls;
     }
     return count;
+}
+
+/* Are waits hidden in polls? */
+static bool is_polling(const struct report *report)
+{
+    return polls_count(report, NULL) * POLLS_SHARE > mpi_count(report);
 }
 
 /* The quotient that is furthest from 1, in words, and with it the next one
@@ -196,6 +209,18 @@ static void put_good(const struct page *page)
     }
 }
 
+static void put_polls(const struct page *page)
+{
+    const char *most = "MPI_Test";
+    uint64_t count = polls_count(page->report, &most);
+
+    fprintf(page->file,
+            " Ranks polled %s times (most with %.40s): how long they waited "
+            "there is not\n   known, and what they did between counts as work. "
+            "Parallel efficiency %.2f at most.\n",
+            word_count(count).text, most, page->report->efficiency.parallel);
+}
+
 /* How much of the ranks' time was work, and why no more. A wait for a rank that
  * is not here would count as one for those that are. */
 static void put_efficiency(const struct page *page)
@@ -209,12 +234,8 @@ static void put_efficiency(const struct page *page)
                 e->parallel);
         return;
     }
-    if (polls_count(page->report) * POLLS_SHARE > mpi_count(page->report)) {
-        fprintf(page->file,
-                " How long ranks waited for others is not known: they polled "
-                "%s times (MPI_Test,\n   MPI_Iprobe), and what they did "
-                "between counts as work. Parallel efficiency %.2f at most.\n",
-                word_count(polls_count(page->report)).text, e->parallel);
+    if (is_polling(page->report)) {
+        put_polls(page);
         return;
     }
     if (e->parallel >= GOOD) {
@@ -283,14 +304,14 @@ static bool has_strange_clock(const struct report *report)
 }
 
 /* Waits that would print as 0.0 %, though some of it is not known; where clocks
- * cannot be compared, however little it is. */
+ * cannot be compared or ranks poll, however little it is. */
 static bool is_unknown(const struct report *report,
                        ck_time_t waited,
                        ck_time_t unknown,
                        ck_time_t whole)
 {
     return waited * PRINTED < whole &&
-           (unknown * PRINTED >= whole ||
+           (unknown * PRINTED >= whole || is_polling(report) ||
             (unknown > waited && has_strange_clock(report)));
 }
 
@@ -337,6 +358,11 @@ static void put_waited(const struct page *page, ck_time_t all)
     ck_time_t waited = waited_all(report);
     ck_time_t unknown = unknown_all(report);
 
+    if (is_unknown(report, waited, unknown, all) && unknown * PRINTED < all &&
+        !has_strange_clock(report)) {
+        fputs(".\n", page->file);
+        return;
+    }
     if (is_unknown(report, waited, unknown, all)) {
         fprintf(
             page->file,
@@ -347,7 +373,8 @@ static void put_waited(const struct page *page, ck_time_t all)
         put_unknown_waits(page, unknown, all);
         return;
     }
-    fprintf(page->file, " and waited %s %%%s%s.\n",
+    fprintf(page->file, " and waited %s%s %%%s%s.\n",
+            is_polling(report) ? "at least " : "",
             word_percent(waited, all).text,
             waited_data(report) > 0 ? "" : " in MPI",
             report->is_filtered ? "" : " for each other");
@@ -360,7 +387,8 @@ static void put_waited(const struct page *page, ck_time_t all)
     }
 }
 
-void page_host_answer(const struct page *page)
+/* How much of the ranks' time was work, and how much waiting. */
+static void put_times(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
@@ -368,15 +396,23 @@ void page_host_answer(const struct page *page)
     /* "1 selected rank", but "1 of 4 ranks" */
     bool is_one = report->is_filtered && report_ranks(report) == 1;
 
+    fprintf(page->file, " %s", page_bold(page));
+    page_count(page, e->ranks);
+    fprintf(page->file, " %s outside MPI %s %%%s of %s time (%s of %s)",
+            is_one ? "was" : "were", word_percent(e->useful, all).text,
+            page_normal(page), is_one ? "its" : "their",
+            word_time(e->useful).text, word_time(all).text);
+    put_waited(page, all);
+}
+
+void page_host_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_efficiency *e = &report->efficiency;
+
     put_no_device(page);
     if (e->ranks > 0) {
-        fprintf(page->file, " %s", page_bold(page));
-        page_count(page, e->ranks);
-        fprintf(page->file, " %s outside MPI %s %%%s of %s time (%s of %s)",
-                is_one ? "was" : "were", word_percent(e->useful, all).text,
-                page_normal(page), is_one ? "its" : "their",
-                word_time(e->useful).text, word_time(all).text);
-        put_waited(page, all);
+        page_folded(page, put_times);
         fputs("   ", page->file);
         page_outside(page, 3, 3);
         put_efficiency(page);

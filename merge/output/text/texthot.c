@@ -116,6 +116,10 @@ void page_hot_answer(const struct page *page)
         page_place(page, &hot->place);
         fputc(')', file);
     }
+    if (hot->caller.function != NULL) {
+        fputs(", called below ", file);
+        page_cell(page, hot->caller.function, 40);
+    }
     fputs(".\n", file);
     if (file_find(report) != NULL) {
         put_file(page, file_find(report));
@@ -145,6 +149,10 @@ static void put_hot(const struct page *page, const struct report_hot *hot)
         page_place_in(page, &hot->after_place, LINE);
     } else {
         fputc('-', page->file);
+    }
+    if (hot->caller.function != NULL) {
+        fputs(", below ", page->file);
+        page_cell(page, hot->caller.function, LINE);
     }
     if (hot->range != NULL) {
         fputs(", range ", page->file);

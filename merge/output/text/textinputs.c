@@ -7,6 +7,8 @@
  */
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
+
 #include "merge/output/text/page.h"
 
 /* Read by one of ck's readers, and no run of ck. */
@@ -56,9 +58,9 @@ void page_inputs_answer(const struct page *page)
 {
     const struct report *report = page->report;
     size_t working, count = inputs_count(report, &working), blind = 0;
-    int32_t *ranks = calloc(report->inputs_count + 1, sizeof(*ranks));
+    int32_t *ranks = xcalloc(report->inputs_count + 1, sizeof(*ranks));
 
-    for (size_t i = 0; ranks != NULL && i < report->inputs_count; i++) {
+    for (size_t i = 0; i < report->inputs_count; i++) {
         const struct report_input *input = &report->inputs[i];
 
         if (is_profile(input) && input->operations == 0) {

@@ -48,10 +48,17 @@ static void who_text(const struct report *report, char *text, size_t room)
     }
 }
 
+/* "1 of the job's threads was", "2.3 ... were" */
+static const char *were(const char *number)
+{
+    return strcmp(number, "1") == 0 ? "was" : "were";
+}
+
 static void load_text(const struct report *report, char *text, size_t room)
 {
     const struct report_load *load = &report->load;
     struct word waited = word_time(load->waited);
+    struct word ready = word_number(load->ready);
     char cpus[192], others[128] = "", who[96];
 
     cpus_text(load, cpus, sizeof(cpus));
@@ -74,8 +81,8 @@ static void load_text(const struct report *report, char *text, size_t room)
         }
         (void)snprintf(text, room,
                        "%s waited %s for a CPU: %s of them "
-                       "were ready at a time on %s%s.",
-                       who, waited.text, word_number(load->ready).text, cpus,
+                       "%s ready at a time on %s%s.",
+                       who, waited.text, ready.text, were(ready.text), cpus,
                        others);
         break;
     case REPORT_LOAD_OTHERS:
@@ -83,15 +90,14 @@ static void load_text(const struct report *report, char *text, size_t room)
                        "%s waited %s for a CPU: other programs used %s of %s; "
                        "%s of the job's threads %s ready there at a time.",
                        who, waited.text, word_number(load->others).text, cpus,
-                       word_number(load->ready).text,
-                       load->ready > 1 ? "were" : "was");
+                       ready.text, were(ready.text));
         break;
     default:
         (void)snprintf(text, room,
                        "%s waited %s for a CPU, though %s of "
-                       "them were ready at a time on %s and other programs "
+                       "them %s ready at a time on %s and other programs "
                        "used %s: in short bursts, or badly placed.",
-                       who, waited.text, word_number(load->ready).text, cpus,
+                       who, waited.text, ready.text, were(ready.text), cpus,
                        word_number(load->others).text);
         break;
     }

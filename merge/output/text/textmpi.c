@@ -17,6 +17,7 @@
 /* Columns of a place with its offset. */
 #define WAIT_PLACE 26
 #define TOP_EDGES 4
+#define INIT "wait_at_init"
 #define FINALIZE "wait_at_finalize"
 #define INDENT "             "
 /* Waits of less than an n-th of the ranks' time are not worth a line. */
@@ -293,16 +294,26 @@ static void put_waits(const struct page *page)
     }
 }
 
-static ck_time_t finalize_time(const struct report_cause *waits, size_t count)
+static ck_time_t
+wait_time(const struct report_cause *waits, size_t count, const char *wait)
 {
     ck_time_t sum = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (waits[i].wait != NULL && strcmp(waits[i].wait, FINALIZE) == 0) {
+        if (waits[i].wait != NULL && strcmp(waits[i].wait, wait) == 0) {
             sum += waits[i].ns;
         }
     }
     return sum;
+}
+
+/* Are the waits of that kind in WAITED, but for what is not worth a line? */
+static bool
+is_inside(const struct report *report, const char *wait, ck_time_t worth)
+{
+    return wait_time(report->edges, report->edges_count, wait) -
+               wait_time(report->waits, report->waits_count, wait) <=
+           worth;
 }
 
 /* What the region leaves out. */
@@ -311,10 +322,8 @@ static void put_edges(const struct page *page)
     const struct report *report = page->report;
     ck_time_t worth = region_length(report->whole) *
                       (ck_time_t)report_ranks(report) / WORTH_SHARE;
-    /* What the region has of it is in WAITED. */
-    bool is_final = finalize_time(report->edges, report->edges_count) -
-                        finalize_time(report->waits, report->waits_count) <=
-                    worth;
+    bool is_first = is_inside(report, INIT, worth);
+    bool is_final = is_inside(report, FINALIZE, worth);
     FILE *file = page->file;
     size_t shown = 0;
 
@@ -322,11 +331,12 @@ static void put_edges(const struct page *page)
         const struct report_cause *wait = &report->edges[i];
 
         if (wait->ns <= worth || wait->cause != CAUSE_MPI_WAIT ||
+            (is_first && strcmp(wait->wait, INIT) == 0) ||
             (is_final && strcmp(wait->wait, FINALIZE) == 0)) {
             continue;
         }
         if (shown++ == 0) {
-            fprintf(file, "\n%s AT START AND END (outside the region)%s\n",
+            fprintf(file, "\n%s AT START AND END (whole run)%s\n",
                     page_bold(page), page_normal(page));
         }
         fputc(' ', file);
@@ -502,6 +512,23 @@ static void put_unclaimed_kernels(const struct page *page,
     fprintf(page->file, ", may be waits\n (%s: TRUST).\n", why);
 }
 
+/* Why waits that are as short are not claimed. */
+static const char *why_hidden(const struct report *report)
+{
+    if (report->clock_dates.is_believed) {
+        return report->comm_alike > 0
+                   ? "dates are assumed, and groups are not recorded"
+                   : "dates are assumed, and ends lie apart by that";
+    }
+    if (!page_is_calibrated(report)) {
+        return "clocks are not calibrated, or estimated by these kernels "
+               "themselves";
+    }
+    return report->comm_alike > 0 && report->domains_count < 2
+               ? "their process group is not recorded"
+               : "clocks are estimated by these kernels themselves";
+}
+
 void page_meetings_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -520,13 +547,19 @@ void page_meetings_answer(const struct page *page)
                               report->comm_uneven_time,
                               "they do not fit together");
     }
-    if (all->comm_hidden > all->wall / WORTH_SHARE) {
+    if (report->comm_hidden_first > all->wall / WORTH_SHARE) {
+        fprintf(page->file,
+                " Waits in the first collective kernel are not known, up to "
+                "%s of device time: clocks\n are estimated by the ends of "
+                "these kernels (TRUST).\n",
+                word_time(report->comm_hidden_first).text);
+    }
+    if (all->comm_hidden - report->comm_hidden_first >
+        all->wall / WORTH_SHARE) {
         fprintf(page->file,
                 " Which rank came late to collective kernels by up to %s each "
-                "is not known: clocks\n are %sestimated by these kernels "
-                "themselves (TRUST).\n",
-                word_time(report->comm_hidden_most).text,
-                page_is_calibrated(report) ? "" : "not calibrated, or ");
+                "is not known:\n %s (TRUST).\n",
+                word_time(report->comm_hidden_most).text, why_hidden(report));
     }
 }
 
@@ -615,7 +648,7 @@ void page_mpi(const struct page *page)
 {
     put_stragglers(page);
     put_waits(page);
-    put_edges(page);
+    page_folded(page, put_edges);
     put_steps(page);
     put_efficiency(page);
 }

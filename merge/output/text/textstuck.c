@@ -160,6 +160,26 @@ static void put_comm(const struct page *page, const char *comm)
     }
 }
 
+/* ", but rank 1 is in MPI_Barrier (train.c:12) in its place" */
+static void put_others(const struct page *page,
+                       const struct report_impasse *still)
+{
+    FILE *file = page->file;
+
+    if (still->others_count == 0) {
+        return;
+    }
+    fputs(", but ", file);
+    page_ranks(file, still->others, still->others_count);
+    fputs(still->others_count == 1 ? " is in " : " are in ", file);
+    page_call_of(page, still->other_call, &still->other_place);
+    if (still->root != still->other_root && still->other_root >= 0 &&
+        still->root >= 0) {
+        fprintf(file, " with root %d, not %d,", still->other_root, still->root);
+    }
+    fputs(" in its place: a mismatch", file);
+}
+
 /* "3 of 4 ranks waited in MPI_Allreduce (train.c:197), collective 57 on
  * MPI_COMM_WORLD, which rank 2 never entered, for 1.20 s" */
 static void put_impasse(const struct page *page,
@@ -192,6 +212,7 @@ static void put_impasse(const struct page *page,
                   file);
         }
     }
+    put_others(page, still);
     fputc(',', file);
     put_spell(file, spell_of(page->report, still->ranks, still->waited));
 }
@@ -226,7 +247,7 @@ static void put_message(const struct page *page,
 }
 
 /* A sentence in lines, behind so many blanks. */
-static void put_wrapped(const struct page *page, char *text, int indent)
+void page_alarm(const struct page *page, const char *text, int indent)
 {
     fprintf(page->file, "%*s%s", indent, "", page_red(page));
     page_wrap(page, text, indent, indent + 2);
@@ -235,7 +256,8 @@ static void put_wrapped(const struct page *page, char *text, int indent)
 
 static bool is_shown(const struct report_impasse *still)
 {
-    return still->waited > 0 && still->died + still->absent > 0;
+    return still->waited > 0 &&
+           still->died + still->absent + still->others_count > 0;
 }
 
 static bool is_message_shown(const struct report *report, size_t index)
@@ -265,7 +287,7 @@ put_row(const struct page *page, size_t row, enum why why, int indent)
         if (length > 0 && text[length - 1] == ',') {
             text[length - 1] = '\0';
         }
-        put_wrapped(page, text, indent);
+        page_alarm(page, text, indent);
     }
     free(text);
 }
@@ -401,6 +423,30 @@ static void put_usual(const struct page *page, ck_time_t most)
             is_hang(&usual, most) ? ": the job hung" : "", page_normal(page));
 }
 
+/* The longest that a rank was in a call that it never left; 0 = in none. */
+static ck_time_t longest_open(const struct report *report)
+{
+    ck_time_t most = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        most =
+            report->ranks[i].open_ns > most ? report->ranks[i].open_ns : most;
+    }
+    return most;
+}
+
+bool page_is_going_on(const struct page *page)
+{
+    const struct report *report = page->report;
+    struct report_usual usual = usual_of(report);
+    ck_time_t most = longest_open(report);
+
+    return report->is_running && why_of(report) == WHY_SEEN &&
+           !is_hang(&usual, most) &&
+           (usual.of == NULL ? most < HANG_LEAST
+                             : !is_long(&usual, most) || most <= usual.longest);
+}
+
 static bool has_calls(const struct report *report)
 {
     for (size_t i = 0; i < report->impasses_count; i++) {
@@ -418,6 +464,7 @@ void page_stuck(const struct page *page)
     ck_time_t most;
 
     if (!has_calls(page->report)) {
+        page_standings(page, 1);
         return;
     }
     if (why != WHY_DIED) {
@@ -427,6 +474,7 @@ void page_stuck(const struct page *page)
     }
     most = put_calls(page, why, indent);
     put_circle(page, why, indent);
+    page_standings(page, indent);
     if (why != WHY_DIED && most > 0) {
         put_usual(page, most);
     }

@@ -327,16 +327,33 @@ static const struct report_device *device_find(const struct page *page,
     return NULL;
 }
 
-/* "device of rank 3", "device cpu #1 of the program" */
+/* Has the rank several devices? Then a cause is of all of them. */
+static bool has_devices(const struct report *report, int32_t rank)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->devices_count; i++) {
+        const struct report_device *device = &report->devices[i];
+
+        for (size_t k = 0; k < device->ranks_count; k++) {
+            count += device->ranks[k] == rank;
+        }
+    }
+    return count > 1;
+}
+
+/* "device of rank 3", "devices of rank 3", "device cpu #1 of the program" */
 static void put_whose(const struct page *page, const struct report_cause *cause)
 {
     const struct report_device *device = NULL;
+    bool is_of_one = is_dependent(cause);
+    bool has_more = has_devices(page->report, cause->rank);
 
-    if (is_dependent(cause)) {
+    if (is_of_one) {
         device = device_find(page, cause->device);
     }
-    fputs("device ", page->file);
-    if (device != NULL && device->number >= 0) {
+    fputs(is_of_one || !has_more ? "device " : "devices ", page->file);
+    if (device != NULL && (device->number >= 0 || has_more)) {
         (void)page_device(page, device->name, device->number, DEVICE);
         fputc(' ', page->file);
     }

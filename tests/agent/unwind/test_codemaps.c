@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -58,8 +59,8 @@ static void what_is_mapped_later_lies_in_front(void **state)
     assert_int_equal(number_at(PID, 999), 99);
     assert_int_equal(number_at(PID, 1000), 0);
     assert_int_equal(number_at(PID, 1999), 0);
-    assert_int_equal(number_at(PID, 2000), 2);
     assert_int_equal(number_at(PID, 3999), 1);
+    assert_int_equal(number_at(PID, 2000), 2);
     assert_int_equal(number_at(PID, 4000), 99);
     put(1500, 3500, "/bin/sh");
     assert_int_equal(number_at(PID, 1499), 0);
@@ -77,6 +78,28 @@ static void what_is_mapped_later_lies_in_front(void **state)
     assert_int_equal(number_at(PID, 9999), 2);
 }
 
+/* Paths without number, then as many as there is room for, each once. */
+static void files_are_numbered_when_they_are_asked_for(void **state)
+{
+    char path[64];
+    struct code code;
+
+    (void)state;
+    put(1000, 2000, "/bin/sh");
+    put(2000, 3000, "/bin/ls");
+    assert_int_equal(number_at(PID, 2500),
+                     0); /* nothing is known of the other */
+    for (int i = 0; i < 2 * CODEMAPS_FILES; i++) {
+        (void)snprintf(path, sizeof(path), "/no/such/%d", i);
+        put(5000, 6000, path);
+    }
+    assert_true(codemaps_find(codemaps, PID, 5500, &code));
+    assert_null(code.file);
+    put(7000, 8000, "/bin/cat"); /* a path beyond those that are remembered */
+    assert_int_equal(number_at(PID, 7500), 1);
+    assert_int_equal(number_at(PID, 1500), 2);
+}
+
 /* Each address has the file that was mapped there last. */
 static void any_order_of_mappings_is_kept(void **state)
 {
@@ -88,7 +111,8 @@ static void any_order_of_mappings_is_kept(void **state)
     (void)state;
     print_message("CK_SEED=%u\n", seed);
     for (unsigned i = 0; i < 3; i++) {
-        put(i, i + 1, paths[i]); /* so that they have these numbers */
+        put(i, i + 1, paths[i]);
+        assert_int_equal(number_at(PID, i), i);
     }
     for (int world = 0; world < 300; world++) {
         codemaps_begin(codemaps, PID);
@@ -159,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_is_mapped_later_lies_in_front),
+        CASE(files_are_numbered_when_they_are_asked_for),
         CASE(any_order_of_mappings_is_kept),
         CASE(a_child_has_what_its_parent_has),
         CASE(our_own_code_is_found),

@@ -168,7 +168,7 @@ static size_t world_check(struct world *world, bool is_unique)
     size_t calm = 0;
     int64_t span[2];
 
-    assert_int_equal(ticks_make(&ticks, world->pairs, world->pairs_count), 0);
+    ticks_make(&ticks, world->pairs, world->pairs_count);
     for (int i = 0; i < STAMPS; i++) {
         double at = drawn(world) * world->seconds * 1e9;
         int64_t stamp = ticks_at(world, at);
@@ -341,7 +341,7 @@ static void a_jump_is_stated_where_it_happened(void **state)
         pairs[i] =
             plain_pair(i, (int64_t)2 * i * CK_TIME_S + (i > 5 ? 5600000 : 0));
     }
-    assert_int_equal(ticks_make(&ticks, pairs, 10), 0);
+    ticks_make(&ticks, pairs, 10);
     assert_int_equal(ticks.pieces_count, 2);
     assert_int_equal(ticks_jump(&ticks, 5), 2800000);
     assert_true(ticks_error(&ticks, 11 * CK_TIME_S) >= 2800000);
@@ -367,7 +367,7 @@ static void a_jump_at_an_end_is_known_to_its_size(void **state)
             pairs[i] = plain_pair(i, (int64_t)2 * i * CK_TIME_S);
             pairs[i].raw += (behind ? i > 0 : i == 4) ? 5 * CK_TIME_MS : 0;
         }
-        assert_int_equal(ticks_make(&ticks, pairs, 5), 0);
+        ticks_make(&ticks, pairs, 5);
         assert_true(ticks.worst >= 5 * CK_TIME_MS);
         assert_true(ticks.worst < 20 * CK_TIME_MS);
         ticks_fini(&ticks);
@@ -385,7 +385,7 @@ static void what_follows_a_jump_back_has_a_map_of_its_own(void **state)
         pairs[i] = plain_pair(i, (i > 5 ? 0 : 40 * CK_TIME_S) +
                                      (int64_t)2 * i * CK_TIME_S);
     }
-    assert_int_equal(ticks_make(&ticks, pairs, 10), 0);
+    ticks_make(&ticks, pairs, 10);
     assert_int_equal(ticks.count, 10);
     assert_int_equal(ticks.pieces_count, 2);
     assert_int_equal(ticks_raw(&ticks, 15 * CK_TIME_S), 7500000000);
@@ -410,7 +410,7 @@ static void lines_go_on_where_brackets_leave_any_rate_open(void **state)
                                     .raw = pairs[10].raw + CK_TIME_MS,
                                     .width = 3 * CK_TIME_MS,
                                     .source = CK_CLOCKSOURCE_TSC};
-    assert_int_equal(ticks_make(&ticks, pairs, 12), 0);
+    ticks_make(&ticks, pairs, 12);
     assert_int_equal(ticks.pieces_count, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct ticks_piece *piece = &ticks.pieces[i];
@@ -439,7 +439,7 @@ static void of_endless_jumps_the_error_is_told(void **state)
         ahead[i] = (int64_t)sized(&world, 1e6, 1e13);
         pairs[i] = plain_pair(i, 2 * i * CK_TIME_S + ahead[i]);
     }
-    assert_int_equal(ticks_make(&ticks, pairs, PAIRS), 0);
+    ticks_make(&ticks, pairs, PAIRS);
     assert_true(ticks.pieces_count <= TICKS_PIECES);
     for (int i = 0; i < 20000; i++) {
         int second = (int)(drawn(&world) * (PAIRS - 1));

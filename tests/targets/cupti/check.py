@@ -426,6 +426,31 @@ class Rivals(Case):
         self.assertEqual(before["reason"], DEVICE_LOST)
 
 
+@unittest.skipUnless(CHECKED, "the program is not built with a sanitizer")
+class Races(unittest.TestCase):
+    """What threads of the program, of ck and of CUPTI do at once: nothing is
+    reported, and kernels are recorded."""
+    PLAYS = (("16", "exit", "none"), ("1", "racing", "none"),
+             ("1", "again", "none"), ("1", "steal", "none"),
+             ("1", "destroy", "none"), ("1", "reset", "none"),
+             ("1", "paced", "zero"), ("1", "graphs", "pool"),
+             ("1", "other", "none"), ("1", "quick", "none"),
+             ("1", "fork", "none"), ("1", "held", "held"),
+             ("1", "takeover", "takeover"), ("1", "fatal", "none"))
+
+    def test_no_data_race(self):
+        for threads, how, case in self.PLAYS:
+            # With "yield" nobody has the buffers back, or is told of an end.
+            for mode in ("own",) if how == "steal" else ("own", "yield"):
+                with self.subTest(threads=threads, how=how, mode=mode):
+                    lines, done = host(threads, how, MOCK_CASE=case,
+                                       CKAGENT_CUPTI=mode)
+                    self.assertEqual(done.returncode, 0, done.stderr[:4000])
+                    self.assertNotIn("Sanitizer", done.stderr)
+                    if mode == "own":
+                        self.assertGreater(len(lines.of("kernel")), 100)
+
+
 class Driver(unittest.TestCase):
     """Without CUPTI: the driver's API, however the program reaches it."""
 

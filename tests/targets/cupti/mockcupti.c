@@ -36,18 +36,18 @@ static struct {
 static bool is_shared; /* by those of the second set alone */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static cupti_told_f *callback;
-static void *callback_data;
-static bool kinds[MOCK_KINDS], is_enabled;
+static cupti_told_f *_Atomic callback;
+static void *_Atomic callback_data;
+static _Atomic bool kinds[MOCK_KINDS], is_enabled;
 static _Atomic unsigned forbidden;
 /* Callbacks that allow no flush: a context's, of any thread, since CUPTI holds
  * a lock in them that a flush takes; and a buffer's. */
 static _Atomic unsigned in_resource;
 static __thread unsigned in_buffer;
-static bool calls[8][MOCK_CALLS];
-static cupti_requested_f *request;
-static cupti_completed_f *complete;
-static cupti_clock_f *clock_now;
+static _Atomic bool calls[8][MOCK_CALLS];
+static cupti_requested_f *_Atomic request;
+static cupti_completed_f *_Atomic complete;
+static cupti_clock_f *_Atomic clock_now;
 static uint8_t *buffer;
 static size_t room, used, dropped;
 static unsigned given_back; /* buffers in the client's hands */

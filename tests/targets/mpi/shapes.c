@@ -7,13 +7,21 @@
  * in a communicator of its own, while the first one waits for both; of the last
  * rank the second one sleeps 8 ms more
  *     shapes window   the last rank sleeps 8 ms more, then all meet at a
- * window's fence: for whom they wait there is not recorded shapes bridge   the
- * last rank sleeps 8 ms more and sends to the other half of the ranks, in a
- * collective of an intercommunicator, of which that is not known either; at
- * last rank 0 comes late
- *
+ *                     window's fence: for whom they wait there is not recorded
+ *     shapes bridge   the last rank sleeps 8 ms more and sends to the other
+ *                     half of the ranks, in a collective of an
+ *                     intercommunicator, of which that is not known either; at
+ *                     last rank 0 comes late
  *     shapes gather   the last rank sleeps 8 ms more, then all send it 1 MB by
  *                     MPI_Gather, which has to wait until it takes them
+ *
+ *     shapes ring     the last rank sleeps 8 ms more, then each sends 64 bytes
+ *                     to the next one, by persistent requests
+ *     shapes polls    the last rank sleeps 8 ms more before it sends to the
+ *                     first one, which looks with MPI_Testsome until all
+ *                     messages are there and answers: so all wait for the last
+ *     shapes flood    all send 100 small messages at once, of which the last
+ *                     rank takes one each 0.1 ms; 40 times
  *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each
  * rank prints for how long one of its threads at least was at its own work, and
@@ -32,6 +40,9 @@
 #define STEPS 40
 #define THREADS 2
 #define GATHER_BYTES (1 << 20)
+#define RANKS_MAX 16
+#define FLOOD 100 /* messages of a rank in a step */
+#define SMALL 4096
 
 struct span {
     int64_t begin, end;
@@ -165,6 +176,112 @@ static void gather(void)
     free(mine);
 }
 
+/* Work of the calling thread, with its stamps. */
+static void work(int step, int is_late)
+{
+    struct span *span = &spans[0][step];
+
+    span->begin = now();
+    sleep_of_all();
+    if (is_late) {
+        sleep_late();
+    }
+    span->end = now();
+}
+
+static void ring(void)
+{
+    double out[8] = {0}, in[8];
+    MPI_Request requests[2];
+    MPI_Status done[2];
+
+    (void)MPI_Send_init(out, 8, MPI_DOUBLE, (rank + 1) % size, 1,
+                        MPI_COMM_WORLD, &requests[0]);
+    (void)MPI_Recv_init(in, 8, MPI_DOUBLE, (rank + size - 1) % size, 1,
+                        MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < STEPS; i++) {
+        work(i, rank == size - 1);
+        (void)MPI_Startall(2, requests);
+        (void)MPI_Waitall(2, requests, done); /* here: ring */
+    }
+    (void)MPI_Request_free(&requests[0]);
+    (void)MPI_Request_free(&requests[1]);
+}
+
+/* How many are complete, or less than 0. */
+static int look(int all, MPI_Request *requests)
+{
+    MPI_Status done[RANKS_MAX];
+    int which[RANKS_MAX], n;
+
+    (void)MPI_Testsome(all, requests, &n, which, done); /* here: polls */
+    return n;
+}
+
+static void collect(double *token)
+{
+    MPI_Request requests[RANKS_MAX];
+    int count, all = size - 1;
+
+    for (int i = 1; i < size; i++) {
+        (void)MPI_Irecv(token, 1, MPI_DOUBLE, i, 1, MPI_COMM_WORLD,
+                        &requests[i - 1]);
+    }
+    for (int left = all; left > 0; left -= count > 0 ? count : 0) {
+        count = look(all, requests);
+    }
+    for (int i = 1; i < size; i++) {
+        (void)MPI_Send(token, 1, MPI_DOUBLE, i, 2, MPI_COMM_WORLD);
+    }
+}
+
+static void polls(void)
+{
+    double token = 1;
+
+    for (int i = 0; i < STEPS && size <= RANKS_MAX; i++) {
+        if (rank == 0) {
+            collect(&token);
+            continue;
+        }
+        work(i, rank == size - 1);
+        (void)MPI_Send(&token, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+        (void)MPI_Recv(&token, 1, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
+    }
+}
+
+static void give(const char *small)
+{
+    MPI_Comm all = MPI_COMM_WORLD;
+
+    (void)MPI_Send(small, SMALL, MPI_CHAR, size - 1, 1, all); /* here: flood */
+}
+
+static void flood(void)
+{
+    struct timespec pause = {0, 50000};
+    MPI_Comm all = MPI_COMM_WORLD;
+    char small[SMALL] = "";
+    int to = size - 1;
+
+    if (rank < to) {
+        for (int i = 0; i < STEPS * FLOOD; i++) {
+            give(small);
+        }
+        return;
+    }
+    for (int i = 0; i < STEPS; i++) {
+        spans[0][i].begin = now();
+        for (int k = 0; k < FLOOD * to; k++) {
+            (void)MPI_Recv(small, SMALL, MPI_CHAR, MPI_ANY_SOURCE, 1, all,
+                           MPI_STATUS_IGNORE);
+            (void)nanosleep(&pause, NULL);
+        }
+        spans[0][i].end = now();
+    }
+}
+
 /* How long some thread was at work. */
 static int64_t worked(void)
 {
@@ -207,6 +324,12 @@ int main(int argc, char **argv)
         gather();
     } else if (strcmp(what, "bridge") == 0) {
         bridge();
+    } else if (strcmp(what, "ring") == 0) {
+        ring();
+    } else if (strcmp(what, "polls") == 0) {
+        polls();
+    } else if (strcmp(what, "flood") == 0) {
+        flood();
     } else {
         steps(0, rank == size - 1, MPI_COMM_WORLD);
     }

@@ -5,7 +5,7 @@
  *     nccl_host VERSION [HOW]
  *
  * Loads CUDA_INJECTION64_PATH as CUDA's driver does, and NCCL_PROFILER_PLUGIN
- * as NCCL does ("none": no plug-in), of which it takes VERSION (1 to 5). The
+ * as NCCL does ("none": no plug-in), of which it takes VERSION (1 to 6). The
  * rank and the size of the world are those of the launcher's variables, or 0
  * of 1. Each rank is in a communicator of all and in one of its stage: the
  * first half of the ranks, or the second, which does all 5 ms later. HOW: steps
@@ -17,6 +17,16 @@
  * 500 each Kernels of a collective end together, by the clock of the machine:
  * each rank knows when all have begun, for all do what they do at times that
  * are agreed on in the file NCCL_HOST_START.
+ *     mixed      an AllReduce, a send, an AllReduce, a send and an AllReduce in
+ *                one group, an AllReduce
+ *     captured   an AllReduce that is captured as often as the rank's number
+ *                + 1, then one that is not
+ *     nonblocking  groups of calls whose launches are on other threads
+ *     engines    an AllGather by copy engines, a send, an AllReduce
+ *     hostile    events in orders that NCCL does not have, of communicators
+ *                that are over, and of no communicator
+ *     differ     10 AllReduce, then rank 1 calls another one, or a
+ * ReduceScatter (NCCL_HOST_DIFFER is bytes, type, root, call or skip)
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -77,7 +87,7 @@ static void comm_init(struct comm *comm, uint64_t hash, int ranks)
 {
     const void *init = plugin == NULL ? NULL : &plugin->init;
     nccl_init_4_f *init_4;
-    nccl_init_5_f *init_5;
+    nccl_init_5_f *init_5; /* and 6 */
 
     comm->hash = hash;
     if (plugin == NULL) {
@@ -206,10 +216,64 @@ static void kernel(const char *name, uint64_t begin, uint64_t end)
     mock_emit(&record, sizeof(record));
 }
 
+/* As copy engines move data between devices. */
+static void copies(uint64_t begin, int count)
+{
+    for (int i = 0; i < count; i++) {
+        uint32_t id = atomic_fetch_add(&next_correlation, 1);
+        struct cupti_peer record = {.kind = CUPTI_KIND_MEMCPY2,
+                                    .bytes = FLOATS,
+                                    .start = begin + (uint64_t)i * 100,
+                                    .end = begin + (uint64_t)i * 100 + 90,
+                                    .context = 1,
+                                    .stream = 7,
+                                    .correlation = id};
+
+        mock_call(CUPTI_DOMAIN_DRIVER, "cuMemcpyBatchAsync", CUPTI_ENTER, id);
+        mock_call(CUPTI_DOMAIN_DRIVER, "cuMemcpyBatchAsync", CUPTI_EXIT, id);
+        mock_emit(&record, sizeof(record));
+    }
+}
+
+/* What a collective is called with. */
+struct call {
+    const char *function, *type;
+    size_t count;
+    int root;
+    bool is_captured;
+};
+static const struct call usual = {"AllReduce", "ncclFloat32", FLOATS, 0, false};
+
+static void call_of(const struct comm *comm, const struct call *call)
+{
+    struct nccl_event event = {.type = NCCL_COLL_API};
+
+    event.coll_api = (struct nccl_coll_api){.function = call->function,
+                                            .count = call->count,
+                                            .type = call->type,
+                                            .root = call->root,
+                                            .is_captured = call->is_captured};
+    if (version >= 5 && (comm->mask & NCCL_COLL_API) != 0) {
+        stop(start(comm, &event));
+    }
+}
+
 static void call_api(const struct comm *comm)
 {
-    if (version >= 5 && (comm->mask & NCCL_COLL_API) != 0) {
-        stop(start_type(comm, NCCL_COLL_API));
+    call_of(comm, &usual);
+}
+
+static void group_begin(const struct comm *comm)
+{
+    if (version >= 5 && (comm->mask & NCCL_GROUP_API) != 0) {
+        stop(start_type(comm, NCCL_GROUP_API));
+    }
+}
+
+static void send_api(const struct comm *comm)
+{
+    if (version >= 5 && (comm->mask & NCCL_P2P_API) != 0) {
+        stop(start_type(comm, NCCL_P2P_API));
     }
 }
 
@@ -250,6 +314,7 @@ static void plan(const struct comm *comm,
 
 static void all_reduce(const struct comm *comm, uint64_t begin, uint64_t end)
 {
+    group_begin(comm);
     call_api(comm);
     plan(comm, 1, false, begin, end);
 }
@@ -322,14 +387,18 @@ static void groups(void)
 {
     uint64_t now = mock_clock();
 
+    group_begin(&stage);
     call_api(&stage);
     call_api(&stage);
     plan(&stage, 2, false, now, now + 1000);
+    group_begin(&stage);
     call_api(&stage);
     call_api(&stage);
     plan(&stage, 1, false, now + 2000, now + 3000);
     plan(&stage, 1, false, now + 4000, now + 5000);
     all_reduce(&stage, now + 6000, now + 7000);
+    group_begin(&stage);
+    send_api(&stage);
     plan(&stage, 0, true, now + 8000, now + 9000);
     kernel("gemm", now + 10000, now + 11000);
     all_reduce(&world, now + 12000, now + 13000);
@@ -352,6 +421,164 @@ static void graph(void)
     }
     (void)pthread_join(thread, NULL);
     all_reduce(&stage, now + 2000, now + 3000);
+}
+
+static void send_one(const struct comm *comm, uint64_t begin)
+{
+    group_begin(comm);
+    send_api(comm);
+    plan(comm, 0, true, begin, begin + 1000);
+}
+
+static void mixed(void)
+{
+    uint64_t now = mock_clock();
+
+    all_reduce(&stage, now, now + 1000);
+    send_one(&stage, now + 2000);
+    all_reduce(&stage, now + 4000, now + 5000);
+    group_begin(&stage);
+    send_api(&stage);
+    call_api(&stage);
+    plan(&stage, 1, true, now + 6000, now + 7000);
+    all_reduce(&stage, now + 8000, now + 9000);
+}
+
+static void captured(void)
+{
+    struct call call = usual;
+    uint64_t now = mock_clock();
+
+    call.is_captured = true;
+    for (int i = 0; i <= rank; i++) {
+        group_begin(&stage);
+        call_of(&stage, &call);
+    }
+    all_reduce(&stage, now, now + 1000);
+}
+
+static void engines(void)
+{
+    struct nccl_event event = {.type = NCCL_CE_COLL};
+    struct call call = usual;
+    uint64_t now = mock_clock();
+
+    event.coll_ce = (struct nccl_coll_4){.number = 1,
+                                         .function = "AllGather",
+                                         .count = FLOATS,
+                                         .type = "ncclInt8"};
+    call.function = "AllGather";
+    group_begin(&stage);
+    call_of(&stage, &call);
+    if ((stage.mask & NCCL_CE_COLL) != 0) {
+        stop(start(&stage, &event));
+    }
+    copies(now, 4);
+    send_one(&stage, now + 2000);
+    all_reduce(&stage, now + 4000, now + 5000);
+}
+
+/* Communicators that do not block: a thread of NCCL's launches. */
+static void *launch_main(void *of)
+{
+    plan(of, 1, false, mock_clock(), mock_clock() + 1000);
+    return NULL;
+}
+
+static void launch_apart(struct comm *comm)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, launch_main, comm) != 0) {
+        exit(6);
+    }
+    (void)pthread_join(thread, NULL);
+}
+
+/* One group of calls of two communicators, then one of each. */
+static void nonblocking(void)
+{
+    group_begin(&stage);
+    call_api(&stage);
+    call_api(&world);
+    call_api(&stage);
+    launch_apart(&stage);
+    launch_apart(&world);
+    group_begin(&world);
+    call_api(&world);
+    launch_apart(&world);
+    group_begin(&stage);
+    call_api(&stage);
+    launch_apart(&stage);
+}
+
+/* A launch of nothing, two ends, ends before beginnings, calls of what is over,
+ * of what never was, of unknown types. */
+static void hostile(void)
+{
+    struct nccl_event event = {.type = 1u << 31};
+    struct comm none = {NULL, stage.mask, 1}, over = {NULL, 0, 2};
+    uint64_t now = mock_clock();
+    void *handle;
+
+    comm_init(&over, 2, 2);
+    all_reduce(&over, now, now + 1000);
+    (void)plugin->finalize(over.context);
+    all_reduce(&over, now + 2000, now + 3000);
+    (void)plugin->finalize(over.context);
+    (void)plugin->finalize(NULL);
+    all_reduce(&none, now + 4000, now + 5000);
+    stop(start(&stage, &event));
+    stop(start_type(&stage, 0));
+    (void)plugin->state(NULL, 99, NULL);
+    handle = version >= 5 ? start_type(&stage, NCCL_KERNEL_LAUNCH) : NULL;
+    stop(handle);
+    stop(handle);
+    for (int i = 0; i < 3000; i++) {
+        struct comm many = {NULL, 0, 0};
+
+        comm_init(&many, 100 + (uint64_t)i % 7, 2);
+        (void)plugin->finalize(many.context);
+    }
+    event.type = NCCL_COLL_API; /* without any text */
+    if (version >= 5) {
+        stop(start(&stage, &event));
+    }
+    all_reduce(&stage, now + 6000, now + 7000);
+}
+
+/* Rank 1 calls the last one otherwise, or not at all; then nobody goes on. */
+static void differ(void)
+{
+    const char *how = getenv("NCCL_HOST_DIFFER");
+    struct call call = usual;
+
+    for (int i = 0; i < 10; i++) {
+        uint64_t now = mock_clock();
+
+        all_reduce(&world, now, now + 100000);
+        (void)usleep(2000);
+    }
+    how = rank == 1 && how != NULL ? how : "";
+    if (strcmp(how, "bytes") == 0) {
+        call.count *= 2;
+    } else if (strcmp(how, "type") == 0) {
+        call.type = "ncclInt32";
+    } else if (strcmp(how, "call") == 0) {
+        call.function = "ReduceScatter";
+    }
+    if (getenv("NCCL_HOST_ROOT") != NULL) {
+        call.function = "Broadcast";
+        call.root = strcmp(how, "root") == 0 ? 2 : 0;
+    }
+    if (strcmp(how, "skip") != 0) {
+        group_begin(&world);
+        call_of(&world, &call);
+    }
+    if (getenv("NCCL_HOST_HANG") != NULL) { /* until a watchdog ends it */
+        (void)sleep(rank == 0 ? 5 : 60);
+        abort();
+    }
 }
 
 static void *thread_main(void *of)
@@ -407,6 +634,15 @@ static bool is_unwanted(void)
     return path == NULL || strcmp(path, "none") == 0;
 }
 
+static const struct {
+    const char *how;
+    void (*play)(void);
+} plays[] = {{"steps", steps},     {"groups", groups},
+             {"graph", graph},     {"threads", threads},
+             {"mixed", mixed},     {"captured", captured},
+             {"engines", engines}, {"hostile", hostile},
+             {"differ", differ},   {"nonblocking", nonblocking}};
+
 int main(int argc, char **argv)
 {
     static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", NULL};
@@ -427,14 +663,10 @@ int main(int argc, char **argv)
     }
     comm_init(&world, 0xa11, size);
     comm_init(&stage, 0x57a9e0 + (rank >= (size + 1) / 2), half);
-    if (strcmp(how, "groups") == 0) {
-        groups();
-    } else if (strcmp(how, "graph") == 0) {
-        graph();
-    } else if (strcmp(how, "threads") == 0) {
-        threads();
-    } else {
-        steps();
+    for (size_t i = 0; i < sizeof(plays) / sizeof(plays[0]); i++) {
+        if (strcmp(how, plays[i].how) == 0) {
+            plays[i].play();
+        }
     }
     if (plugin != NULL) {
         (void)plugin->finalize(stage.context);

@@ -63,6 +63,51 @@ class Nvtx(unittest.TestCase):
         work = [r for r in lines.of("range") if r["named"] == "work"]
         self.assertEqual(len(work) + lines.lost_in_ring(), 16000)
 
+    def test_domains_end_in_any_order(self):
+        """A: outer, B: step 7, A: inner, plain; ends: B, A, A, the plain one,
+        2 ms apart."""
+        lines = self.played("domains")
+        kept = {r["named"]: r for r in lines.of("range") + lines.of("step")}
+        self.assertEqual(set(kept), {"A: outer", "A: inner", "B: step 7",
+                                     "plain"})
+        ends = sorted(kept, key=lambda n: kept[n]["start"] + kept[n]["dur"])
+        self.assertEqual(ends, ["B: step 7", "A: inner", "A: outer", "plain"])
+        begins = sorted(kept, key=lambda n: kept[n]["start"])
+        self.assertEqual(begins, ["A: outer", "B: step 7", "A: inner",
+                                  "plain"])
+
+    def test_ranges_deeper_than_is_kept_confuse_no_others(self):
+        lines = self.played("deep")
+        ranges = collections.Counter(r["named"] for r in lines.of("range"))
+        self.assertEqual(ranges["behind"], 1)
+        self.assertEqual(ranges["A: level"], 32)
+        self.assertEqual(ranges["B: level"], 32)
+
+    def test_a_range_is_of_the_process_that_began_it(self):
+        lines = self.played("fork")
+        ranges = collections.Counter(r["named"] for r in lines.of("range"))
+        self.assertEqual(ranges["parent's"], 1)
+        self.assertEqual(ranges["child's"], 1)
+        self.assertEqual(ranges["first"], 1)
+        self.assertEqual(sum(ranges.values()), 43)
+
+    def test_a_name_of_a_megabyte_costs_no_more_than_its_beginning(self):
+        before = os.times()
+        lines = self.played("long")
+        after = os.times()
+        ranges = collections.Counter(r["named"] for r in lines.of("range"))
+        self.assertEqual(ranges, {"x" * 159: 400})
+        self.assertLess(after.children_user - before.children_user, 0.5)
+
+    def test_two_libraries_with_an_nvtx_of_their_own(self):
+        for _ in range(20):
+            lines = self.played("libraries")
+            ranges = collections.Counter(r["named"]
+                                         for r in lines.of("range"))
+            lost = lines.lost_in_ring()
+            self.assertEqual(sum(ranges.values()) + lost, 2000)
+            self.assertEqual(set(ranges), {"work", "library"})
+
     def test_the_report_has_its_steps(self):
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")

@@ -9,6 +9,9 @@
  *     remote   5 times a kernel `spin` of about 40 ms on device 0, then `add`
  *              on device 1, which waits for spin's event: device 1 is idle
  *              because of spin on device 0
+ *     turns    5 times `spin` of about 40 ms on device 0, waited for, then the
+ *              same on device 1: each is idle because the host waits for what
+ *              the other one does
  *     user     5 times `add` waits for a user event that another thread sets
  *              after sleeping for 40 ms: the device is idle because of the
  *              sleep
@@ -165,6 +168,29 @@ static void remote_run(struct shape *shape)
         cl_must(clFinish(shape->other), "finish");
         cl_must(clReleaseEvent(end), "release");
     }
+}
+
+static void turns_run(struct shape *shape)
+{
+    cl_mem buffer;
+    cl_kernel second;
+    cl_int rc;
+
+    shape_warm(shape);
+    buffer =
+        clCreateBuffer(shape->base.context, CL_MEM_READ_WRITE, 256, NULL, &rc);
+    cl_must(rc, "buffer");
+    second = cl_base_kernel(&shape->base, "spin", buffer);
+    cl_must(clSetKernelArg(second, 1, sizeof(shape->rounds), &shape->rounds),
+            "argument");
+    for (int i = 0; i < ROUNDS; i++) {
+        launch(shape, shape->queue, shape->spin, NULL, NULL);
+        cl_must(clFinish(shape->queue), "finish");
+        launch(shape, shape->other, second, NULL, NULL);
+        cl_must(clFinish(shape->other), "finish");
+    }
+    cl_must(clReleaseKernel(second), "release");
+    cl_must(clReleaseMemObject(buffer), "release");
 }
 
 static void *setter_run(void *event)
@@ -412,7 +438,9 @@ int main(int argc, char **argv)
     struct shape shape;
 
     shape_init(&shape);
-    if (strcmp(how, "remote") == 0) {
+    if (strcmp(how, "turns") == 0) {
+        turns_run(&shape);
+    } else if (strcmp(how, "remote") == 0) {
         remote_run(&shape);
     } else if (strcmp(how, "user") == 0 || strcmp(how, "barrier") == 0) {
         user_run(&shape, strcmp(how, "barrier") == 0);

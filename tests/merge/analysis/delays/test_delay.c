@@ -331,7 +331,7 @@ static bool sums_differ(const struct world *world, const struct analysis *blame)
         want += world->truths[i].until - world->truths[i].start;
     }
     delaysums_begin(sums);
-    assert_int_equal(delaysums_gather_all(sums), 0);
+    delaysums_gather_all(sums);
     costs = delaysums_costs(sums, &count);
     for (size_t i = 0; i < count; i++) {
         seen += costs[i].ns;
@@ -393,7 +393,7 @@ static void sites_say(struct world *world)
                 .file = texts_keep(world->defs->texts, "deeds.c", 7),
                 .line = site};
 
-            assert_int_equal(names_set_place(names, site, place), 0);
+            names_set_place(names, site, place);
         }
     }
 }

@@ -71,7 +71,7 @@ static void off_add(uint32_t activity, enum evidence_off off, int64_t ms)
                                  .a = off,
                                  .weight = ms * CK_TIME_MS};
 
-    assert_int_equal(evidence_add(evidence, &item), 0);
+    evidence_add(evidence, &item);
 }
 
 /* Programs that call nothing that is recorded have no place to tell them. */

@@ -394,8 +394,7 @@ static void any_number_of_an_error_is_reported(void **state)
             take(world, &record, HOST, 10, 11);
         }
     }
-    assert_int_equal(
-        failures_report(commands_failures(world->commands), &report), 0);
+    failures_report(commands_failures(world->commands), &report);
     assert_int_equal(report.failures_count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(report.failures[i].error, errors[i]);

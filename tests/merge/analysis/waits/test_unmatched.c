@@ -50,7 +50,7 @@ static void take(int rank, struct ck_event *record)
                                    .process = (uint32_t)rank,
                                    .thread = (uint32_t)rank};
 
-    assert_int_equal(unmatched_take(unmatched, &event), 0);
+    unmatched_take(unmatched, &event);
 }
 
 static struct ck_message message(enum ck_kind kind, int32_t peer, int32_t tag)
@@ -114,7 +114,7 @@ static void receives_from_the_dead_come_first(void **state)
     stands(1, CK_KIND_RECV, 2, 7);
     stands(3, CK_KIND_RECV, 2, 7);
     stands(2, CK_KIND_RECV, 0, 7); /* he died in it: he does not wait */
-    assert_int_equal(unmatched_report(unmatched, &report), 0);
+    unmatched_report(unmatched, &report);
     assert_int_equal(report.awaited_count, 2);
     assert_row(0, 2, 7, 2);
     assert_true(report.awaited[0].has_died);
@@ -134,7 +134,7 @@ static void a_wait_is_for_the_receives_that_are_open(void **state)
     completes(0, 0x30);
     posts(1, 2, 9, 0x20); /* another process, which waits for nothing */
     waits(0);
-    assert_int_equal(unmatched_report(unmatched, &report), 0);
+    unmatched_report(unmatched, &report);
     assert_int_equal(report.awaited_count, 1);
     assert_row(0, 2, 6, 1);
     assert_string_equal(report.awaited[0].call, "MPI_Waitall");
@@ -145,7 +145,7 @@ static void any_source_and_sends_are_told_as_such(void **state)
     (void)state;
     stands(0, CK_KIND_RECV, -1, -1);
     stands(1, CK_KIND_SEND, 2, 3);
-    assert_int_equal(unmatched_report(unmatched, &report), 0);
+    unmatched_report(unmatched, &report);
     assert_int_equal(report.awaited_count, 2);
     assert_row(0, 2, 3, 1);
     assert_true(report.awaited[0].is_send);
@@ -158,7 +158,7 @@ static void who_waits_for_nothing_is_not_told(void **state)
     (void)state;
     waits(0);
     posts(1, 2, 5, 0x10);
-    assert_int_equal(unmatched_report(unmatched, &report), 0);
+    unmatched_report(unmatched, &report);
     assert_int_equal(report.awaited_count, 0);
 }
 

@@ -108,14 +108,15 @@ static unsigned char *block_read(const char *html, size_t room, size_t *length)
 
 static void a_block_comes_out_as_it_went_in(void **state)
 {
-    static const size_t lengths[] = {0, 1, 2, 3, 4095, 49152, 1000003};
+    static const size_t lengths[] = {0,     1,       2,       3,      4095,
+                                     49152, 1000003, 1048577, 3000001};
 
     (void)state;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         size_t length = lengths[i], html_length = 0, back_length = 0;
         unsigned char *bytes = malloc(length + 1), *back;
         char *html = NULL;
-        struct html_block block = {"x", bytes, length};
+        struct html_block block = {"x", bytes, length, false};
         FILE *file = open_memstream(&html, &html_length);
         uint64_t random = 88172645463325252u;
 
@@ -181,7 +182,7 @@ static void a_page_of_an_empty_report_names_a_hostile_run(void **state)
                             .program = "",
                             .size = 1,
                             .present = 1};
-    struct html_block block = {"report", "{}", 2};
+    struct html_block block = {"report", "{}", 2, false};
     struct html_page page = {.report = &report,
                              .text = "text",
                              .text_length = 4,
@@ -203,7 +204,7 @@ static void a_live_page_differs_by_what_it_may_ask(void **state)
 {
     struct report report = {
         .name = "run", .command = "", .program = "", .size = 1, .present = 1};
-    struct html_block block = {"report", "{}", 2};
+    struct html_block block = {"report", "{}", 2, false};
     struct html_page page = {.report = &report,
                              .text = "text",
                              .text_length = 4,

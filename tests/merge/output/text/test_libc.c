@@ -34,9 +34,8 @@ static const char *keep(struct defs *defs, const char *text)
 
 static void total_add(struct defs_process *process, struct defs_libc total)
 {
-    assert_int_equal(array_grow(&process->libc, &process->libc_room,
-                                process->libc_count, sizeof(total)),
-                     0);
+    array_grow(&process->libc, &process->libc_room, process->libc_count,
+               sizeof(total));
     process->libc[process->libc_count++] = total;
 }
 
@@ -62,17 +61,13 @@ static int begin(void **state)
     total_add(p, (struct defs_libc){POLL, 100 + EVENTS, 4, 9000, 0});
     assert_int_equal(names_set(p->names, READ, keep(defs, "read")), 0);
     assert_int_equal(names_set(p->names, POLL, keep(defs, "poll")), 0);
-    assert_int_equal(
-        names_set_place(
-            p->names, 0x10,
-            (struct place){keep(defs, "main"), keep(defs, "/w/main.c"), 5}),
-        0);
-    assert_int_equal(
-        names_set_place(
-            p->names, 0x20,
-            (struct place){keep(defs, "libevent_core-2.1.so.7.0.1+0x259b4"),
-                           NULL, 0}),
-        0);
+    names_set_place(
+        p->names, 0x10,
+        (struct place){keep(defs, "main"), keep(defs, "/w/main.c"), 5});
+    names_set_place(
+        p->names, 0x20,
+        (struct place){keep(defs, "libevent_core-2.1.so.7.0.1+0x259b4"), NULL,
+                       0});
     assert_int_equal(defs_close(defs), 0);
     assert_int_equal(comm_close(defs), 0);
     fixture = (struct fixture){defs, calls_create(defs, REGION), {0}};
@@ -118,7 +113,7 @@ static const struct report_libc *row_of(const struct fixture *fixture,
 
 static void report(struct fixture *fixture)
 {
-    assert_int_equal(calls_report(fixture->calls, &fixture->report), 0);
+    calls_report(fixture->calls, &fixture->report);
     assert_int_equal(
         libc_report(fixture->defs, fixture->calls, &fixture->report), 0);
 }

@@ -110,7 +110,7 @@ static void calls_are(const struct made *made, size_t count)
 
         assert_int_equal(peers_take(peers, &event), 0);
     }
-    assert_int_equal(peers_report(peers, &report), 0);
+    peers_report(peers, &report);
 }
 
 #define CALLS_ARE(...)                                                         \

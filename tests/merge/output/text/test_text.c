@@ -276,7 +276,8 @@ static void what_is_not_known_of_waits_is_not_zero(void **state)
     say(page_host_answer, &report);
     assert_null(strstr(text, "waited 0.0 %"));
     assert_non_null(strstr(text, "unknown: 50.0 %"));
-    assert_non_null(strstr(text, "MPI calls whose waits are not recorded.\n"));
+    assert_non_null(strstr(text, "MPI calls whose waits are not\n"
+                                 "     recorded.\n"));
     say(page_hosts, &report);
     assert_non_null(strstr(text, "  unknown "));
     rows[1].waited_unknown = 0;
@@ -400,11 +401,39 @@ static void ranks_that_poll_may_wait_for_others(void **state)
 
     (void)state;
     say(page_host_answer, &report);
-    assert_non_null(strstr(text, "they polled 300 times"));
+    assert_non_null(
+        strstr(text, "Ranks polled 300 times (most with MPI_Test)"));
+    assert_null(strstr(text, "waited 0.0 %"));
     assert_null(strstr(text, "little to gain"));
     functions[0].calls = 3;
     say(page_host_answer, &report);
     assert_non_null(strstr(text, "little to gain"));
+}
+
+static void the_first_sentence_fits_the_page(void **state)
+{
+    struct report_rank rows[] = {{.number = 0, .mpi_calls = 1},
+                                 {.number = 1, .mpi_calls = 1}};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .region = {0, 12345 * CK_TIME_MS},
+                            .ranks = rows,
+                            .ranks_count = 2,
+                            .efficiency = {.ranks = 2,
+                                           .region = 12345 * CK_TIME_MS,
+                                           .useful = 12344 * CK_TIME_MS,
+                                           .parallel = 0.5}};
+
+    (void)state;
+    rows[1].mpi = rows[1].waited = 11111 * CK_TIME_MS;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, "and waited 45.0 %"));
+    for (const char *line = text; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+
+        assert_true(length <= PAGE_COLUMNS);
+        line += length + (line[length] == '\n');
+    }
 }
 
 static void a_loss_of_samples_is_said_beside_their_shares(void **state)
@@ -495,6 +524,7 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(a_long_wait_for_the_start_is_not_called_good,
                                   teardown),
+        cmocka_unit_test_teardown(the_first_sentence_fits_the_page, teardown),
         cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
                                   teardown),
     };

@@ -1,0 +1,143 @@
+/* standstack.c - the frames of a thread that waits, read from outside
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/standing/standstack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "agent/python/pythons.h"
+#include "agent/python/pythonsites.h"
+#include "agent/unwind/codemaps.h"
+#include "agent/unwind/unwind.h"
+
+#define PIECE 4096
+#define PIECES (STANDSTACK_BYTES / PIECE + 1)
+
+struct standstack {
+    struct codemaps *codemaps;
+    struct unwind *unwind;
+    struct pythons *pythons;
+    uint64_t copy[STANDSTACK_BYTES / sizeof(uint64_t)];
+};
+
+struct standstack *standstack_create(void)
+{
+    struct standstack *standstack = calloc(1, sizeof(*standstack));
+
+    if (standstack == NULL) {
+        return NULL;
+    }
+    standstack->codemaps = codemaps_create();
+    standstack->pythons = pythons_create(PYTHONSITES_MAX);
+    if (standstack->codemaps != NULL) {
+        standstack->unwind = unwind_create(standstack->codemaps);
+    }
+    if (standstack->unwind == NULL || standstack->pythons == NULL) {
+        standstack_destroy(standstack);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return standstack;
+}
+
+void standstack_destroy(struct standstack *standstack)
+{
+    int saved = errno;
+
+    if (standstack != NULL) {
+        unwind_destroy(standstack->unwind);
+        codemaps_destroy(standstack->codemaps);
+        pythons_destroy(standstack->pythons);
+        free(standstack);
+    }
+    errno = saved;
+}
+
+void standstack_begin(struct standstack *standstack, pid_t pid)
+{
+    codemaps_begin(standstack->codemaps, pid);
+    pythons_forget(standstack->pythons, pid);
+}
+
+/* The stack's bytes as far as they go: pieces that end with pages, as one that
+ * is not there takes its whole piece along. How many, -1 with errno. */
+static ssize_t stack_copy(struct standstack *standstack, pid_t pid, uint64_t sp)
+{
+    struct iovec here = {standstack->copy, sizeof(standstack->copy)};
+    struct iovec there[PIECES];
+    uint64_t at = sp;
+    size_t left = sizeof(standstack->copy);
+    unsigned long count = 0;
+
+    while (left > 0 && count < PIECES) {
+        size_t length = PIECE - at % PIECE;
+
+        length = length < left ? length : left;
+        there[count++] = (struct iovec){(void *)(uintptr_t)at, length};
+        at += length;
+        left -= length;
+    }
+    return process_vm_readv(pid, &here, 1, there, count, 0);
+}
+
+static enum standstack_end native_take(struct standstack *standstack,
+                                       pid_t pid,
+                                       const struct threadlook *look,
+                                       struct standstack_frames *frames)
+{
+    struct unwind_thread thread = {
+        .pid = pid,
+        .unknown = ~(UINT32_C(1) << EHFRAME_SP | UINT32_C(1) << EHFRAME_PC),
+        .stack = (const uint8_t *)standstack->copy,
+    };
+    struct unwind_frames found = {.frames = frames->frames,
+                                  .room = frames->room};
+    ssize_t length = stack_copy(standstack, pid, look->sp);
+    enum unwind_end end;
+
+    if (length <= 0) {
+        return STANDSTACK_REFUSED;
+    }
+    thread.length = (size_t)length;
+    thread.registers[EHFRAME_SP] = look->sp;
+    thread.registers[EHFRAME_PC] = look->pc;
+    end = unwind_walk(standstack->unwind, &thread, &found);
+    frames->count = found.count;
+    return end == UNWIND_WHOLE ? STANDSTACK_WHOLE : STANDSTACK_PART;
+}
+
+enum standstack_end standstack_take(struct standstack *standstack,
+                                    pid_t pid,
+                                    uint32_t tid,
+                                    const struct threadlook *look,
+                                    struct standstack_frames *frames)
+{
+    struct pythons_sample python = {.pid = pid,
+                                    .tid = tid,
+                                    .time = ck_time_raw(),
+                                    .frames = frames->frames,
+                                    .room = frames->room};
+    enum standstack_end end;
+
+    frames->count = 0;
+    if (!look->has_place) {
+        return look->error != 0 ? STANDSTACK_REFUSED : STANDSTACK_NONE;
+    }
+    end = native_take(standstack, pid, look, frames);
+    python.count = frames->count;
+    python.is_unwound = end == STANDSTACK_WHOLE || end == STANDSTACK_PART;
+    pythons_take(standstack->pythons, &python);
+    frames->count = python.count;
+    return end;
+}
+
+void standstack_name(struct standstack *standstack,
+                     struct selfstream *selfstream,
+                     uint32_t incarnation,
+                     uint64_t frame)
+{
+    pythons_name(standstack->pythons, selfstream, incarnation, frame);
+}

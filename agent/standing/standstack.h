@@ -1,0 +1,56 @@
+/* standstack.h - the frames of a thread that waits, read from outside
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel shows where the thread left the program, and its memory is read
+ * from there on; the rules of .eh_frame do the rest. Other registers than two
+ * are not known until a frame has kept them. Python frames come in place of the
+ * interpreter's. Used by the collector's thread only.
+ */
+#ifndef CK_AGENT_STANDING_STANDSTACK_H
+#define CK_AGENT_STANDING_STANDSTACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/standing/threadlook.h"
+#include "agent/stream/selfstream.h"
+
+/* Of the stack, from the stack pointer on. */
+#define STANDSTACK_BYTES ((size_t)64 << 10)
+
+struct standstack;
+
+/* NULL with ENOMEM. */
+struct standstack *standstack_create(void);
+void standstack_destroy(struct standstack *standstack);
+
+enum standstack_end {
+    STANDSTACK_WHOLE,
+    STANDSTACK_PART,    /* of which the outer frames are missing */
+    STANDSTACK_NONE,    /* it runs */
+    STANDSTACK_REFUSED, /* its memory may not be read */
+};
+
+struct standstack_frames {
+    uint64_t *frames; /* innermost first; borrowed */
+    size_t room;
+    size_t count;
+};
+
+/* The process may have mapped code, or be another, since it was seen last. */
+void standstack_begin(struct standstack *standstack, pid_t pid);
+/* The thread's frames. */
+enum standstack_end standstack_take(struct standstack *standstack,
+                                    pid_t pid,
+                                    uint32_t tid,
+                                    const struct threadlook *look,
+                                    struct standstack_frames *frames);
+/* Name a frame of Python, once in a process image. */
+void standstack_name(struct standstack *standstack,
+                     struct selfstream *selfstream,
+                     uint32_t incarnation,
+                     uint64_t frame);
+
+#endif

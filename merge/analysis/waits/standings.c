@@ -1,0 +1,247 @@
+/* standings.c - where threads were when their collectors looked last
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/waits/standings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/memory.h"
+#include "merge/model/userfile.h"
+#include "merge/timeline/axis.h"
+#include "schema/store/run.h"
+
+#define VALUE_BYTES 600
+
+/* A line's value as a kept text; "" where there is none. */
+static const char *
+line_keep(const struct defs *defs, const char *lines, const char *key)
+{
+    char value[VALUE_BYTES] = "";
+
+    (void)ck_lines_get(lines, strlen(lines), key, value, sizeof(value));
+    return texts_keep(defs->texts, value, strlen(value));
+}
+
+static uint64_t line_number(const char *lines, const char *key, int base)
+{
+    char value[32] = "";
+
+    (void)ck_lines_get(lines, strlen(lines), key, value, sizeof(value));
+    return strtoull(value, NULL, base);
+}
+
+static uint32_t
+process_find(const struct defs *defs, uint32_t agent, uint32_t incarnation)
+{
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        if (defs->processes[p].agent == agent &&
+            defs->processes[p].incarnation == incarnation) {
+            return p;
+        }
+    }
+    return DEFS_NONE;
+}
+
+/* Frames of ck are nobody's. */
+static int frames_fill(const struct defs *defs,
+                       const struct defs_standing *from,
+                       struct report_standing *row)
+{
+    const struct defs_agent *agent =
+        &defs->agents[defs->processes[row->process].agent];
+    const struct defs_stack *stack =
+        from->stack > 0 && from->stack <= agent->stacks_count
+            ? &agent->stacks[from->stack - 1]
+            : NULL;
+    uint32_t depth = stack == NULL ? 0 : stack->depth;
+
+    row->frames = xcalloc(depth + 1, sizeof(*row->frames));
+    row->is_users = xcalloc(depth + 1, sizeof(*row->is_users));
+    for (uint32_t i = 0; i < depth; i++) {
+        uint64_t address = stack->frames[i];
+        struct place place = defs_place(defs, row->process, address);
+
+        if (!defs_is_own(defs, row->process, address)) {
+            row->is_users[row->frames_count] =
+                userfile_is(defs, row->process, address);
+            row->frames[row->frames_count++] = place;
+        }
+    }
+    return 0;
+}
+
+/* The outermost call that the thread is in; NULL = none is known. */
+static const struct defs_open *open_find(const struct defs_agent *agent,
+                                         const struct defs_standing *from)
+{
+    const struct defs_open *outermost = NULL;
+
+    for (size_t i = 0; i < agent->opens_count; i++) {
+        const struct defs_open *open = &agent->opens[i];
+
+        if (open->open.incarnation == from->incarnation &&
+            open->open.tid == from->tid && !open->is_completed &&
+            (outermost == NULL || open->open.depth < outermost->open.depth)) {
+            outermost = open;
+        }
+    }
+    return outermost;
+}
+
+/* A thread that runs and is seldom sampled, or may not be read, is in its call
+ * at least: that and who called it are its frames, where there is no stack, or
+ * one of a sample from before the call. */
+static int call_fill(const struct defs *defs,
+                     const struct axis *axis,
+                     const struct defs_standing *from,
+                     struct report_standing *row)
+{
+    const struct defs_process *process = &defs->processes[row->process];
+    const struct defs_open *open =
+        open_find(&defs->agents[process->agent], from);
+    ck_time_t sampled = row->at - row->age;
+
+    if (open == NULL || (row->frames_count > 0 &&
+                         (strcmp(row->how, "sampled") != 0 ||
+                          sampled >= axis_time(axis, process->agent,
+                                               open->is_ticks, open->start)))) {
+        return 0;
+    }
+    free(row->frames);
+    free(row->is_users);
+    row->frames = xcalloc(2, sizeof(*row->frames));
+    row->is_users = xcalloc(2, sizeof(*row->is_users));
+    row->frames[0].function = defs_name(defs, row->process, open->open.e.name);
+    row->frames[1] = defs_place(defs, row->process, open->open.site);
+    row->is_users[1] = userfile_is(defs, row->process, open->open.site);
+    row->frames_count = 2;
+    row->how = "call";
+    row->age = 0;
+    return 0;
+}
+
+static int row_fill(const struct defs *defs,
+                    const struct axis *axis,
+                    const struct defs_standing *from,
+                    struct report_standing *row)
+{
+    const struct defs_process *process = &defs->processes[row->process];
+    char state[4] = "";
+
+    (void)ck_lines_get(from->lines, strlen(from->lines), "state", state,
+                       sizeof(state));
+    row->rank = process->rank;
+    row->tid = from->tid;
+    row->is_first = from->tid == process->pid;
+    row->state = state[0];
+    row->name = line_keep(defs, from->lines, "name");
+    row->call = line_keep(defs, from->lines, "call");
+    row->file = line_keep(defs, from->lines, "file");
+    row->how = line_keep(defs, from->lines, "stack");
+    row->age = (ck_time_t)line_number(from->lines, "age", 10);
+    row->lock = line_number(from->lines, "lock", 16);
+    row->owner = (uint32_t)line_number(from->lines, "owner", 10);
+    row->at = axis_time(axis, process->agent, false, from->at);
+    if (row->name == NULL || row->call == NULL || row->file == NULL ||
+        row->how == NULL) {
+        return -1;
+    }
+    return frames_fill(defs, from, row) == 0 &&
+                   call_fill(defs, axis, from, row) == 0
+               ? 0
+               : -1;
+}
+
+/* The newest look of each process: what a thread was in that has ended since
+ * stays from an older one. */
+static int64_t newest_look(const struct defs_agent *agent, uint32_t incarnation)
+{
+    int64_t newest = 0;
+
+    for (size_t i = 0; i < agent->standings_count; i++) {
+        if (agent->standings[i].incarnation == incarnation &&
+            agent->standings[i].at > newest) {
+            newest = agent->standings[i].at;
+        }
+    }
+    return newest;
+}
+
+/* Looks at one process take less. */
+#define LOOK_LENGTH (2 * CK_TIME_S)
+
+static int agent_report(const struct defs *defs,
+                        const struct axis *axis,
+                        const struct hang *hang,
+                        uint32_t agent,
+                        bool is_asked,
+                        struct report *report)
+{
+    const struct defs_agent *owner = &defs->agents[agent];
+
+    for (size_t i = 0; i < owner->standings_count; i++) {
+        const struct defs_standing *from = &owner->standings[i];
+        struct report_standing *row =
+            &report->standings[report->standings_count];
+        uint32_t process = process_find(defs, agent, from->incarnation);
+        ck_time_t last;
+
+        if (process == DEFS_NONE ||
+            !defs_is_wanted(defs, defs->processes[process].rank) ||
+            from->at + LOOK_LENGTH < newest_look(owner, from->incarnation)) {
+            continue;
+        }
+        last = hang_last(hang, defs->processes[process].rank);
+        if (!is_asked && last > axis_time(axis, agent, false, from->at)) {
+            continue;
+        }
+        memset(row, 0, sizeof(*row));
+        row->process = process;
+        report->standings_count++;
+        if (row_fill(defs, axis, from, row) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct report_standing *left = a;
+    const struct report_standing *right = b;
+
+    if (left->rank != right->rank) {
+        return left->rank < right->rank ? -1 : 1;
+    }
+    if (left->process != right->process) {
+        return left->process < right->process ? -1 : 1;
+    }
+    if (left->is_first != right->is_first) {
+        return left->is_first ? -1 : 1;
+    }
+    return (left->tid > right->tid) - (left->tid < right->tid);
+}
+
+int standings_report(const struct defs *defs,
+                     const struct axis *axis,
+                     const struct hang *hang,
+                     bool is_asked,
+                     struct report *report)
+{
+    size_t room = 1;
+
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        room += defs->agents[i].standings_count;
+    }
+    report->standings = xcalloc(room, sizeof(*report->standings));
+    for (uint32_t a = 0; a < defs->agents_count; a++) {
+        if (agent_report(defs, axis, hang, a, is_asked, report) != 0) {
+            return -1;
+        }
+    }
+    qsort(report->standings, report->standings_count,
+          sizeof(*report->standings), by_thread);
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* memory.c - memory, or the end of ckmerge
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/model/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/cli.h"
+#include "merge/model/tempfiles.h"
+
+void memory_out(size_t bytes)
+{
+    /* No stream: it might want memory for its buffer. */
+    char line[256];
+    int length =
+        snprintf(line, sizeof(line),
+                 "ckmerge: out of memory: %zu more bytes were refused; raise "
+                 "the limit (ulimit -v, cgroup), free memory, or merge less at "
+                 "once (--ranks, --from, --to)\n",
+                 bytes);
+
+    (void)!write(STDERR_FILENO, line, (size_t)length);
+    tempfiles_remove();
+    _exit(CK_EXIT_FAILED);
+}
+
+void *xmalloc(size_t bytes)
+{
+    void *memory = malloc(bytes == 0 ? 1 : bytes);
+
+    if (memory == NULL) {
+        memory_out(bytes);
+    }
+    return memory;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    void *memory = count == 0 || size == 0 ? calloc(1, 1) : calloc(count, size);
+
+    if (memory == NULL) {
+        memory_out(count > SIZE_MAX / size ? SIZE_MAX : count * size);
+    }
+    return memory;
+}
+
+void *xrealloc(void *old, size_t bytes)
+{
+    void *memory = realloc(old, bytes == 0 ? 1 : bytes);
+
+    if (memory == NULL) {
+        memory_out(bytes);
+    }
+    return memory;
+}
+
+char *xstrndup(const char *text, size_t length)
+{
+    char *copy = strndup(text, length);
+
+    if (copy == NULL) {
+        memory_out(strnlen(text, length) + 1);
+    }
+    return copy;
+}
+
+char *xstrdup(const char *text)
+{
+    return xstrndup(text, strlen(text));
+}

@@ -1,0 +1,31 @@
+/* memory.h - memory, or the end of ckmerge
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * ckmerge is a batch program: when memory is out it cannot answer, and what it
+ * read is still there. Each of these functions returns memory or ends the
+ * program: one line on stderr, CK_EXIT_FAILED, and no unfinished file left
+ * (merge/model/tempfiles.h). No caller checks for NULL. From any thread.
+ *
+ * What is returned is given to free(). A size of 0 is taken as 1.
+ */
+#ifndef CK_MERGE_MODEL_MEMORY_H
+#define CK_MERGE_MODEL_MEMORY_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
+/* Zeroed. */
+void *xcalloc(size_t count, size_t size)
+    __attribute__((malloc, returns_nonnull));
+void *xrealloc(void *old, size_t bytes) __attribute__((returns_nonnull));
+char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
+/* At most `length` bytes of it. */
+char *xstrndup(const char *text, size_t length)
+    __attribute__((malloc, returns_nonnull));
+
+/* Ends the program as above: `bytes` more were refused, or could not even be
+ * asked for. */
+_Noreturn void memory_out(size_t bytes);
+
+#endif

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# torchrun.sh - `ckagent -- torchrun` on each of two hosts is one run
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Two network namespaces with host names of their own, which share this script's
+# folder as hosts share a home. The torchrun is the packaged one; its hosts meet by
+# numbers and by c10d, where no host has a number.
+. "$(dirname "$0")/lib.sh"
+python=/usr/bin/python3
+need ip iproute2
+[ "$(id -u)" = 0 ] || skip "network namespaces need root"
+"$python" -c 'import torch.distributed.run' 2>/dev/null ||
+    skip "no torchrun (package python3-torch)"
+
+. "$(dirname "$0")/hosts.sh"
+down() {
+    hosts_down
+    cleanup
+}
+trap down EXIT
+hosts_up
+printf '%s\n' '127.0.0.1 localhost' '10.77.0.1 nodea' '10.77.0.2 nodeb' \
+    >"$work/hosts"
+mkdir -m 700 "$work"/runtime.node{a,b}
+
+# Debian 12's torchrun trips over its Python's enums: give it the value it wants.
+cat >"$work/torchrun" <<PY
+#!$python
+from torch.distributed.elastic.multiprocessing.api import Std
+Std.from_str = classmethod(lambda c, s: Std(0))
+from torch.distributed.run import main
+main()
+PY
+chmod +x "$work/torchrun"
+
+# node NAMESPACE HOST COMMAND...
+node() {
+    # shellcheck disable=SC2016
+    ip netns exec "$1" unshare -u -m sh -c 'hostname "$1" &&
+        mount --bind "$0/hosts" /etc/hosts &&
+        export XDG_RUNTIME_DIR="$0/runtime.$1" && cd "$0/job" && shift &&
+        exec "$@"' "$work" "${@:2}" </dev/null
+}
+
+# It records something long before its end, as a rank of Python does.
+worker='import time; time.sleep(0.5); time.sleep(0.5)'
+
+# across NAME OPTION_OF_A OPTION_OF_B OPTION...: 2 ranks on each of both hosts.
+across() {
+    local name=$1 of_a=$2 of_b=$3 other run
+    shift 3
+    rm -rf "$work/job" && mkdir "$work/job"
+    # shellcheck disable=SC2086 # no word or one
+    node "$b" nodeb timeout -k 5 120 "$bin/ckagent" -- "$work/torchrun" \
+        --nnodes 2 --nproc_per_node 2 $of_b "$@" --no_python "$python" -c "$worker" \
+        >"$work/out.b" 2>"$work/err.b" &
+    other=$!
+    # shellcheck disable=SC2086
+    node "$a" nodea timeout -k 5 120 "$bin/ckagent" -- "$work/torchrun" \
+        --nnodes 2 --nproc_per_node 2 $of_a "$@" --no_python "$python" -c "$worker" \
+        >"$work/out.a" 2>"$work/err.a" || {
+        cat "$work"/err.?
+        fail "$name: torchrun of the first host"
+    }
+    wait $other || {
+        cat "$work"/err.?
+        fail "$name: torchrun of the second host"
+    }
+    same "$name: runs" 1 "$(find "$work/job" -maxdepth 1 -name 'ck-*' | wc -l)"
+    run=$(echo "$work"/job/ck-*)
+    grep -q '| 4 ranks | 2 hosts |' "$work/err.a" || {
+        cat "$work"/err.?
+        fail "$name: no report of all ranks"
+    }
+    "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" ||
+        fail "$name: ckmerge"
+    same "$name: ranks" "[0, 1, 2, 3]" \
+        "$(json "$work/report.json" "sorted(r['rank'] for r in j['ranks'])")"
+    same "$name: hosts" "['nodea', 'nodea', 'nodeb', 'nodeb']" \
+        "$(json "$work/report.json" "[r['host'] for r in
+            sorted(j['ranks'], key=lambda r: r['host'])]")"
+    same "$name: spools left" 0 \
+        "$(find "$run" -name 'spool-*.ck' -size +0 | wc -l)"
+    grep -q '4 of 4 ranks recorded to the end' "$work/err.a" ||
+        fail "$name: $(grep -A3 TRUST "$work/err.a")"
+}
+
+# A port that is free in the namespace of the first host.
+port() {
+    ip netns exec "$a" "$python" -c 'import socket; s = socket.socket()
+s.bind(("10.77.0.1", 0)); print(s.getsockname()[1])'
+}
+
+across "numbered hosts" "--node_rank 0" "--node_rank 1" \
+    --master_addr 10.77.0.1 --master_port "$(port)"
+across "c10d" "" "" --rdzv_backend c10d --rdzv_id j1 \
+    --rdzv_endpoint "10.77.0.1:$(port)"
