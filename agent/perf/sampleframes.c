@@ -113,12 +113,12 @@ static bool thread_read(const struct perfevent_sample *sample,
     if (copy == NULL || copied == NULL || *copied == 0 || *copied > *room) {
         return false;
     }
+    *thread = (struct unwind_thread){.pid = (pid_t)sample->pid,
+                                     .stack = (const uint8_t *)copy,
+                                     .length = *copied};
     for (size_t i = 0; i < PERFEVENT_REGISTERS; i++) {
         thread->registers[numbers[i]] = registers[i];
     }
-    thread->pid = (pid_t)sample->pid;
-    thread->stack = (const uint8_t *)copy;
-    thread->length = *copied;
     return true;
 }
 
