@@ -325,11 +325,17 @@ static ck_time_t unknown_all(const struct report *report)
     return sum;
 }
 
-/* Is next to nothing known of for whom ranks waited? */
+/* Is next to nothing known of waits? */
+static bool is_little(ck_time_t waited, ck_time_t unknown, ck_time_t whole)
+{
+    return unknown > BLIND * waited && unknown * WORTH_UNKNOWN > whole;
+}
+
+/* Is that so of all ranks, and so of for whom they waited? */
 static bool is_blind(const struct report *report)
 {
-    return unknown_all(report) > BLIND * waited_all(report) &&
-           unknown_all(report) * WORTH_UNKNOWN > ranks_time(report);
+    return is_little(waited_all(report), unknown_all(report),
+                     ranks_time(report));
 }
 
 /* Which calls these are. */
@@ -467,7 +473,8 @@ static void put_rank(const struct page *page, const struct report_rank *rank)
 
     fprintf(page->file, "%5d  %9s %9s %9s %14s  ", rank->number,
             word_percent(outside, region).text,
-            is_unknown(report, waited, rank->waited_unknown, region)
+            is_unknown(report, waited, rank->waited_unknown, region) ||
+                    is_little(waited, rank->waited_unknown, region)
                 ? "unknown"
                 : word_percent(waited, region).text,
             word_percent(inside - (waited - rank->waited_data), region).text,
