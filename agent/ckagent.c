@@ -544,7 +544,7 @@ static int run_ringed(char **argv,
 {
     struct front_wish wish = {.argv = argv};
     struct target_injection injection;
-    struct libraries libraries;
+    static struct libraries libraries; /* a stack may have no room for it */
     struct ringfile ring;
     struct ck_err err;
     char **env;
@@ -704,14 +704,14 @@ static void hosts_join(struct identity *identity, char *const *argv)
     }
 }
 
-int main(int argc, char **argv)
+/* Its frame is not main()'s: there the stack is still as it was given. */
+static __attribute__((noinline)) int run(int argc, char **argv)
 {
     struct identity identity;
-    struct paths places;
+    static struct paths places; /* a stack may have no room for it */
     struct ck_err err;
     enum ck_cli_result result;
 
-    inherited_take();
     ck_log_init("ckagent", -1, CK_LOG_WARN);
     ck_cli_facts(ck_build_facts);
     result = options_read(&argc, &argv, &err);
@@ -765,4 +765,10 @@ int main(int argc, char **argv)
     standin_offer(&identity, &places);
     claim_release(places.claim, places.dir);
     return run_plain(argv);
+}
+
+int main(int argc, char **argv)
+{
+    inherited_take();
+    return run(argc, argv);
 }
