@@ -30,7 +30,17 @@ suite_fetch() {
     (cd "$suite.src" && apt-get "${o[@]}" -qq source --download-only mpich)
 }
 
+# One at a time: tests that run side by side share the cache.
 suite_prepare() {
+    local lock
+    mkdir -p "$cache"
+    exec {lock}>"$cache/mpisuite.lock"
+    flock "$lock"
+    suite_build
+    exec {lock}>&-
+}
+
+suite_build() {
     [ ! -e "$suite/$suite_mark" ] && [ ! -e "$suite/.built-all" ] || return 0
     if [ ! -e "$suite/Makefile" ]; then
         suite_fetch >"$cache/mpisuite.log" 2>&1 ||
