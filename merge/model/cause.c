@@ -26,7 +26,8 @@ static const struct {
                        CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_END_OF_WORK] = {"end_of_work", "no work was left",
                            CAUSE_COLUMN_OTHER, NULL},
-    [CAUSE_UNFINISHED] = {"unfinished", "work was launched that never ended",
+    [CAUSE_UNFINISHED] = {"unfinished",
+                          "work was launched whose end was not seen",
                           CAUSE_COLUMN_OTHER, NULL},
     [CAUSE_DEP_REMOTE] = {"dep_remote",
                           "its next work, or its host, waited for work of "

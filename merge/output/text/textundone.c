@@ -8,6 +8,9 @@
 #define ROWS_SHOWN 5
 /* Columns of a kernel's or a function's name. */
 #define NAME 34
+/* While the job runs, work is in flight: worth a line is what is so for long.
+ */
+#define LONG_IN_FLIGHT (30 * CK_TIME_S)
 
 /* "kernel spin (a.c:12)", or what is known of it. */
 static void put_work(const struct page *page,
@@ -51,7 +54,9 @@ static void put_undone(const struct page *page,
     FILE *file = page->file;
     uint64_t others = undone->count - 1;
 
-    fprintf(file, " %snever ended%s: ", page_red(page), page_normal(page));
+    fprintf(file, " %s%s%s: ", page_red(page),
+            report->is_running ? "had not ended" : "never ended",
+            page_normal(page));
     put_work(page, undone->name, &undone->place, "launched by ");
     fprintf(file, " at %s",
             word_time(undone->since - report->whole.start).text);
@@ -71,16 +76,27 @@ static void put_undone(const struct page *page,
     fputs(".\n", file);
 }
 
+/* Is that it has not ended worth a line? */
+static bool is_shown(const struct report *report,
+                     const struct report_undone *undone)
+{
+    return !report->is_running ||
+           report->whole.end - undone->since >= LONG_IN_FLIGHT;
+}
+
 void page_undone(const struct page *page)
 {
     const struct report *report = page->report;
+    size_t count = 0;
 
-    for (size_t i = 0; i < report->undone_count && i < ROWS_SHOWN; i++) {
-        put_undone(page, &report->undone[i]);
+    for (size_t i = 0; i < report->undone_count; i++) {
+        if (is_shown(report, &report->undone[i]) && count++ < ROWS_SHOWN) {
+            put_undone(page, &report->undone[i]);
+        }
     }
-    if (report->undone_count > ROWS_SHOWN) {
+    if (count > ROWS_SHOWN) {
         fprintf(page->file, " and work in %zu more queues (report.json)\n",
-                report->undone_count - ROWS_SHOWN);
+                count - ROWS_SHOWN);
     }
 }
 
@@ -92,9 +108,10 @@ void page_undone_answer(const struct page *page)
 
     if (undone > 0) {
         fprintf(page->file,
-                " For %s %% (%s) they had work that never ended, and may have "
+                " For %s %% (%s) they had work that %s, and may have "
                 "been busy with it.\n",
-                word_percent(undone, all->wall).text, word_time(undone).text);
+                word_percent(undone, all->wall).text, word_time(undone).text,
+                page->report->is_running ? "had not ended yet" : "never ended");
     }
 }
 
