@@ -383,7 +383,7 @@ char *output_svg_flame(const struct report *report,
                        const struct flames *flames,
                        size_t *length)
 {
-    struct tree trees[FLAME_KINDS] = {{NULL}};
+    struct tree trees[FLAME_KINDS] = {{.nodes = NULL}};
     double height = TOP, y = TOP;
     struct svg svg;
     char *text = NULL;
