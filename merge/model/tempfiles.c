@@ -10,16 +10,21 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PATHS_MOST 64
+/* Given back before directories are read where memory is out. */
+#define RESERVE_BYTES (64 * 1024)
 /* Of the thread that waits for signals: nftw() has a path on it. */
 #define STACK_BYTES (128 * 1024)
 
 static struct {
     pthread_mutex_t lock;
     char paths[PATHS_MOST][PATH_MAX]; /* "" = free */
+    pid_t owner;                      /* 0 = nobody entered a path */
+    void *reserve;
 } temp = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
@@ -48,6 +53,10 @@ void tempfiles_add(const char *path)
 {
     char *slot = slot_find("");
 
+    if (temp.owner == 0) {
+        temp.owner = getpid();
+        temp.reserve = malloc(RESERVE_BYTES);
+    }
     if (slot != NULL && strlen(path) < PATH_MAX) {
         (void)strcpy(slot, path);
     }
@@ -79,12 +88,18 @@ static int one_remove(const char *path,
 
 void tempfiles_remove(void)
 {
+    /* A fork has the table, and maybe the lock, of whom it is of. */
+    if (temp.owner != 0 && temp.owner != getpid()) {
+        return;
+    }
     tempfiles_hold();
+    free(temp.reserve);
+    temp.reserve = NULL;
     for (size_t i = 0; i < PATHS_MOST; i++) {
-        if (temp.paths[i][0] != '\0') {
+        if (temp.paths[i][0] != '\0' && unlink(temp.paths[i]) != 0) {
             (void)nftw(temp.paths[i], one_remove, 8, FTW_DEPTH | FTW_PHYS);
-            temp.paths[i][0] = '\0';
         }
+        temp.paths[i][0] = '\0';
     }
 }
 
