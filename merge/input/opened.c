@@ -39,11 +39,16 @@ static void rows_trim(struct store_rows *rows, uint32_t trim)
     }
 }
 
-int opened_lost(const char *path, size_t bytes, struct ck_err *err)
+void opened_short(size_t bytes)
 {
     if (errno == ENOMEM) {
         memory_out(bytes);
     }
+}
+
+int opened_lost(const char *path, size_t bytes, struct ck_err *err)
+{
+    opened_short(bytes);
     return ck_err_set(err, "%s changed while it was read", path);
 }
 
@@ -70,6 +75,7 @@ int opened_open(struct opened *opened,
     rows_room(&opener->unpacked, &opener->unpacked_room, header->raw);
     if (ck_unpack((enum ck_pack)header->pack, *payload, header->length,
                   opener->unpacked, header->raw, err) != 0) {
+        opened_short(header->raw);
         return -1;
     }
     *payload = opener->unpacked;
@@ -89,9 +95,11 @@ int opened_decode(struct opened *opened,
     /* A place within the frame counts all of its records. */
     classes = frame->trim > 0 ? UINT32_MAX : classes;
     memset(&opened->info, 0, sizeof(opened->info));
+    errno = 0;
     if (ck_batch_decode_classes(opened->payload, opened->bytes, classes,
                                 &opened->info, rows->bytes, room, &rows->used,
                                 err) != 0) {
+        opened_short(room);
         return -1;
     }
     rows->is_ticks = opened->info.clock == CK_CLOCK_TSC;

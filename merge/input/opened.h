@@ -27,8 +27,11 @@ struct opened {
     struct ck_batch_info info;
 };
 
-/* What was there when the file was surveyed is not there now (-1 with err), or
- * errno is ENOMEM: memory_out(). */
+/* After what failed: memory_out() where errno is ENOMEM, for the file is not
+ * damaged then. Set errno to 0 before what need not set it. */
+void opened_short(size_t bytes);
+/* The same, else what was there when the file was surveyed is not there now: -1
+ * with err. */
 int opened_lost(const char *path, size_t bytes, struct ck_err *err);
 
 /* 0, or -1 with err. */

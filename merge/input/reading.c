@@ -4,6 +4,7 @@
  */
 #include "merge/input/reading.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* The process of the stream and the thread of the frame. */
@@ -159,9 +160,11 @@ int reading_frame(struct reading *reading,
     if (rows_read(reading) != 0) {
         return -1;
     }
+    errno = 0;
     if (frame->trim == 0 &&
         ck_batch_scan(opened.payload, opened.bytes, SURVEY_CLASSES, &scanned,
                       survey_take, &reading->survey, err) != 0) {
+        opened_short(opened.bytes);
         return 0;
     }
     reading->defs->agents[stream->agent].unknown +=

@@ -157,15 +157,23 @@ static int file_walk(struct rundir *rundir,
     struct ck_segment_damage damage;
     const void *payload;
     char what[128];
+    int rc;
 
     if (rundir->opener.readers[file] == NULL) {
         return 0;
     }
-    while (ck_segment_next(rundir->opener.readers[file], &header, &payload) ==
-           1) {
+    while ((rc = ck_segment_next(rundir->opener.readers[file], &header,
+                                 &payload)) == 1) {
         if (frame_enter(rundir, defs, file, &header) != 0) {
             return ck_err_set(err, "out of memory while reading %s", path);
         }
+    }
+    if (rc < 0) {
+        opened_short(CK_FRAME_PAYLOAD_MAX);
+        (void)snprintf(what, sizeof(what), "cannot be read on: %s",
+                       strerror(errno));
+        rundir->damage.places++;
+        damage_note(rundir, path, what);
     }
     damage = ck_segment_damage(rundir->opener.readers[file]);
     rundir->damage.places += damage.places;
