@@ -6,12 +6,17 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "launch/cli.h"
 
 #define READERS_MAX 64
 
@@ -26,6 +31,7 @@ struct handed {
 
 /* Shared by all readers. */
 struct shared {
+    bool is_short;      /* a reader was out of memory, and said so */
     atomic_size_t next; /* profile that nobody has taken yet */
     struct handed handed[];
 };
@@ -108,7 +114,10 @@ static int handed_take(const struct shared *shared,
             continue;
         }
         if (!handed->is_done) {
-            return ck_err_set(err, "%s: its reader was killed",
+            return ck_err_set(err,
+                              shared->is_short
+                                  ? "%s: not read: a reader was out of memory"
+                                  : "%s: its reader was killed",
                               profiles[i].path);
         }
         if (handed->rc != 0) {
@@ -124,6 +133,15 @@ static int handed_take(const struct shared *shared,
     return 0;
 }
 
+/* What signals do to the parent is blocked here: it ends its readers. */
+static void tie(pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(CK_EXIT_FAILED);
+    }
+}
+
 /* Start readers and wait for all of them; none started: -1. */
 static int readers_wait(struct shared *shared,
                         struct profile *profiles,
@@ -131,13 +149,15 @@ static int readers_wait(struct shared *shared,
                         const char *dir,
                         size_t wanted)
 {
-    pid_t pids[READERS_MAX];
+    pid_t pids[READERS_MAX], parent = getpid();
     size_t started = 0;
+    int status;
 
     for (size_t i = 0; i < wanted; i++) {
         pid_t pid = fork();
 
         if (pid == 0) {
+            tie(parent);
             reader_work(shared, profiles, count, dir);
             _exit(0);
         }
@@ -146,8 +166,11 @@ static int readers_wait(struct shared *shared,
         }
     }
     for (size_t i = 0; i < started; i++) {
-        while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR) {
+        status = 0;
+        while (waitpid(pids[i], &status, 0) < 0 && errno == EINTR) {
         }
+        shared->is_short |=
+            WIFEXITED(status) && WEXITSTATUS(status) == CK_EXIT_FAILED;
     }
     return started > 0 ? 0 : -1;
 }
