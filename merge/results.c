@@ -16,6 +16,7 @@
 #include "launch/format.h"
 #include "launch/log.h"
 #include "merge/htmlpage.h"
+#include "merge/model/memory.h"
 #include "merge/model/tempfiles.h"
 #include "merge/output/csv/csv.h"
 #include "merge/output/json/jsonreport.h"
@@ -73,8 +74,7 @@ write_out(const char *path, const char *text, size_t length, struct ck_err *err)
 }
 
 /* The text, which is taken, as the terminal has room for it. */
-static char *
-text_fit(char *text, int columns, size_t *length, struct ck_err *err)
+static char *text_fit(char *text, int columns, size_t *length)
 {
     char *folded;
 
@@ -83,37 +83,25 @@ text_fit(char *text, int columns, size_t *length, struct ck_err *err)
     }
     folded = fold_text(text, (size_t)columns, length);
     free(text);
-    if (folded == NULL) {
-        (void)ck_err_set(err, "out of memory");
-    }
     return folded;
 }
 
 /* The report as text, or where the ranks of a running job are; the caller's to
  * free. */
-static char *text_make(const struct results *results,
-                       bool is_where,
-                       int fd,
-                       size_t *length,
-                       struct ck_err *err)
+static char *
+text_make(const struct results *results, bool is_where, int fd, size_t *length)
 {
     struct text_style style = style_of(results, fd);
-    char *text = NULL;
-    FILE *file = open_memstream(&text, length);
+    char *text;
+    FILE *file = xmemstream(&text, length);
 
-    if (file != NULL) {
-        if (is_where) {
-            output_where(results->report, &style, file);
-        } else {
-            output_text(results->report, &style, file);
-        }
-        if (fclose(file) == 0) {
-            return text_fit(text, style.columns, length, err);
-        }
+    if (is_where) {
+        output_where(results->report, &style, file);
+    } else {
+        output_text(results->report, &style, file);
     }
-    free(text);
-    (void)ck_err_set(err, "out of memory");
-    return NULL;
+    (void)fclose(file);
+    return text_fit(text, style.columns, length);
 }
 
 /* The page, the caller's to free; NULL with err. */
@@ -121,7 +109,7 @@ static char *
 page_make(const struct results *results, size_t *length, struct ck_err *err)
 {
     size_t text_length = 0;
-    char *text = text_make(results, false, -1, &text_length, err);
+    char *text = text_make(results, false, -1, &text_length);
     const struct htmlpage page = {.report = results->report,
                                   .text = text,
                                   .text_length = text_length,
@@ -132,7 +120,7 @@ page_make(const struct results *results, size_t *length, struct ck_err *err)
                                   .is_live = results->options->is_live,
                                   .bytes =
                                       (size_t)results->options->page_bytes};
-    char *html = text == NULL ? NULL : htmlpage_make(&page, length);
+    char *html = htmlpage_make(&page, length);
 
     free(text);
     if (html == NULL) {
@@ -193,8 +181,6 @@ static char *format_make(const struct results *results,
                          bool is_stdout,
                          size_t *length)
 {
-    struct ck_err unused;
-
     switch (format) {
     case CK_FORMAT_JSON:
         return output_json(results->report, length);
@@ -210,7 +196,7 @@ static char *format_make(const struct results *results,
         return output_openmetrics(results->report, length);
     default:
         return text_make(results, format == CK_FORMAT_WHERE,
-                         is_stdout ? STDOUT_FILENO : -1, length, &unused);
+                         is_stdout ? STDOUT_FILENO : -1, length);
     }
 }
 
@@ -243,11 +229,11 @@ static int write_reports(const struct results *results, struct ck_err *err)
 {
     const char *dir = results->options->run;
     size_t text_length, json_length;
-    char *text = text_make(results, false, -1, &text_length, err);
+    char *text = text_make(results, false, -1, &text_length);
     char *json = output_json(results->report, &json_length);
     int rc;
 
-    if (text == NULL || json == NULL) {
+    if (json == NULL) {
         rc = ck_err_set(err, "out of memory");
     } else {
         /* Both, or none. */

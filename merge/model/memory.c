@@ -4,6 +4,7 @@
  */
 #include "merge/model/memory.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,4 +72,49 @@ char *xstrndup(const char *text, size_t length)
 char *xstrdup(const char *text)
 {
     return xstrndup(text, strlen(text));
+}
+
+struct stream {
+    char **text;
+    size_t *length;
+    size_t room;
+};
+
+static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
+{
+    struct stream *stream = cookie;
+
+    if (count >= stream->room - *stream->length) {
+        if (count > SIZE_MAX / 2 - stream->room) {
+            memory_out(SIZE_MAX);
+        }
+        stream->room = stream->room * 2 + count;
+        *stream->text = xrealloc(*stream->text, stream->room);
+    }
+    memcpy(*stream->text + *stream->length, bytes, count);
+    *stream->length += count;
+    (*stream->text)[*stream->length] = '\0';
+    return (ssize_t)count;
+}
+
+static int stream_close(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
+FILE *xmemstream(char **text, size_t *length)
+{
+    const cookie_io_functions_t how = {.write = stream_write,
+                                       .close = stream_close};
+    struct stream *stream = xmalloc(sizeof(*stream));
+    FILE *file = fopencookie(stream, "w", how);
+
+    if (file == NULL) {
+        memory_out(BUFSIZ);
+    }
+    *stream = (struct stream){text, length, 256};
+    *text = xcalloc(1, stream->room);
+    *length = 0;
+    return file;
 }

@@ -13,6 +13,7 @@
 #define CK_MERGE_MODEL_MEMORY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 void *xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 /* Zeroed. */
@@ -22,6 +23,12 @@ void *xrealloc(void *old, size_t bytes) __attribute__((returns_nonnull));
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 /* At most `length` bytes of it. */
 char *xstrndup(const char *text, size_t length)
+    __attribute__((malloc, returns_nonnull));
+
+/* As open_memstream(), but complete: that one's stream drops what it has no
+ * memory for, and its fclose() does not say so. *text, ended by a zero, and
+ * *length are the caller's once fclose() was called, which does not fail. */
+FILE *xmemstream(char **text, size_t *length)
     __attribute__((malloc, returns_nonnull));
 
 /* Ends the program as above: `bytes` more were refused, or could not even be

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
+
 /* Shorter ones are told one by one. */
 #define RUN_LEAST 3
 
@@ -39,13 +41,10 @@ size_t rankset_put(const struct rankset_run *run, char *to, size_t room)
 
 char *rankset_text(const int32_t *ranks, size_t count)
 {
-    char *text = NULL;
+    char *text;
     size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
+    FILE *file = xmemstream(&text, &bytes);
 
-    if (file == NULL) {
-        return NULL;
-    }
     for (size_t at = 0; at < count;) {
         struct rankset_run run;
         char word[32];
@@ -55,10 +54,7 @@ char *rankset_text(const int32_t *ranks, size_t count)
         (void)rankset_put(&run, word, sizeof(word));
         fputs(word, file);
     }
-    if (fclose(file) != 0) {
-        free(text);
-        return NULL;
-    }
+    (void)fclose(file);
     return text;
 }
 

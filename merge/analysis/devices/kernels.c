@@ -193,9 +193,6 @@ static int ranks_report(const struct defs *defs,
     row->rank_last =
         row->ranks > 0 ? numbers[row->ranks - 1] : DEFS_RANK_UNKNOWN;
     text = rankset_text(numbers, row->ranks);
-    if (text == NULL) {
-        return -1;
-    }
     row->rank_list = texts_keep(defs->texts, text, strlen(text));
     free(text);
     return row->rank_list == NULL ? -1 : 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/page/embed.h"
 #include "merge/output/page/htmlparts.h"
 #include "merge/output/page/htmltext.h"
@@ -51,13 +52,9 @@ static void put_top(FILE *file, const struct html_page *page)
 static int put_page(FILE *file, const struct html_page *page)
 {
     put_top(file, page);
-    if (html_head(file, page->report) != 0) {
-        return -1;
-    }
+    html_head(file, page->report);
     fputs("<main>\n", file);
-    if (html_sections(file, page->report, page->text, page->text_length) != 0) {
-        return -1;
-    }
+    html_sections(file, page->report, page->text, page->text_length);
     fputs("</main>\n<footer class=\"quiet\"><p>Written by ck " CK_VERSION
           ".</p></footer>\n",
           file);
@@ -69,20 +66,17 @@ static int put_page(FILE *file, const struct html_page *page)
     fputs("<script>", file);
     (void)fwrite(page_script, 1, (size_t)(page_script_end - page_script), file);
     fputs("</script>\n</body>\n</html>\n", file);
-    return ferror(file) ? -1 : 0;
+    return 0;
 }
 
 char *output_html(const struct html_page *page, size_t *length)
 {
-    char *text = NULL;
-    FILE *file = open_memstream(&text, length);
-    int rc;
+    char *text;
+    FILE *file = xmemstream(&text, length);
+    int rc = put_page(file, page);
 
-    if (file == NULL) {
-        return NULL;
-    }
-    rc = put_page(file, page);
-    if (fclose(file) != 0 || rc != 0) {
+    (void)fclose(file);
+    if (rc != 0) {
         free(text);
         return NULL;
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/cause.h"
+#include "merge/model/memory.h"
 #include "merge/output/page/htmltext.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
@@ -22,34 +23,23 @@ struct words {
 
 static const struct text_style style = {.has_unicode = true};
 
-/* 0, or -1 with errno. */
-static int words_open(struct words *words)
+static void words_open(struct words *words)
 {
-    words->text = NULL;
-    words->length = 0;
-    words->file = open_memstream(&words->text, &words->length);
-    return words->file == NULL ? -1 : 0;
+    words->file = xmemstream(&words->text, &words->length);
 }
 
-/* What was written is in the text. 0, or -1 with errno. */
-static int words_close(struct words *words)
+/* What was written is in the text. */
+static void words_close(struct words *words)
 {
-    if (fclose(words->file) != 0) {
-        free(words->text);
-        words->text = NULL;
-        return -1;
-    }
-    return 0;
+    (void)fclose(words->file);
 }
 
-static int
+static void
 words_of(struct words *words, const struct report *report, enum text_part part)
 {
-    if (words_open(words) != 0) {
-        return -1;
-    }
+    words_open(words);
     output_text_part(report, &style, part, words->file);
-    return words_close(words);
+    words_close(words);
 }
 
 /* Lines that belong together as one; advice, and what follows it at the usual
@@ -119,23 +109,20 @@ static void put_items(FILE *file, const struct words *words)
 
 /* What is wrong with the run, or how a running one goes on; nothing where there
  * is nothing of it. `box` begins its box. */
-static int put_state(FILE *file,
-                     const struct report *report,
-                     enum text_part part,
-                     const char *box)
+static void put_state(FILE *file,
+                      const struct report *report,
+                      enum text_part part,
+                      const char *box)
 {
     struct words words;
 
-    if (words_of(&words, report, part) != 0) {
-        return -1;
-    }
+    words_of(&words, report, part);
     if (words.length > 0) {
         fprintf(file, "%s<ul>\n", box);
         put_items(file, &words);
         fputs("</ul></div>\n", file);
     }
     free(words.text);
-    return 0;
 }
 
 /* How a part of the text report is shown. */
@@ -145,19 +132,17 @@ enum layout {
 };
 
 /* A part between two tags. */
-static int put_part(FILE *file,
-                    const struct report *report,
-                    enum text_part part,
-                    enum layout layout,
-                    const char *before,
-                    const char *behind)
+static void put_part(FILE *file,
+                     const struct report *report,
+                     enum text_part part,
+                     enum layout layout,
+                     const char *before,
+                     const char *behind)
 {
     struct words words;
     size_t first = 0;
 
-    if (words_of(&words, report, part) != 0) {
-        return -1;
-    }
+    words_of(&words, report, part);
     if (layout == LAYOUT_RUNNING) {
         words_join(&words);
     } else {
@@ -169,25 +154,20 @@ static int put_part(FILE *file,
         fputs(behind, file);
     }
     free(words.text);
-    return 0;
 }
 
-int html_head(FILE *file, const struct report *report)
+void html_head(FILE *file, const struct report *report)
 {
     fputs("<header class=\"page\">\n", file);
-    if (put_part(file, report, TEXT_HEAD, LAYOUT_RUNNING, "<h1>", "</h1>\n") !=
-            0 ||
-        put_state(file, report, TEXT_ALARMS,
-                  "<div class=\"alarm\" role=\"alert\">") != 0 ||
-        put_state(file, report, TEXT_RUNNING,
-                  "<div class=\"running\" role=\"note\">") != 0) {
-        return -1;
-    }
+    put_part(file, report, TEXT_HEAD, LAYOUT_RUNNING, "<h1>", "</h1>\n");
+    put_state(file, report, TEXT_ALARMS,
+              "<div class=\"alarm\" role=\"alert\">");
+    put_state(file, report, TEXT_RUNNING,
+              "<div class=\"running\" role=\"note\">");
     fputs("</header>\n"
           "<nav aria-label=\"contents\"><ul id=\"contents\"></ul>"
           "<ul id=\"chips\" aria-label=\"selected\" hidden></ul></nav>\n",
           file);
-    return 0;
 }
 
 /* The share of all device time as a bar. */
@@ -217,21 +197,17 @@ static void put_numbered(FILE *file, const struct words *words)
     html_text(file, rest, (size_t)(words->text + words->length - rest));
 }
 
-static int
+static void
 put_finding(FILE *file, const struct page *page, size_t number, size_t index)
 {
     const struct report_cause *cause = &page->report->causes[index];
     struct words words;
     struct page part = *page;
 
-    if (words_open(&words) != 0) {
-        return -1;
-    }
+    words_open(&words);
     part.file = words.file;
     page_finding(&part, number, cause);
-    if (words_close(&words) != 0) {
-        return -1;
-    }
+    words_close(&words);
     words_join(&words);
     fprintf(file,
             "<li data-finding=\"%zu\" data-cause=\"%zu\">"
@@ -242,30 +218,24 @@ put_finding(FILE *file, const struct page *page, size_t number, size_t index)
     put_meter(file, cause->ns, page->report->all.wall);
     fputs("<div class=\"tools\"></div></div></li>\n", file);
     free(words.text);
-    return 0;
 }
 
-static int put_no_finding(FILE *file, const struct page *page)
+static void put_no_finding(FILE *file, const struct page *page)
 {
     struct words words;
     struct page part = *page;
 
-    if (words_open(&words) != 0) {
-        return -1;
-    }
+    words_open(&words);
     part.file = words.file;
     page_no_finding(&part);
-    if (words_close(&words) != 0) {
-        return -1;
-    }
+    words_close(&words);
     fputs("<p>", file);
     html_text(file, words.text, words.length);
     fputs("</p>\n", file);
     free(words.text);
-    return 0;
 }
 
-static int put_findings(FILE *file, const struct report *report)
+static void put_findings(FILE *file, const struct report *report)
 {
     struct page_given given = {.count = 0};
     struct page page = {report, &style, NULL, &given};
@@ -273,16 +243,14 @@ static int put_findings(FILE *file, const struct report *report)
     size_t count = page_findings(report, causes);
 
     if (count == 0) {
-        return put_no_finding(file, &page);
+        put_no_finding(file, &page);
+        return;
     }
     fputs("<ol id=\"findings\">\n", file);
     for (size_t i = 0; i < count; i++) {
-        if (put_finding(file, &page, i + 1, causes[i]) != 0) {
-            return -1;
-        }
+        put_finding(file, &page, i + 1, causes[i]);
     }
     fputs("</ol>\n", file);
-    return 0;
 }
 
 static void put_section(FILE *file, const char *id, const char *title)
@@ -294,21 +262,17 @@ static void put_section(FILE *file, const char *id, const char *title)
 }
 
 /* A rank that others waited for, as an item of the findings. */
-static int put_late_rank(FILE *file, const struct page *page, size_t index)
+static void put_late_rank(FILE *file, const struct page *page, size_t index)
 {
     const struct report_straggler *row = &page->report->stragglers[index];
     const struct report_efficiency *efficiency = &page->report->efficiency;
     struct words words;
     struct page part = *page;
 
-    if (words_open(&words) != 0) {
-        return -1;
-    }
+    words_open(&words);
     part.file = words.file;
     page_late_rank(&part, index);
-    if (words_close(&words) != 0) {
-        return -1;
-    }
+    words_close(&words);
     words_join(&words);
     fprintf(file,
             "<li data-finding=\"%zu\" data-late=\"%zu\">"
@@ -319,11 +283,10 @@ static int put_late_rank(FILE *file, const struct page *page, size_t index)
     put_meter(file, row->caused, efficiency->region * efficiency->ranks);
     fputs("<div class=\"tools\"></div></div></li>\n", file);
     free(words.text);
-    return 0;
 }
 
 /* Who made the ranks wait; all that is known of waits without scripts. */
-static int put_late(FILE *file, const struct report *report)
+static void put_late(FILE *file, const struct report *report)
 {
     struct page_given given = {.count = 0};
     struct page page = {report, &style, NULL, &given};
@@ -333,42 +296,36 @@ static int put_late(FILE *file, const struct report *report)
         fputs("<ol id=\"findings\">\n", file);
     }
     for (size_t i = 0; i < count; i++) {
-        if (put_late_rank(file, &page, i) != 0) {
-            return -1;
-        }
+        put_late_rank(file, &page, i);
     }
     if (count > 0) {
         fputs("</ol>\n", file);
     }
-    return put_part(file, report, TEXT_MPI, LAYOUT_LINES,
-                    "<pre class=\"without-script\">", "</pre>\n");
+    put_part(file, report, TEXT_MPI, LAYOUT_LINES,
+             "<pre class=\"without-script\">", "</pre>\n");
 }
 
 /* With devices why they were idle; without, what made ranks late. */
-static int put_why(FILE *file, const struct report *report)
+static void put_why(FILE *file, const struct report *report)
 {
     bool has_devices = report->devices_count > 0;
 
     put_section(file, "why",
                 has_devices ? "Why the devices were idle"
                             : "What the ranks did with their time");
-    if (put_part(file, report, TEXT_ANSWER, LAYOUT_RUNNING,
-                 "<p class=\"answer\">", "</p>\n") != 0) {
-        return -1;
-    }
-    if (has_devices ? put_findings(file, report) != 0
-                    : put_late(file, report) != 0) {
-        return -1;
+    put_part(file, report, TEXT_ANSWER, LAYOUT_RUNNING, "<p class=\"answer\">",
+             "</p>\n");
+    if (has_devices) {
+        put_findings(file, report);
+    } else {
+        put_late(file, report);
     }
     fputs("</section>\n", file);
     put_section(file, has_devices ? "ledger" : "rows",
                 has_devices ? "Where the device time went" : "The ranks");
-    if (put_part(file, report, TEXT_ROWS, LAYOUT_LINES,
-                 "<pre class=\"without-script\">", "</pre>\n") != 0) {
-        return -1;
-    }
+    put_part(file, report, TEXT_ROWS, LAYOUT_LINES,
+             "<pre class=\"without-script\">", "</pre>\n");
     fputs("</section>\n", file);
-    return 0;
 }
 
 /* Words that not everybody knows. */
@@ -401,24 +358,19 @@ static void put_glossary(FILE *file)
     fputs("</dl>\n", file);
 }
 
-int html_sections(FILE *file,
-                  const struct report *report,
-                  const char *text,
-                  size_t length)
+void html_sections(FILE *file,
+                   const struct report *report,
+                   const char *text,
+                   size_t length)
 {
-    if (put_why(file, report) != 0) {
-        return -1;
-    }
+    put_why(file, report);
     put_section(file, "trust", "How far to trust it");
-    if (put_part(file, report, TEXT_TRUST, LAYOUT_LINES, "<pre>",
-                 "</pre></section>\n") != 0) {
-        return -1;
-    }
+    put_part(file, report, TEXT_TRUST, LAYOUT_LINES, "<pre>",
+             "</pre></section>\n");
     put_section(file, "more", "More");
     fputs("<details><summary>the whole report as text</summary><pre>", file);
     html_text(file, text, length);
     fputs("</pre></details>\n<details><summary>words</summary>", file);
     put_glossary(file);
     fputs("</details>\n<div id=\"absent\"></div></section>\n", file);
-    return ferror(file) ? -1 : 0;
 }

@@ -12,13 +12,12 @@
 
 #include "merge/report/report.h"
 
-/* The heading, and what is wrong with the run. Each writes whole elements and
- * returns 0, or -1 with errno. */
-int html_head(FILE *file, const struct report *report);
+/* The heading, and what is wrong with the run. Each writes whole elements. */
+void html_head(FILE *file, const struct report *report);
 /* The sections of <main>; `text` is the whole report as text. */
-int html_sections(FILE *file,
-                  const struct report *report,
-                  const char *text,
-                  size_t length);
+void html_sections(FILE *file,
+                   const struct report *report,
+                   const char *text,
+                   size_t length);
 
 #endif

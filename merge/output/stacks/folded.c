@@ -47,14 +47,11 @@ static char *line_text(const struct stacktable *table,
                        const struct stacktable_row *row)
 {
     char name[STACKTABLE_NAME];
-    char *text = NULL;
+    char *text;
     size_t length, count;
     const struct place *places = stacktable_places(table, &count);
-    FILE *stream = open_memstream(&text, &length);
+    FILE *stream = xmemstream(&text, &length);
 
-    if (stream == NULL) {
-        return NULL;
-    }
     stacktable_thread(table, row, name);
     name_clean(name);
     if (row->rank == DEFS_RANK_UNKNOWN) {
@@ -67,10 +64,7 @@ static char *line_text(const struct stacktable *table,
         name_clean(name);
         fprintf(stream, ";%s", name);
     }
-    if (fclose(stream) != 0) {
-        free(text);
-        return NULL;
-    }
+    (void)fclose(stream);
     return text;
 }
 
@@ -120,26 +114,18 @@ int folded_write(const struct stacktable *table,
                  const char *path,
                  struct ck_err *err)
 {
-    size_t count, made = 0;
+    size_t count;
     const struct stacktable_row *rows = stacktable_rows(table, &count);
     struct line *lines = xcalloc(count + 1, sizeof(*lines));
-    int rc = -1;
+    int rc;
 
-    while (made < count) {
-        lines[made].samples = rows[made].samples;
-        lines[made].text = line_text(table, &rows[made]);
-        if (lines[made].text == NULL) {
-            break;
-        }
-        made++;
+    for (size_t i = 0; i < count; i++) {
+        lines[i].samples = rows[i].samples;
+        lines[i].text = line_text(table, &rows[i]);
     }
-    if (made < count) {
-        (void)ck_err_set(err, "out of memory");
-    } else {
-        qsort(lines, count, sizeof(*lines), by_text);
-        rc = lines_write(lines, count, path, err);
-    }
-    for (size_t i = 0; i < made; i++) {
+    qsort(lines, count, sizeof(*lines), by_text);
+    rc = lines_write(lines, count, path, err);
+    for (size_t i = 0; i < count; i++) {
         free(lines[i].text);
     }
     free(lines);

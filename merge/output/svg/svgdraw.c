@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/lanes/lanes.h"
 #include "merge/output/page/htmltext.h"
 
@@ -25,14 +26,9 @@ static const char style[] =
     ".g-peer{fill:#e2603a}.g-launch{fill:#cdc22d}.g-host{fill:#d97de8}"
     ".g-io{fill:#ffea00}.g-other{fill:#918e8a}.g-unknown{fill:#e2feff}}";
 
-int svg_open(struct svg *svg, int width, int height, const char *title)
+void svg_open(struct svg *svg, int width, int height, const char *title)
 {
-    svg->text = NULL;
-    svg->length = 0;
-    svg->file = open_memstream(&svg->text, &svg->length);
-    if (svg->file == NULL) {
-        return -1;
-    }
+    svg->file = xmemstream(&svg->text, &svg->length);
     fprintf(svg->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>",
@@ -42,16 +38,12 @@ int svg_open(struct svg *svg, int width, int height, const char *title)
             "</title>\n<style>%s</style>\n"
             "<rect class=\"ground\" width=\"%d\" height=\"%d\"/>\n",
             style, width, height);
-    return 0;
 }
 
 char *svg_close(struct svg *svg, size_t *length)
 {
     fputs("</svg>\n", svg->file);
-    if (fclose(svg->file) != 0) {
-        free(svg->text);
-        return NULL;
-    }
+    (void)fclose(svg->file);
     *length = svg->length;
     return svg->text;
 }

@@ -21,10 +21,8 @@ struct svg {
     size_t length;
 };
 
-/* 0, or -1 with errno. */
-int svg_open(struct svg *svg, int width, int height, const char *title);
-/* The picture's text, the caller's to free, its length in *length; NULL with
- * errno. */
+void svg_open(struct svg *svg, int width, int height, const char *title);
+/* The picture's text, the caller's to free, its length in *length. */
 char *svg_close(struct svg *svg, size_t *length);
 
 /* A rectangle; `tip` is shown under the pointer, NULL = none. */

@@ -396,8 +396,8 @@ char *output_svg_flame(const struct report *report,
         }
         height += rc == 0 ? panel_height(&trees[kind]) : 0;
     }
-    if (rc == 0 &&
-        svg_open(&svg, WIDTH, (int)height + 20, "flame graphs") == 0) {
+    if (rc == 0) {
+        svg_open(&svg, WIDTH, (int)height + 20, "flame graphs");
         fprintf(svg.file, "<style>%s</style>\n", style);
         put_head(&svg, report);
         for (int kind = 0; kind < FLAME_KINDS; kind++) {

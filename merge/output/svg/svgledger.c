@@ -142,11 +142,7 @@ char *output_svg_ledger(const struct report *report, size_t *length)
     struct svg svg;
     char title[300];
 
-    if (svg_open(&svg, WIDTH, TOP + (int)count * ROW + 34, "device time") !=
-        0) {
-        free(devices);
-        return NULL;
-    }
+    svg_open(&svg, WIDTH, TOP + (int)count * ROW + 34, "device time");
     (void)snprintf(
         title, sizeof(title), "%.150s: where the time of %zu devices went%s",
         report->name, report->devices_count,

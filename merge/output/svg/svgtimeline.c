@@ -184,26 +184,25 @@ char *output_svg_timeline(const struct report *report,
                           size_t *length)
 {
     struct picture *picture = xcalloc(1, sizeof(*picture));
-    char title[300], *text = NULL;
+    char title[300], *text;
 
     picture->part =
         region_length(report->region) > 0 ? report->region : lanes_part(lanes);
     rows_choose(picture, lanes);
-    if (svg_open(&picture->svg, WIDTH, TOP + (int)picture->count * ROW + 34,
-                 "timeline") == 0) {
-        (void)snprintf(title, sizeof(title),
-                       "%.150s: why each rank's device was idle, or what it "
-                       "called; arrows end where a wait ended",
-                       report->name);
-        svg_text(&picture->svg, 10, 20, "b", title);
-        put_ruler(picture, report->whole.start);
-        for (size_t i = 0; i < picture->count; i++) {
-            put_row(picture, i);
-        }
-        put_arrows(picture, lanes);
-        svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
-        text = svg_close(&picture->svg, length);
+    svg_open(&picture->svg, WIDTH, TOP + (int)picture->count * ROW + 34,
+             "timeline");
+    (void)snprintf(title, sizeof(title),
+                   "%.150s: why each rank's device was idle, or what it "
+                   "called; arrows end where a wait ended",
+                   report->name);
+    svg_text(&picture->svg, 10, 20, "b", title);
+    put_ruler(picture, report->whole.start);
+    for (size_t i = 0; i < picture->count; i++) {
+        put_row(picture, i);
     }
+    put_arrows(picture, lanes);
+    svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
+    text = svg_close(&picture->svg, length);
     free(picture);
     return text;
 }

@@ -236,24 +236,17 @@ static void block_fold(struct fold *fold, const char **text)
 
 char *fold_text(const char *text, size_t columns, size_t *length)
 {
-    char *folded = NULL;
+    char *folded;
     struct fold fold = {.columns = columns < FOLD_COLUMNS_MIN ? FOLD_COLUMNS_MIN
                                                               : columns,
-                        .file = open_memstream(&folded, length)};
-    int rc = fold.file == NULL ? -1 : 0;
+                        .file = xmemstream(&folded, length)};
 
-    while (rc == 0 && *text != '\0') {
+    while (*text != '\0') {
         block_fold(&fold, &text);
     }
-    if (fold.file != NULL && fclose(fold.file) != 0) {
-        rc = -1;
-    }
+    (void)fclose(fold.file);
     free(fold.cells);
     free(fold.lines);
     free(fold.gone);
-    if (rc != 0) {
-        free(folded);
-        return NULL;
-    }
     return folded;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/executed.h"
+#include "merge/model/memory.h"
 #include "merge/output/cxxname.h"
 #include "merge/output/text/fold.h"
 #include "merge/output/words.h"
@@ -161,22 +162,15 @@ void page_wrap(const struct page *page,
 
 void page_folded(const struct page *page, void (*put)(const struct page *page))
 {
-    char *text = NULL, *folded = NULL;
-    size_t length = 0;
+    char *text, *folded;
+    size_t length;
     struct page inner = *page;
 
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        put(page);
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     put(&inner);
-    if (fclose(inner.file) == 0) {
-        folded = fold_text(text, (size_t)page_columns(page), &length);
-    }
-    if (folded != NULL || text != NULL) {
-        fputs(folded != NULL ? folded : text, page->file);
-    }
+    (void)fclose(inner.file);
+    folded = fold_text(text, (size_t)page_columns(page), &length);
+    fputs(folded, page->file);
     free(folded);
     free(text);
 }

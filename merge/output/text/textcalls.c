@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/cxxname.h"
 #include "merge/output/instance.h"
 #include "merge/output/words.h"
@@ -208,10 +209,7 @@ put_place(const struct page *page, const struct report_call *call, int columns)
         page_column(page, text, (size_t)columns);
         return;
     }
-    inner.file = open_memstream(&cell, &bytes);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&cell, &bytes);
     page_place_in(&inner, &call->place, (size_t)columns);
     (void)fclose(inner.file);
     page_column(page, cell, (size_t)columns);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/words.h"
 
 /* Communicators before the rest is only counted. */
@@ -58,16 +59,12 @@ static void put_row(const struct page *page,
     char *text = NULL;
     size_t length;
 
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     put_sentence(&inner, found);
-    if (fclose(inner.file) == 0) {
-        fprintf(page->file, " %s", page_red(page));
-        page_wrap(page, text, 1, 3);
-        fprintf(page->file, "%s\n", page_normal(page));
-    }
+    (void)fclose(inner.file);
+    fprintf(page->file, " %s", page_red(page));
+    page_wrap(page, text, 1, 3);
+    fprintf(page->file, "%s\n", page_normal(page));
     free(text);
 }
 

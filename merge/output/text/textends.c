@@ -148,15 +148,11 @@ static void put_end(const struct page *page,
     char *text = NULL;
     size_t length;
 
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     put_fate(&inner, rank, first);
-    if (fclose(inner.file) == 0) {
-        fprintf(page->file, " %s", page_red(page));
-        page_wrap(page, text, 1, 3);
-    }
+    (void)fclose(inner.file);
+    fprintf(page->file, " %s", page_red(page));
+    page_wrap(page, text, 1, 3);
     free(text);
     if (rank->last != NULL && !rank->is_open_api) {
         fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
@@ -209,10 +205,7 @@ static void put_launcher(const struct page *page,
     char *text = NULL;
     size_t length;
 
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     fputs("the launcher of ", inner.file);
     page_ranks(inner.file, launcher->ranks, launcher->ranks_count);
     fputc(' ', inner.file);
@@ -222,11 +215,10 @@ static void put_launcher(const struct page *page,
                 word_time(launcher->end_time - page->report->whole.start).text);
     }
     fputs("; how each of them ended is not known", inner.file);
-    if (fclose(inner.file) == 0) {
-        fprintf(page->file, " %s", page_red(page));
-        page_wrap(page, text, 1, 3);
-        fprintf(page->file, "%s\n", page_normal(page));
-    }
+    (void)fclose(inner.file);
+    fprintf(page->file, " %s", page_red(page));
+    page_wrap(page, text, 1, 3);
+    fprintf(page->file, "%s\n", page_normal(page));
     free(text);
 }
 

@@ -251,12 +251,10 @@ static void put_sentence(const struct page *page,
     char *text = NULL;
     size_t length;
 
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     sentence(&inner, row);
-    if (fclose(inner.file) == 0 && length > 0) {
+    (void)fclose(inner.file);
+    if (length > 0) {
         page_alarm(page, text, indent);
     }
     free(text);
@@ -603,10 +601,7 @@ static void put_branch(struct tree *tree,
     if (tree->lines++ >= LINES_MAX) {
         return;
     }
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     line.page = &inner;
     put_ranks(&line, rows, count);
     end = put_chain(&line, rows, count, depth);
@@ -615,11 +610,10 @@ static void put_branch(struct tree *tree,
     if (is_leaf) {
         put_leaf(&line, rows, count);
     }
-    if (fclose(inner.file) == 0) {
-        fprintf(tree->page->file, "%*s", indent, "");
-        page_wrap(tree->page, text, indent, indent + 4);
-        fputc('\n', tree->page->file);
-    }
+    (void)fclose(inner.file);
+    fprintf(tree->page->file, "%*s", indent, "");
+    page_wrap(tree->page, text, indent, indent + 4);
+    fputc('\n', tree->page->file);
     free(text);
     if (!is_leaf) {
         put_branches(tree, rows, count, end, indent + 2);

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 
+#include "merge/model/memory.h"
 #include "merge/model/rankset.h"
 #include "merge/output/words.h"
 
@@ -273,22 +274,18 @@ put_row(const struct page *page, size_t row, enum why why, int indent)
     char *text = NULL;
     size_t length;
 
-    inner.file = open_memstream(&text, &length);
-    if (inner.file == NULL) {
-        return;
-    }
+    inner.file = xmemstream(&text, &length);
     if (row < report->impasses_count) {
         put_impasse(&inner, &report->impasses[row], why);
     } else {
         put_message(&inner, &report->awaited[row - report->impasses_count],
                     why);
     }
-    if (fclose(inner.file) == 0) {
-        if (length > 0 && text[length - 1] == ',') {
-            text[length - 1] = '\0';
-        }
-        page_alarm(page, text, indent);
+    (void)fclose(inner.file);
+    if (length > 0 && text[length - 1] == ',') {
+        text[length - 1] = '\0';
     }
+    page_alarm(page, text, indent);
     free(text);
 }
 
