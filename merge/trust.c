@@ -316,9 +316,9 @@ static void conflicts_report(const struct align *align, struct report *report)
     report->conflicts_count = count;
 }
 
-static int domains_report(const struct defs *defs,
-                          const struct align *align,
-                          struct report *report)
+static void domains_report(const struct defs *defs,
+                           const struct align *align,
+                           struct report *report)
 {
     report->domains =
         xcalloc(defs->domains_count + 1, sizeof(*report->domains));
@@ -353,13 +353,10 @@ static int domains_report(const struct defs *defs,
         }
         way_report(defs, i, row);
         clock_report(align, i, row);
-        if (align_watch(align, i, &row->watched, &row->watched_count) != 0) {
-            return -1;
-        }
+        align_watch(align, i, &row->watched, &row->watched_count);
         times_report(defs, align, i, row);
         bound_report(defs, align, i, report, row);
     }
-    return 0;
 }
 
 static int away_order(const void *a, const void *b)
@@ -503,10 +500,10 @@ static void stacks_report(const struct defs *defs, struct report *report)
     }
 }
 
-int trust_report(const struct defs *defs,
-                 const struct align *align,
-                 const struct rundir *store,
-                 struct report *report)
+void trust_report(const struct defs *defs,
+                  const struct align *align,
+                  const struct rundir *store,
+                  struct report *report)
 {
     store_report(defs, store, report);
     cost_report(defs, report);
@@ -515,11 +512,8 @@ int trust_report(const struct defs *defs,
     losses_report(defs, report);
     spools_report(defs, report);
     aways_report(defs, align, report);
-    if (domains_report(defs, align, report) != 0) {
-        return -1;
-    }
+    domains_report(defs, align, report);
     clockworst_report(defs, align, report);
     conflicts_report(align, report);
     notes_report(defs, report);
-    return 0;
 }

@@ -11,9 +11,9 @@
 #include "merge/report/report.h"
 
 /* Write what the report needs to be believed. */
-int trust_report(const struct defs *defs,
-                 const struct align *align,
-                 const struct rundir *store,
-                 struct report *report);
+void trust_report(const struct defs *defs,
+                  const struct align *align,
+                  const struct rundir *store,
+                  struct report *report);
 
 #endif

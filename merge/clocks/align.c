@@ -864,10 +864,10 @@ static void ticks_watch(const struct ticks *ticks,
     }
 }
 
-int align_watch(const struct align *align,
-                uint32_t domain,
-                struct clockwatch_event **events,
-                size_t *count)
+void align_watch(const struct align *align,
+                 uint32_t domain,
+                 struct clockwatch_event **events,
+                 size_t *count)
 {
     const struct map *map = &align->maps[domain];
     struct clockwatch_reading *readings =
@@ -886,8 +886,6 @@ int align_watch(const struct align *align,
     clockwatch_find(readings, kept, domain, events, count);
     free(readings);
     ticks_watch(&map->on->ticks, events, count);
-    return 0;
-    return -1;
 }
 
 int64_t align_realtime(const struct align *align)

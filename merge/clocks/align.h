@@ -103,10 +103,10 @@ struct align_domain {
 };
 struct align_domain align_domain(const struct align *align, uint32_t domain);
 /* What happened to a domain's other clocks; the caller's to free. */
-int align_watch(const struct align *align,
-                uint32_t domain,
-                struct clockwatch_event **events,
-                size_t *count);
+void align_watch(const struct align *align,
+                 uint32_t domain,
+                 struct clockwatch_event **events,
+                 size_t *count);
 /* REALTIME of the axis's zero, for dates; 0 = not known. */
 int64_t align_realtime(const struct align *align);
 

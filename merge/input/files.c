@@ -49,11 +49,8 @@ int files_append(struct ck_run_files *files,
 
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
         more.paths = xcalloc(1, sizeof(*more.paths));
-        more.count = more.paths != NULL;
-        if ((more.paths[0] = xstrdup(path)) == NULL) {
-            free(more.paths);
-            return ck_err_set(err, "out of memory");
-        }
+        more.paths[0] = xstrdup(path);
+        more.count = 1;
     } else if (ck_run_files(path, &more, err) != 0) {
         return -1;
     }

@@ -264,10 +264,7 @@ static int frame_write(struct import *import,
     if (import->frame_room < bytes) {
         free(import->frame);
         import->frame = xmalloc(bytes);
-        import->frame_room = import->frame == NULL ? 0 : bytes;
-    }
-    if (import->frame == NULL) {
-        return fail(import, "out of memory");
+        import->frame_room = bytes;
     }
     memset((uint8_t *)import->frame + bytes - 8, 0, 8);
     memcpy(import->frame, &header, sizeof(header));
@@ -545,7 +542,7 @@ int import_finish(struct import *import,
     int rc = import_park(import, err);
 
     import->writer = ck_batch_writer_create();
-    if (own.rows == NULL || import->writer == NULL) {
+    if (import->writer == NULL) {
         rc = fail(import, "out of memory");
     }
     if (rc == 0) {

@@ -69,17 +69,15 @@ struct hoststall {
     bool *is_switched; /* by thread: its switches are recorded */
 };
 
-static int domain_suspect(struct hoststall *hoststall,
-                          const struct align *align,
-                          uint32_t domain,
-                          uint32_t agent)
+static void domain_suspect(struct hoststall *hoststall,
+                           const struct align *align,
+                           uint32_t domain,
+                           uint32_t agent)
 {
     struct clockwatch_event *events;
     size_t count;
 
-    if (align_watch(align, domain, &events, &count) != 0) {
-        return -1;
-    }
+    align_watch(align, domain, &events, &count);
     for (size_t i = 0; i < count; i++) {
         struct region on_axis = {
             axis_time(align_axis(align), agent, false, events[i].from),
@@ -88,7 +86,6 @@ static int domain_suspect(struct hoststall *hoststall,
         hoststall_suspect(hoststall, domain, &events[i], on_axis);
     }
     free(events);
-    return 0;
 }
 
 struct hoststall *hoststall_create(const struct defs *defs,
@@ -108,10 +105,8 @@ struct hoststall *hoststall_create(const struct defs *defs,
                defs->agents[agent].domain != domain) {
             agent++;
         }
-        if (agent < defs->agents_count &&
-            domain_suspect(hoststall, align, domain, agent) != 0) {
-            hoststall_destroy(hoststall);
-            return NULL;
+        if (agent < defs->agents_count) {
+            domain_suspect(hoststall, align, domain, agent);
         }
     }
     return hoststall;

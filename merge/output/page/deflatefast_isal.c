@@ -27,7 +27,7 @@ int deflate_fast(const void *bytes,
 
     if (length > UINT32_MAX) {
         free(fast);
-        errno = length > UINT32_MAX ? EFBIG : ENOMEM;
+        errno = EFBIG;
         return -1;
     }
     isal_deflate_init(stream);

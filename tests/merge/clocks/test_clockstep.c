@@ -785,8 +785,7 @@ static void jumps_count(const struct chaos *chaos, struct tally *tally)
         struct clockwatch_event *events = NULL;
         size_t count = 0;
 
-        assert_int_equal(align_watch(chaos->machines.align, d, &events, &count),
-                         0);
+        align_watch(chaos->machines.align, d, &events, &count);
         for (size_t i = 0; i < count; i++) {
             ck_time_t raw =
                 worldclock_at(&chaos->machines.clocks[jump->who], jump->at);
