@@ -17,6 +17,8 @@
  *     matched  collectives that all ranks enter at once (when nothing is said)
  *     waiting  one rank comes late to each collective, another one each time,
  *              and the devices idle between any two kernels
+ *     varied   the same, with steps, ranges, 50 names of kernels, 40 lines that
+ *              launch them, and latencies of launches that differ
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,13 +43,22 @@ struct plan {
     bool is_matched;
     int64_t late; /* ns that one rank comes after the others */
     int64_t kernel;
+    bool is_varied;
 };
+
+#define NAMES 50
+#define LINES 40
+#define NAME_FIRST 10
 
 static bool plan_kind(struct plan *plan, const char *kind)
 {
+    bool is_waiting;
+
+    plan->is_varied = strcmp(kind, "varied") == 0;
+    is_waiting = plan->is_varied || strcmp(kind, "waiting") == 0;
     plan->is_matched = strcmp(kind, "loose") != 0;
-    plan->late = strcmp(kind, "waiting") == 0 ? 1500 : 0;
-    plan->kernel = strcmp(kind, "waiting") == 0 ? 6000 : 12000;
+    plan->late = is_waiting ? 1500 : 0;
+    plan->kernel = is_waiting ? 6000 : 12000;
     return plan->late != 0 || !plan->is_matched || strcmp(kind, "matched") == 0;
 }
 
@@ -67,11 +78,76 @@ static void meeting_put(struct synth *synth,
         .call = call,
         .root = -1};
 
+    if (plan->is_varied) {
+        record.comm = COMM_WORLD;
+    }
     if (plan->is_matched) {
         record.seq = call / 2;
         record.bytes_in = record.bytes_out = 4096;
     }
     synth_put(synth, &record);
+}
+
+/* Who waits for whom is known where the members of a communicator are. */
+static void world_put(struct synth *synth, int rank, int ranks)
+{
+    char text[64];
+    int length = snprintf(text, sizeof(text),
+                          "how=world\nsize=%d\nrank=%d\nmembers=0-%d\n", ranks,
+                          rank, ranks - 1);
+
+    synth_text(synth, CK_KIND_COMM, COMM_WORLD, 0, 0, text, (size_t)length);
+}
+
+static void names_put(struct synth *synth, bool is_varied)
+{
+    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "clEnqueueNDRangeKernel", 22);
+    synth_text(synth, CK_KIND_NAME, 2, 0, 0, "MPI_Allreduce", 13);
+    synth_text(synth, CK_KIND_NAME, 3, 0, 0, "forward", 7);
+    for (uint32_t i = 0; is_varied && i < NAMES; i++) {
+        char name[16];
+        int length = snprintf(name, sizeof(name), "kernel_%u", i);
+
+        synth_text(synth, CK_KIND_NAME, NAME_FIRST + i, 0, 0, name,
+                   (size_t)length);
+    }
+    for (uint32_t i = 0; is_varied && i < LINES; i++) {
+        synth_text(synth, CK_KIND_SYMBOL, 1, CK_SITE_TOLD + i, 100 + i,
+                   "step\0/s/train.c", 15);
+    }
+}
+
+/* A launch, and in a varied run now and then the end of a range. */
+static void launch_put(struct synth *synth,
+                       const struct plan *plan,
+                       int64_t at,
+                       uint32_t call)
+{
+    uint32_t number = call / 2;
+    struct ck_mark range = {
+        .e = {.kind = CK_KIND_RANGE, .name = 3, .start = at - 190000},
+        .dur = 189000};
+
+    if (plan->is_varied && number % 20 == 19) {
+        synth_put(synth, &range);
+    }
+    synth_call(synth, CK_KIND_API_OPENCL, 1, at, 800,
+               plan->is_varied ? CK_SITE_TOLD + number % LINES : 0x1000, call);
+}
+
+static void device_put(struct synth *synth,
+                       const struct plan *plan,
+                       int64_t at,
+                       uint32_t call)
+{
+    uint32_t number = call / 2;
+
+    if (plan->is_varied) {
+        synth_kernel(synth, NAME_FIRST + number % NAMES,
+                     at + number * 2654435761u % 2000, plan->kernel, 100, call);
+    } else {
+        synth_kernel(synth, 3, at, plan->kernel, 100, call);
+    }
 }
 
 static void rank_write(const char *dir, int rank, const struct plan *plan)
@@ -87,24 +163,28 @@ static void rank_write(const char *dir, int rank, const struct plan *plan)
     uint32_t call = 0;
 
     synth_stream(synth, 1, 0, 100);
-    synth_text(synth, CK_KIND_NAME, 1, 0, 0, "clEnqueueNDRangeKernel", 22);
-    synth_text(synth, CK_KIND_NAME, 2, 0, 0, "MPI_Allreduce", 13);
-    synth_text(synth, CK_KIND_NAME, 3, 0, 0, "forward", 7);
+    names_put(synth, plan->is_varied);
+    if (plan->is_varied) {
+        world_put(synth, rank, plan->ranks);
+    }
     for (int64_t done = 0; done < plan->events;) {
         uint32_t first = call;
         int64_t begin = at;
 
         synth_stream(synth, 1, 0, 100);
         for (int i = 0; i < 4000 && done < plan->events; i++, done += 2) {
-            synth_call(synth, CK_KIND_API_OPENCL, 1, at, 800, 0x1000, ++call);
+            launch_put(synth, plan, at, ++call);
             meeting_put(synth, plan, rank, at + 3000, ++call);
             at += 10000;
+        }
+        if (plan->is_varied) {
+            synth_step(synth, begin, at - begin - 1, first / 8000);
         }
         synth_stream(synth, 1, 1, 101);
         for (uint32_t i = 0; i < (call - first) / 2 && done < plan->events;
              i++) {
-            synth_kernel(synth, 3, begin + (int64_t)(i ^ 1) * 10000 + 1000,
-                         plan->kernel, 100, first + (i ^ 1) * 2 + 1);
+            device_put(synth, plan, begin + (int64_t)(i ^ 1) * 10000 + 1000,
+                       first + (i ^ 1) * 2 + 1);
             done++;
         }
     }
@@ -220,7 +300,7 @@ static int usage(void)
     fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS [KIND]]]\n"
                     "       bench_merge --alone RUN\n"
                     "       bench_merge --write DIR [EVENTS [RANKS [KIND]]]\n"
-                    "KIND: loose, matched, waiting\n");
+                    "KIND: loose, matched, waiting, varied\n");
     return 2;
 }
 

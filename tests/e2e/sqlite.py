@@ -243,6 +243,40 @@ def sent(ask, report):
                                             if c["name"] == name) for name in have})
 
 
+def call_sums(ask, _):
+    """The sums of calls are those of their rows."""
+    same("sums of calls", sorted(ask(
+        "SELECT thread, kind_id, name_id, site, calls, total_ns, outer_ns, max_ns, bytes"
+        " FROM call_sum")), sorted(ask(
+            "SELECT thread, kind_id, name_id, site, COUNT(*), SUM(end - start),"
+            " SUM(CASE WHEN parent = 0 THEN end - start ELSE 0 END), MAX(end - start),"
+            " SUM(bytes) FROM call GROUP BY 1, 2, 3, 4")))
+
+
+def work_sums(ask, _):
+    """... and of work, but for the unions, which are looked at by name."""
+    same("sums of work", sorted(ask(
+        "SELECT device, rank, kind_id, name_id, pieces, total_ns, max_ns FROM work_sum")),
+        sorted(ask("SELECT device, rank, kind_id, name_id, COUNT(*), SUM(end - start),"
+                   " MAX(end - start) FROM work GROUP BY 1, 2, 3, 4")))
+    same("launches of work", ask(
+        "SELECT COUNT(*) FROM work w LEFT JOIN call c ON c.id = w.launch_call"
+        " WHERE w.site <> IFNULL(c.site, 0)"
+        " OR w.launch_ns <> IFNULL(w.start - c.start, 0)"), [(0,)])
+
+
+def wait_lines(ask, _):
+    """Each wait has its call."""
+    same("waits by line", ask("SELECT SUM(waits), SUM(ns) FROM v_wait_lines"),
+         ask("SELECT COUNT(*), SUM(end - start) FROM wait"))
+    same("lines of waits", sorted(ask("SELECT rank, whom, name, function, line, waits, ns"
+                                      " FROM v_wait_lines")),
+         sorted(ask("SELECT c.rank, w.whom, c.name, c.function, c.line, COUNT(*),"
+                    " SUM(w.end - w.start) FROM wait w JOIN thread t ON t.id = w.thread"
+                    " JOIN v_call c ON c.tid = t.tid AND c.rank = t.rank"
+                    " AND c.start = w.start GROUP BY 1, 2, 3, 4, c.file, 5")))
+
+
 def locks(ask, report):
     """Calls of locks that were long enough for a record of their own."""
     names = ("pthread_mutex_lock", "pthread_cond_wait", "pthread_barrier_wait")
@@ -317,7 +351,7 @@ def main():
 
     for question in (ledger, causes, kernels, calls, steps, waits, copies,
                      launches, nested, gaps, nsys, unions, idle, longest_gaps,
-                     overlap, latency, slowest, in_mpi, sent, locks, stacks,
+                     overlap, latency, slowest, in_mpi, sent, call_sums, work_sums, wait_lines, locks, stacks,
                      nsys_mpi):
         question(ask, report)
     guide(ask, sys.argv[3])

@@ -17,8 +17,10 @@
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "merge/output/sqlite/callsum.h"
 #include "merge/output/sqlite/sqlitefile.h"
 #include "merge/output/sqlite/tables.h"
+#include "merge/output/sqlite/worksum.h"
 #include "merge/output/stacks/stacktable.h"
 
 #define LAUNCHES ((size_t)1 << 17)
@@ -46,6 +48,8 @@ enum put {
     PUT_SAMPLE,
     PUT_STACK,
     PUT_FRAME,
+    PUT_CALL_SUM,
+    PUT_WORK_SUM,
     PUTS
 };
 
@@ -53,15 +57,16 @@ static const struct {
     const char *table;
     unsigned columns;
 } puts_of[PUTS] = {
-    [PUT_INFO] = {"ck_info", 2},  [PUT_STRING] = {"string", 2},
-    [PUT_RANK] = {"rank", 10},    [PUT_DEVICE] = {"device", 14},
-    [PUT_THREAD] = {"thread", 5}, [PUT_CALL] = {"call", 14},
-    [PUT_WAIT] = {"wait", 7},     [PUT_WORK] = {"work", 10},
-    [PUT_IDLE] = {"idle", 8},     [PUT_RANGE] = {"range", 7},
-    [PUT_STEP] = {"step", 6},     [PUT_SITE] = {"site", 4},
-    [PUT_CAUSE] = {"cause", 12},  [PUT_CLOCK] = {"clock", 5},
-    [PUT_LOSS] = {"loss", 4},     [PUT_SAMPLE] = {"sample", 6},
-    [PUT_STACK] = {"stack", 3},   [PUT_FRAME] = {"frame", 2},
+    [PUT_INFO] = {"ck_info", 2},       [PUT_STRING] = {"string", 2},
+    [PUT_RANK] = {"rank", 10},         [PUT_DEVICE] = {"device", 14},
+    [PUT_THREAD] = {"thread", 5},      [PUT_CALL] = {"call", 14},
+    [PUT_WAIT] = {"wait", 7},          [PUT_WORK] = {"work", 12},
+    [PUT_IDLE] = {"idle", 8},          [PUT_RANGE] = {"range", 7},
+    [PUT_STEP] = {"step", 6},          [PUT_SITE] = {"site", 4},
+    [PUT_CAUSE] = {"cause", 12},       [PUT_CLOCK] = {"clock", 5},
+    [PUT_LOSS] = {"loss", 4},          [PUT_SAMPLE] = {"sample", 6},
+    [PUT_STACK] = {"stack", 3},        [PUT_FRAME] = {"frame", 2},
+    [PUT_CALL_SUM] = {"call_sum", 10}, [PUT_WORK_SUM] = {"work_sum", 9},
 };
 
 struct opened {
@@ -86,6 +91,8 @@ struct launch {
     uint32_t tid;
     uint32_t call; /* 0 = unused */
     int64_t id;
+    int64_t site;
+    ck_time_t start;
 };
 
 struct sqlite {
@@ -98,6 +105,8 @@ struct sqlite {
     struct table *strings; /* by address: equal texts are one */
     struct table *sites;   /* by function, file and line */
     struct stacktable *stacks;
+    struct callsum *call_sums;
+    struct worksum *work_sums;
     struct thread **threads; /* by number; NULL = nothing was open on it */
     size_t threads_count;
     struct launch *launches;
@@ -125,7 +134,10 @@ static int statements_prepare(struct sqlite *sqlite, struct ck_err *err)
         }
     }
     sqlite->launch_update = sqlitefile_prepare(
-        sqlite->file, "UPDATE work SET launch_call = ?1 WHERE id = ?2", err);
+        sqlite->file,
+        "UPDATE work SET launch_call = ?1, site = ?3, launch_ns = ?4"
+        " WHERE id = ?2",
+        err);
     return sqlite->launch_update < 0 ? -1 : 0;
 }
 
@@ -205,6 +217,8 @@ static bool is_made(struct sqlite *sqlite)
 {
     sqlite->strings = table_create();
     sqlite->sites = table_create();
+    sqlite->call_sums = callsum_create();
+    sqlite->work_sums = worksum_create();
     sqlite->launches = xcalloc(LAUNCHES, sizeof(*sqlite->launches));
     sqlite->early = xcalloc(EARLY, sizeof(*sqlite->early));
     return sqlite->early != NULL;
@@ -254,6 +268,8 @@ void sqlite_destroy(struct sqlite *sqlite)
     table_destroy(sqlite->strings);
     table_destroy(sqlite->sites);
     stacktable_destroy(sqlite->stacks);
+    callsum_destroy(sqlite->call_sums);
+    worksum_destroy(sqlite->work_sums);
     for (size_t i = 0; i < sqlite->threads_count; i++) {
         free(sqlite->threads[i]);
     }
@@ -325,28 +341,30 @@ static int launch_keep(struct sqlite *sqlite, const struct launch *launch)
 
     *launch_in(sqlite->launches, LAUNCHES, launch) = *launch;
     if (is_launch(early, launch)) {
-        const int64_t values[] = {launch->id, early->id};
+        const int64_t values[] = {launch->id, early->id, launch->site,
+                                  early->start - launch->start};
 
         early->call = 0;
         sqlite->launches_lost--;
         sqlite->is_failed =
             sqlitefile_put_numbers(sqlite->file, sqlite->launch_update, values,
-                                   2) != 0;
+                                   4) != 0;
     }
     return sqlite->is_failed ? -1 : 0;
 }
 
-/* The id of the call that launched a piece of work, 0 = not known by now. */
-static int64_t launch_find(struct sqlite *sqlite, const struct launch *work)
+/* The call that launched a piece of work; NULL = not known by now. */
+static const struct launch *launch_find(struct sqlite *sqlite,
+                                        const struct launch *work)
 {
     const struct launch *launch = launch_in(sqlite->launches, LAUNCHES, work);
 
     if (is_launch(launch, work)) {
-        return launch->id;
+        return launch;
     }
     sqlite->launches_lost++;
     *launch_in(sqlite->early, EARLY, work) = *work;
-    return 0;
+    return NULL;
 }
 
 static ck_time_t from_start(const struct sqlite *sqlite, ck_time_t time)
@@ -391,9 +409,12 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
     struct message message = message_of(event->record);
     struct place place = defs_place(sqlite->defs, event->process, call->site);
     int64_t id = ++sqlite->last[PUT_CALL];
-    const struct launch launch = {event->process,
-                                  sqlite->defs->threads[event->thread].tid,
-                                  call->call, id};
+    struct launch launch = {event->process,
+                            sqlite->defs->threads[event->thread].tid,
+                            call->call,
+                            id,
+                            0,
+                            event->start};
 
     if (thread == NULL) {
         return -1;
@@ -414,11 +435,17 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
         message.tag,
         message.bytes};
 
+    if (values[4] < 0 || values[5] < 0 || values[6] < 0 ||
+        put(sqlite, PUT_CALL, values) != 0) {
+        return -1;
+    }
+    launch.site = values[6];
     stack_push(&thread->calls, event->end, id);
-    return values[4] < 0 || values[5] < 0 || values[6] < 0 ||
-                   put(sqlite, PUT_CALL, values) != 0
-               ? -1
-               : launch_keep(sqlite, &launch);
+    callsum_add(sqlite->call_sums,
+                &(struct callsum_key){event->thread + 1, (uint32_t)values[5],
+                                      values[4], values[6]},
+                event->end - event->start, values[7] == 0, message.bytes);
+    return launch_keep(sqlite, &launch);
 }
 
 /* tid, call, device and queue lie alike in kernels and copies. */
@@ -428,13 +455,16 @@ static int take_device(struct sqlite *sqlite,
     const struct ck_copy *work = (const struct ck_copy *)event->record;
     const struct defs_device *device =
         defs_device(sqlite->defs, event->process, work->device);
-    const struct launch key = {event->process, work->tid, work->call,
-                               sqlite->last[PUT_WORK] + 1};
+    const struct launch key = {
+        event->process, work->tid, work->call, sqlite->last[PUT_WORK] + 1, 0,
+        event->start};
     bool is_copy = ck_kind_class(event->record->kind) == CK_CLASS_COPY;
+    const struct launch *launch;
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return 0;
     }
+    launch = launch_find(sqlite, &key);
     const int64_t values[] = {
         ++sqlite->last[PUT_WORK],
         device == NULL ? 0 : (int64_t)device->physical + 1,
@@ -445,9 +475,18 @@ static int take_device(struct sqlite *sqlite,
         name_of(sqlite, event),
         string_of(sqlite, ck_kind_name(event->record->kind)),
         is_copy ? (int64_t)work->bytes : 0,
-        launch_find(sqlite, &key)};
+        launch == NULL ? 0 : launch->id,
+        launch == NULL ? 0 : launch->site,
+        launch == NULL ? 0 : event->start - launch->start};
 
-    return values[6] < 0 || values[7] < 0 ? -1 : put(sqlite, PUT_WORK, values);
+    if (values[6] < 0 || values[7] < 0) {
+        return -1;
+    }
+    worksum_add(
+        sqlite->work_sums,
+        &(struct worksum_key){values[1], event->rank, values[7], values[6]},
+        event->start, event->end);
+    return put(sqlite, PUT_WORK, values);
 }
 
 static int take_mark(struct sqlite *sqlite, const struct timeline_event *event)
@@ -790,6 +829,44 @@ static int put_stacks(struct sqlite *sqlite)
     return rc;
 }
 
+static int put_call_sums(struct sqlite *sqlite)
+{
+    size_t count;
+    const struct callsum_row *rows = callsum_rows(sqlite->call_sums, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct callsum_row *row = &rows[i];
+        const int64_t values[] = {
+            (int64_t)i + 1, row->key.thread,     row->key.kind, row->key.name,
+            row->key.site,  (int64_t)row->calls, row->total,    row->outermost,
+            row->longest,   row->bytes};
+
+        if (put(sqlite, PUT_CALL_SUM, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_work_sums(struct sqlite *sqlite)
+{
+    size_t count;
+    const struct worksum_row *rows = worksum_rows(sqlite->work_sums, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct worksum_row *row = &rows[i];
+        const int64_t values[] = {
+            (int64_t)i + 1, row->key.device, row->key.rank,
+            row->key.kind,  row->key.name,   (int64_t)row->pieces,
+            row->total,     row->alone,      row->longest};
+
+        if (put(sqlite, PUT_WORK_SUM, values) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int sqlite_finish(struct sqlite *sqlite,
                   const struct report *report,
                   struct ck_err *err)
@@ -797,7 +874,8 @@ int sqlite_finish(struct sqlite *sqlite,
     if (put_infos(sqlite, report) != 0 || put_ranks(sqlite, report) != 0 ||
         put_devices(sqlite, report) != 0 || put_threads(sqlite) != 0 ||
         put_causes(sqlite, report) != 0 || put_trust(sqlite, report) != 0 ||
-        put_stacks(sqlite) != 0) {
+        put_stacks(sqlite) != 0 || put_call_sums(sqlite) != 0 ||
+        put_work_sums(sqlite) != 0) {
         sqlite_failed(sqlite, err);
         return -1;
     }
