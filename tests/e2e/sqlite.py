@@ -291,10 +291,11 @@ def locks(ask, report):
 def stacks(ask, report):
     """Samples with their stacks add up to the report's hottest function."""
     region = report["region"]
-    if not report["hot_spots"]:
+    named = [hot for hot in report["hot_spots"] if hot["function"] is not None]
+    if not named:
         print("no hot spots: the right to sample is missing")
         return
-    hot = report["hot_spots"][0]
+    hot = named[0]
     have = ask("SELECT IFNULL(SUM(weight_ns), 0) FROM sample WHERE time >= ?1 AND time < ?2"
                " AND stack IN (SELECT stack FROM v_stack WHERE function = ?3)",
                region["start_rel_ns"], region["end_rel_ns"], hot["function"])[0][0]
