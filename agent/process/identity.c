@@ -27,6 +27,7 @@
 #include "schema/time.h"
 
 #define ANCESTORS_MAX 12
+#define TORCH_HASH_BYTES 18 /* "~" and 16 digits */
 #define ENVIRON_BYTES                                                          \
     (256 << 10) /* of another process; more is not looked at */
 
@@ -380,6 +381,35 @@ static unsigned long long launcher_find(struct identity *identity,
     return start;
 }
 
+void identity_torch_name(char *name,
+                         size_t room,
+                         const char *run,
+                         const char *host,
+                         const char *port)
+{
+    const char *const words[] = {"torch",
+                                 run == NULL ? "" : "-",
+                                 run == NULL ? "" : run,
+                                 host == NULL ? "" : "-",
+                                 host == NULL ? "" : host,
+                                 host == NULL ? "" : ".",
+                                 host == NULL ? "" : port};
+    uint64_t hash = CK_FNV_START;
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t left = used < room ? room - used : 0;
+
+        (void)snprintf(name + room - left, left, "%s", words[i]);
+        used += strlen(words[i]);
+        hash = ck_fnv_text(hash, words[i]);
+    }
+    if (used >= room && room > TORCH_HASH_BYTES) {
+        (void)snprintf(name + room - TORCH_HASH_BYTES, TORCH_HASH_BYTES,
+                       "~%016llx", (unsigned long long)hash);
+    }
+}
+
 /* By the run's id, which "none" is not, and by where its ranks meet. */
 static bool torch_named(char *const *env,
                         const struct identity_place *place,
@@ -394,10 +424,8 @@ static bool torch_named(char *const *env,
     bool has_master = is_torchrun(place) && host != NULL && port != NULL;
 
     if (has_run || has_master) {
-        (void)snprintf(name, room, "torch%s%.56s%s%.36s%s%.8s",
-                       has_run ? "-" : "", has_run ? run : "",
-                       has_master ? "-" : "", has_master ? host : "",
-                       has_master ? "." : "", has_master ? port : "");
+        identity_torch_name(name, room, has_run ? run : NULL,
+                            has_master ? host : NULL, port);
     }
     return has_run || has_master;
 }

@@ -51,6 +51,14 @@ struct identity {
 /* Value of a variable in an environment (NULL-terminated), or NULL. */
 const char *identity_variable(char *const *env, const char *name);
 
+/* The name of torchrun's job by its id and by where its ranks meet, of which
+ * one may be NULL. Where that is too long its end is a hash of all of it. */
+void identity_torch_name(char *name,
+                         size_t room,
+                         const char *run,
+                         const char *host,
+                         const char *port);
+
 /* The place that an environment speaks of. */
 void identity_place_read(char *const *env, struct identity_place *place);
 

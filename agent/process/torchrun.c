@@ -243,11 +243,10 @@ bool torchrun_read(char *const *argv,
         }
         node->node = here > 0 ? 0 : -1;
     }
-    (void)snprintf(node->name, sizeof(node->name), "torch%s%.56s-%.36s.%.8s",
-                   strcmp(values[OPTION_ID], "none") == 0 ? "" : "-",
-                   strcmp(values[OPTION_ID], "none") == 0 ? ""
-                                                          : values[OPTION_ID],
-                   host, port);
+    identity_torch_name(
+        node->name, sizeof(node->name),
+        strcmp(values[OPTION_ID], "none") == 0 ? NULL : values[OPTION_ID], host,
+        port);
     return !is_static || node->node >= 0;
 }
 

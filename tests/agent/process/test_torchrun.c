@@ -129,6 +129,33 @@ static void hosts_are_read_as_torchrun_reads_them(void **state)
     }
 }
 
+#define LONG                                                                   \
+    "training-of-a-large-model-with-a-very-long-name-in-a-cluster-of-many"
+
+/* Masters of two jobs of one user, which differ at their ends alone. */
+static void long_names_of_two_jobs_are_two(void **state)
+{
+    char *const one[] = {"torchrun", "--nnodes=2", "--rdzv_id=" LONG LONG "1",
+                         "--master_addr=" LONG ".svc.cluster.local", NULL};
+    char *const other[] = {"torchrun", "--nnodes=2", "--rdzv_id=" LONG LONG "2",
+                           "--master_addr=" LONG ".svc.cluster.local", NULL};
+    char *const third[] = {"torchrun", "--nnodes=2",
+                           "--master_addr=" LONG "-1.svc", NULL};
+    char *const fourth[] = {"torchrun", "--nnodes=2",
+                            "--master_addr=" LONG "-2.svc", NULL};
+    char *const env[] = {NULL};
+    struct torchrun_node a, b;
+
+    (void)state;
+    assert_true(torchrun_read(one, env, &a) && torchrun_read(other, env, &b));
+    assert_string_not_equal(a.name, b.name);
+    assert_true(torchrun_read(one, env, &b));
+    assert_string_equal(a.name, b.name);
+    assert_true(torchrun_read(third, env, &a) &&
+                torchrun_read(fourth, env, &b));
+    assert_string_not_equal(a.name, b.name);
+}
+
 static void agents_of_all_hosts_are_one_job(void **state)
 {
     char *const env[] = {NULL};
@@ -170,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_read_as_torchrun_reads_them),
+        cmocka_unit_test(long_names_of_two_jobs_are_two),
         cmocka_unit_test(agents_of_all_hosts_are_one_job),
         cmocka_unit_test(a_name_that_the_user_gave_stays),
     };
