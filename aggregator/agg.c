@@ -21,6 +21,7 @@
 #include "aggregator/http/token.h"
 #include "aggregator/listenaddress.h"
 #include "aggregator/watch.h"
+#include "schema/time.h"
 
 #define LINGER_MS 1000
 #define BACKLOG 4096
@@ -28,6 +29,8 @@
 /* A tcp peer that answers no ping for so long is disconnected. */
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 10000
+/* A ckagg that is there completes a client's handshake within it. */
+#define GREETING_MS 3000
 
 enum { SOCKET_IPC, SOCKET_TCP, SOCKETS };
 
@@ -465,7 +468,83 @@ static int client_keys(void *socket, const struct ck_endpoint *to)
     return result ? -1 : 0;
 }
 
+/* What ZeroMQ reports of a client's connection; NULL with errno. */
+static void *reports_open(void *context, void *socket, size_t number)
+{
+    int no_limit = 0; /* ZeroMQ's thread must never wait for us */
+    char name[40];
+    void *reports;
+
+    (void)snprintf(name, sizeof(name), "inproc://asked-%zu", number);
+    if (zmq_socket_monitor(socket, name,
+                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                               ZMQ_EVENT_DISCONNECTED) != 0) {
+        return NULL;
+    }
+    reports = zmq_socket(context, ZMQ_PAIR);
+    if (reports != NULL && (zmq_setsockopt(reports, ZMQ_RCVHWM, &no_limit,
+                                           sizeof(no_limit)) != 0 ||
+                            zmq_connect(reports, name) != 0)) {
+        (void)zmq_close(reports);
+        reports = NULL;
+    }
+    return reports;
+}
+
+/* Take the reports. True: there was a connection, and it ended. */
+static bool reports_take(void *reports, bool *is_greeted)
+{
+    uint8_t bytes[sizeof(uint16_t) + sizeof(uint32_t)];
+    char where[1];
+    bool is_over = false;
+
+    while (zmq_recv(reports, bytes, sizeof(bytes), ZMQ_DONTWAIT) ==
+           (int)sizeof(bytes)) {
+        uint16_t event;
+
+        memcpy(&event, bytes, sizeof(event));
+        (void)zmq_recv(reports, where, sizeof(where), ZMQ_DONTWAIT);
+        *is_greeted = *is_greeted || event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+        is_over = is_over || (*is_greeted && event == ZMQ_EVENT_DISCONNECTED);
+    }
+    return is_over;
+}
+
+/* Wait until the answer can be read: 0, or -1 with errno, EAGAIN where nobody
+ * is there or the time is over, ECONNRESET where the connection ended. */
+static int answer_wait(void *socket, void *reports, int timeout_ms)
+{
+    zmq_pollitem_t items[] = {{.socket = socket, .events = ZMQ_POLLIN},
+                              {.socket = reports, .events = ZMQ_POLLIN}};
+    ck_time_t begin = ck_time_raw();
+    bool is_greeted = false;
+
+    for (;;) {
+        int most_ms =
+            is_greeted || timeout_ms < GREETING_MS ? timeout_ms : GREETING_MS;
+        ck_time_t left = begin + most_ms * CK_TIME_MS - ck_time_raw();
+
+        if (left <= 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        if (zmq_poll(items, 2, (long)(left / CK_TIME_MS) + 1) < 0) {
+            return -1;
+        }
+        if (items[0].revents != 0) {
+            return 0;
+        }
+        if (items[1].revents != 0 && reports_take(reports, &is_greeted)) {
+            int ready = zmq_poll(items, 1, 0); /* it may have answered before */
+
+            errno = ECONNRESET;
+            return ready > 0 ? 0 : -1;
+        }
+    }
+}
+
 static int client_talk(void *socket,
+                       void *reports,
                        const struct agg_question *question,
                        void **answer,
                        size_t *length)
@@ -473,7 +552,8 @@ static int client_talk(void *socket,
     zmq_msg_t body;
     void *copy = NULL;
 
-    if (zmq_send(socket, question->bytes, question->length, 0) < 0) {
+    if (zmq_send(socket, question->bytes, question->length, 0) < 0 ||
+        answer_wait(socket, reports, question->timeout_ms) != 0) {
         return -1;
     }
     (void)zmq_msg_init(&body);
@@ -490,12 +570,14 @@ static int client_talk(void *socket,
 }
 
 static int url_ask(void *context,
-                   const char *url,
+                   size_t number,
                    const struct agg_question *question,
                    void **answer,
                    size_t *length)
 {
+    const char *url = question->to->urls[number];
     void *socket = zmq_socket(context, ZMQ_DEALER);
+    void *reports = socket ? reports_open(context, socket, number) : NULL;
     const struct option_int options[] = {
         {ZMQ_SNDTIMEO, question->timeout_ms},
         {ZMQ_RCVTIMEO, question->timeout_ms},
@@ -503,22 +585,39 @@ static int url_ask(void *context,
         {ZMQ_IPV6, 1},
     };
     int result = -1;
+    int saved;
 
-    if (socket && socket_bound(socket) == 0 &&
+    if (reports && socket_bound(socket) == 0 &&
         options_set(socket, options, sizeof(options) / sizeof(options[0])) ==
             0 &&
         (!question->to->curve[0] || !ck_endpoint_is_tcp(url) ||
          client_keys(socket, question->to) == 0) &&
         zmq_connect(socket, url) == 0) {
-        result = client_talk(socket, question, answer, length);
+        result = client_talk(socket, reports, question, answer, length);
     }
+    saved = errno;
     if (socket) {
-        int saved = errno;
-
+        (void)zmq_socket_monitor(socket, NULL, 0);
         (void)zmq_close(socket);
-        errno = saved;
     }
+    if (reports) {
+        (void)zmq_close(reports);
+    }
+    errno = saved;
     return result;
+}
+
+static const char *unanswered_text(int error)
+{
+    switch (error) {
+    case EAGAIN:
+        return "nothing answers there, or its keys are others (give the whole "
+               "line that it printed)";
+    case ECONNRESET:
+        return "it ended, or closed the connection";
+    default:
+        return zmq_strerror(error);
+    }
 }
 
 int agg_ask(const struct agg_question *question,
@@ -531,8 +630,7 @@ int agg_ask(const struct agg_question *question,
     int saved = errno;
 
     for (size_t i = 0; context && i < question->to->count; i++) {
-        result =
-            url_ask(context, question->to->urls[i], question, answer, length);
+        result = url_ask(context, i, question, answer, length);
         if (result == 0) {
             break;
         }
@@ -543,10 +641,7 @@ int agg_ask(const struct agg_question *question,
     }
     if (result != 0) {
         (void)ck_err_set(err, "no answer from %s: %s", question->to->urls[0],
-                         saved == EAGAIN ? "nothing answers there, or its keys "
-                                           "are others (give the whole line "
-                                           "that it printed)"
-                                         : zmq_strerror(saved));
+                         unanswered_text(saved));
     }
     return result;
 }

@@ -83,7 +83,7 @@ struct agg_question {
     const struct ck_endpoint *to;
     const void *bytes;
     size_t length;
-    int timeout_ms; /* for each URL */
+    int timeout_ms; /* for each URL that somebody listens at */
 };
 
 /* Ask a ckagg one question: *answer is malloc'ed, the caller's to free. 0, or

@@ -1,0 +1,74 @@
+/* test_ask.c - `ckagg --where` asks those who answer, and those who do not
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/aggregator/sim.h"
+
+/* Less than the time that a merge may take. */
+#define SOON_S "30"
+
+/* Begin to ask; its output with what it reports. */
+static FILE *ask_begin(const char *whom)
+{
+    char command[1024];
+    FILE *output;
+
+    (void)snprintf(
+        command, sizeof(command),
+        "exec timeout -k 5 " SOON_S " " SIM_CKAGG " --where '%s' 2>&1", whom);
+    output = popen(command, "r");
+    assert_non_null(output);
+    return output;
+}
+
+/* All that it printed; its exit status. */
+static int ask_end(FILE *output, char text[SIM_TEXT])
+{
+    size_t length = fread(text, 1, SIM_TEXT - 1, output);
+
+    text[length] = '\0';
+    return WEXITSTATUS(pclose(output));
+}
+
+static void nobody_is_waited_for_where_nobody_listens(void **state)
+{
+    struct sim_place *place = *state;
+    FILE *output = ask_begin(place->url);
+
+    assert_int_equal(ask_end(output, place->text), 1);
+    assert_non_null(strstr(place->text, "nothing answers there"));
+}
+
+static void a_ckagg_that_is_killed_is_not_waited_for(void **state)
+{
+    struct sim_place *place = *state;
+    struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
+    FILE *output = ask_begin(place->run);
+
+    assert_non_null(sim_wait(a, CK_CONTROL_WHERE)); /* it does not answer */
+    (void)sim_agg_end(&place->agg, SIGKILL);
+    assert_int_equal(ask_end(output, place->text), 1);
+    assert_non_null(strstr(place->text, "it ended"));
+    sim_destroy(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SIM_CASE(nobody_is_waited_for_where_nobody_listens),
+        SIM_EMBEDDED(a_ckagg_that_is_killed_is_not_waited_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
