@@ -5,12 +5,14 @@
 #include "aggregator/ask.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "aggregator/agg.h"
 #include "launch/cli.h"
@@ -45,6 +47,22 @@ static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
     return ck_endpoint_parse(text, to, err);
 }
 
+/* A plain file, or NULL: a FIFO would be waited for. */
+static FILE *plain_open(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat facts;
+    FILE *file = NULL;
+
+    if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        file = fdopen(fd, "r");
+    }
+    if (fd >= 0 && file == NULL) {
+        (void)close(fd);
+    }
+    return file;
+}
+
 /* The address in the manifest of a run that goes on. The manifest is our own:
  * the key is there once, and its value has nothing escaped. 0, -1 with err. */
 static int
@@ -58,7 +76,7 @@ dir_endpoint(const char *dir, struct ck_endpoint *to, struct ck_err *err)
     int rc = -1;
 
     (void)snprintf(path, sizeof(path), "%s/" CK_RUN_MANIFEST, dir);
-    file = fopen(path, "re");
+    file = plain_open(path);
     if (file != NULL && text != NULL) {
         (void)fread(text, 1, MANIFEST_BYTES - 1, file);
         found = strstr(text, KEY);

@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "schema/store/run.h"
 #include "tests/aggregator/sim.h"
 
 /* Less than the time that a merge may take. */
@@ -63,11 +65,23 @@ static void a_ckagg_that_is_killed_is_not_waited_for(void **state)
     sim_destroy(a);
 }
 
+static void a_manifest_that_is_a_fifo_is_not_waited_for(void **state)
+{
+    struct sim_place *place = *state;
+    char path[400];
+
+    (void)snprintf(path, sizeof(path), "%s/" CK_RUN_MANIFEST, place->dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(ask_end(ask_begin(place->dir), place->text), 2);
+    assert_non_null(strstr(place->text, "no job is running there"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SIM_CASE(nobody_is_waited_for_where_nobody_listens),
         SIM_EMBEDDED(a_ckagg_that_is_killed_is_not_waited_for),
+        SIM_CASE(a_manifest_that_is_a_fifo_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
