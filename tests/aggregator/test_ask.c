@@ -14,6 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <zmq.h>
+
+#include "schema/batch/wire.h"
 #include "schema/store/run.h"
 #include "tests/aggregator/sim.h"
 
@@ -76,11 +79,52 @@ static void a_manifest_that_is_a_fifo_is_not_waited_for(void **state)
     assert_non_null(strstr(place->text, "no job is running there"));
 }
 
+/* Answer one question at the URL. */
+static void answer(const char *url, const char *text)
+{
+    void *context = zmq_ctx_new();
+    void *socket = zmq_socket(context, ZMQ_ROUTER);
+    struct ck_batch_writer *writer = ck_batch_writer_create();
+    struct ck_control control = {.version = CK_FRAME_VERSION,
+                                 .type = CK_CONTROL_WHERE,
+                                 .text = text,
+                                 .text_length = strlen(text)};
+    char id[64], asked[4096];
+    const void *bytes;
+    size_t length;
+    int wait = SIM_WAIT_MS;
+    int id_length;
+
+    (void)zmq_setsockopt(socket, ZMQ_RCVTIMEO, &wait, sizeof(wait));
+    assert_int_equal(zmq_bind(socket, url), 0);
+    id_length = zmq_recv(socket, id, sizeof(id), 0);
+    assert_true(id_length > 0);
+    assert_true(zmq_recv(socket, asked, sizeof(asked), 0) > 0);
+    assert_int_equal(ck_control_encode(writer, &control, &bytes, &length, NULL),
+                     0);
+    assert_true(zmq_send(socket, id, (size_t)id_length, ZMQ_SNDMORE) > 0);
+    assert_true(zmq_send(socket, bytes, length, 0) > 0);
+    (void)zmq_close(socket);
+    (void)zmq_ctx_term(context);
+    ck_batch_writer_destroy(writer);
+}
+
+static void no_control_character_of_an_answer_is_printed(void **state)
+{
+    struct sim_place *place = *state;
+    FILE *output = ask_begin(place->url);
+
+    answer(place->url, "a\033]0;b\007\n\tc\r\302\2332Jd\177 \303\251\n");
+    assert_int_equal(ask_end(output, place->text), 0);
+    assert_string_equal(place->text, "a?]0;b?\n?c??2Jd? \303\251\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SIM_CASE(nobody_is_waited_for_where_nobody_listens),
         SIM_EMBEDDED(a_ckagg_that_is_killed_is_not_waited_for),
+        SIM_CASE(no_control_character_of_an_answer_is_printed),
         SIM_CASE(a_manifest_that_is_a_fifo_is_not_waited_for),
     };
 
