@@ -504,6 +504,20 @@ static void label_find(struct identity *identity, char *const *env)
     (void)snprintf(identity->job, room, "%d", (int)identity->launcher_pid);
 }
 
+void identity_key_set(struct identity *identity,
+                      const char *word,
+                      const char *name)
+{
+    char key[sizeof(identity->job_key)];
+    char line[sizeof(key) + 8];
+    size_t used = 0;
+
+    (void)snprintf(key, sizeof(key), "%s%s", word, name);
+    (void)ck_lines_put(line, sizeof(line), &used, "key", key);
+    (void)ck_lines_get(line, used, "key", identity->job_key,
+                       sizeof(identity->job_key));
+}
+
 static void job_find(struct identity *identity, char *const *env)
 {
     unsigned long long start = launcher_find(identity, env);
@@ -511,14 +525,15 @@ static void job_find(struct identity *identity, char *const *env)
     bool is_named = job_named(env, &identity->place, name, sizeof(name));
 
     if (is_named && !identity_is_one_host(identity)) {
-        (void)snprintf(identity->job_key, sizeof(identity->job_key), "%s",
-                       name);
+        identity_key_set(identity, "", name);
         identity->is_name_reused = strncmp(name, "torch-", 6) == 0;
     } else {
-        (void)snprintf(identity->job_key, sizeof(identity->job_key),
-                       "%s%s%d-%llu-%.8s", name, is_named ? "-" : "",
+        char own[sizeof(identity->job_key)];
+
+        (void)snprintf(own, sizeof(own), "%s%d-%llu-%.8s", is_named ? "-" : "",
                        (int)identity->launcher_pid, start,
                        identity->domain.boot_id);
+        identity_key_set(identity, name, own);
     }
     label_find(identity, env);
 }
@@ -600,7 +615,7 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     }
     job_find(&found, env);
     if (job != NULL) {
-        (void)snprintf(found.job_key, sizeof(found.job_key), "job-%s", job);
+        identity_key_set(&found, "job-", job);
         found.is_name_reused = false;
         (void)snprintf(found.job, sizeof(found.job), "%s", job);
     }

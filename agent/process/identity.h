@@ -59,6 +59,12 @@ void identity_torch_name(char *name,
                          const char *host,
                          const char *port);
 
+/* The job's key, `word` and `name`, with what a line of a message has in place
+ * of control characters: so all who compare keys have the same. */
+void identity_key_set(struct identity *identity,
+                      const char *word,
+                      const char *name);
+
 /* The place that an environment speaks of. */
 void identity_place_read(char *const *env, struct identity_place *place);
 

@@ -271,8 +271,7 @@ void torchrun_spread(struct identity *identity,
         .launcher = "torchrun",
     };
     if (!has_name) {
-        (void)snprintf(identity->job_key, sizeof(identity->job_key), "%s",
-                       node->name);
+        identity_key_set(identity, "", node->name);
         identity->is_name_reused = true;
     }
 }

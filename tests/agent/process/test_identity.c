@@ -376,6 +376,31 @@ static void a_job_name_of_the_user_wins_and_is_made_safe_for_paths(void **state)
     assert_string_equal(identity.job, "a_b_c");
 }
 
+/* Else ckagg, which gets it as an argument, would refuse its own agents. */
+static void a_job_key_is_as_it_travels_in_lines(void **state)
+{
+    char *const env[] = {NULL};
+    char *const torch[] = {"TORCHELASTIC_RUN_ID=a\nrank=7\33[2J",
+                           "RANK=0",
+                           "WORLD_SIZE=4",
+                           "LOCAL_RANK=0",
+                           "LOCAL_WORLD_SIZE=2",
+                           NULL};
+    struct identity identity;
+    char lines[4096];
+    char value[256];
+    size_t length;
+
+    (void)state;
+    assert_int_equal(identity_find(&identity, torch, NULL), 0);
+    assert_string_equal(identity.job_key, "torch-a?rank=7?[2J");
+    assert_int_equal(identity_find(&identity, env, "a\nb\177"), 0);
+    assert_string_equal(identity.job_key, "job-a?b?");
+    length = identity_lines(&identity, 42, NULL, lines, sizeof(lines));
+    assert_true(ck_lines_get(lines, length, "job_key", value, sizeof(value)));
+    assert_string_equal(value, identity.job_key);
+}
+
 static void the_lines_say_who_we_are_and_the_token_only_when_given(void **state)
 {
     char *const env[] = {NULL};
@@ -415,6 +440,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_wrapper_that_carries_our_rank_is_no_launcher),
         cmocka_unit_test(
             a_job_name_of_the_user_wins_and_is_made_safe_for_paths),
+        cmocka_unit_test(a_job_key_is_as_it_travels_in_lines),
         cmocka_unit_test(
             the_lines_say_who_we_are_and_the_token_only_when_given),
     };
