@@ -352,7 +352,7 @@ static void stack_read(struct defs_agent *agent, const struct ck_text *text)
     memcpy(stack->frames, ck_text_bytes(text), count * sizeof(*stack->frames));
 }
 
-/* The newest look at a thread holds. */
+/* The newest look at a thread holds; of many threads the newest ones. */
 static int standing_read(struct defs *defs,
                          struct defs_agent *agent,
                          const struct ck_text *text)
@@ -364,7 +364,7 @@ static int standing_read(struct defs *defs,
         .at = text->e.start,
         .lines = texts_keep(defs->texts, ck_text_bytes(text), text->length),
     };
-    size_t i = 0;
+    size_t i = 0, oldest = 0;
 
     if (standing.lines == NULL) {
         return -1;
@@ -372,10 +372,13 @@ static int standing_read(struct defs *defs,
     while (i < agent->standings_count &&
            (agent->standings[i].incarnation != standing.incarnation ||
             agent->standings[i].tid != standing.tid)) {
+        if (agent->standings[i].at < agent->standings[oldest].at) {
+            oldest = i;
+        }
         i++;
     }
     if (i == STANDINGS_MAX) {
-        return 0;
+        i = oldest;
     }
     array_grow(&agent->standings, &agent->standings_room, i, sizeof(standing));
     if (i == agent->standings_count) {
