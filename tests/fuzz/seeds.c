@@ -1,6 +1,6 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
  * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring,
- * DIR/python, DIR/unwind
+ * DIR/python, DIR/standing, DIR/unwind
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +62,8 @@ static int make_seed(const char *dir, struct records_random *random, int number)
 {
     static uint8_t rows[ROOM] __attribute__((aligned(8)));
     struct ck_ack acks[2] = {{{1, 2}, 3}, {{4, 5}, 6}};
-    struct ck_control control = {.type = CK_CONTROL_WELCOME,
+    struct ck_control control = {.type = number % 4 == 3 ? CK_CONTROL_WHERE
+                                                         : CK_CONTROL_WELCOME,
                                  .text = "run=a\n",
                                  .text_length = 6,
                                  .acks = acks,
@@ -189,6 +190,33 @@ static int make_python(const char *dir, int number)
     return file == NULL ? -1 : rc | fclose(file);
 }
 
+/* Stacks, then looks at threads that have them: a head (8 bytes), bytes. */
+static int make_standing(const char *dir, int number)
+{
+    static const char *const states = "RSDTtZ";
+    FILE *file = seed_open(dir, "standing", number);
+    int rc = file == NULL ? -1 : 0;
+
+    for (int i = 0; rc == 0 && i < number; i++) {
+        const uint64_t stack[] = {0x1000, 0x2000 + (uint64_t)i, 0x3000};
+        char lines[256];
+        int length =
+            snprintf(lines, sizeof(lines),
+                     "state=%c\ncall=futex\nlock=7f0%d\nowner=%d\nfile=/a/b\n"
+                     "stack=%s\nage=%d\nname=\033[2J\302\233x\n",
+                     states[i % 6], i % 3, 2 + (i + 1) % number,
+                     i % 2 == 0 ? "whole" : "sampled", 1000 * (i % 2));
+        const uint8_t heads[2][8] = {
+            {1, (uint8_t)i, (uint8_t)(1 + i), 0, 0, 0, sizeof(stack), 0},
+            {0, (uint8_t)(i / 8), (uint8_t)(1 + i), (uint8_t)(2 + i), 0, 1,
+             (uint8_t)length, 0}};
+
+        rc = put(file, heads[0], 8) | put(file, stack, sizeof(stack)) |
+             put(file, heads[1], 8) | put(file, lines, (size_t)length);
+    }
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
 /* A stack with addresses of the stack and of the code, then the kernel's vdso,
  * which is a small ELF file; where there is none, no file. */
 static int make_unwind(const char *dir, int number)
@@ -231,7 +259,8 @@ int main(int argc, char **argv)
              make_text(argv[1], "options", i) |
              make_text(argv[1], "scalene", i) |
              make_text(argv[1], "manifest", i) | make_changes(argv[1], i) |
-             make_python(argv[1], i) | make_unwind(argv[1], i);
+             make_python(argv[1], i) | make_standing(argv[1], i) |
+             make_unwind(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");
