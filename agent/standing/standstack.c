@@ -98,6 +98,11 @@ static enum standstack_end native_take(struct standstack *standstack,
     ssize_t length = stack_copy(standstack, pid, look->sp);
     enum unwind_end end;
 
+    if (length < 0 && errno == EFAULT) { /* there is no stack */
+        frames->frames[0] = look->pc;
+        frames->count = 1;
+        return STANDSTACK_PART;
+    }
     if (length <= 0) {
         return STANDSTACK_REFUSED;
     }
