@@ -273,7 +273,7 @@ static bool file_read(const char *dir, char text[CK_ENDPOINT_TEXT_BYTES])
         (int)sizeof(path)) {
         return false;
     }
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         return false;
     }

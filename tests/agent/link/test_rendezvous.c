@@ -218,6 +218,27 @@ static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
     rendezvous_destroy(rendezvous);
 }
 
+static void a_fifo_in_place_of_an_endpoint_is_not_waited_for(void **state)
+{
+    struct identity identity;
+    struct rendezvous_wish wish = {
+        .identity = &identity, .dir = work, .is_dir_given = true};
+    struct rendezvous *rendezvous;
+    struct ck_endpoint endpoint;
+    char path[96];
+    size_t url;
+
+    (void)state;
+    identity_fill(&identity, 1, 2, 1);
+    (void)snprintf(path, sizeof(path), "%s/endpoint", work);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    rendezvous = rendezvous_create(&wish, NULL);
+    assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
+                                     &endpoint, &url, NULL),
+                     0);
+    rendezvous_destroy(rendezvous);
+}
+
 /* Ours, but open to others: what is in it may be theirs. */
 static void in_a_directory_of_others_nobody_meets(void **state)
 {
@@ -264,6 +285,7 @@ int main(void)
         CASE(a_rank_of_the_same_host_goes_to_the_jobs_socket),
         CASE(the_socket_of_an_earlier_job_at_the_address_is_left),
         CASE(a_rank_of_another_host_waits_for_what_ckmpi_finds),
+        CASE(a_fifo_in_place_of_an_endpoint_is_not_waited_for),
         CASE(in_a_directory_of_others_nobody_meets),
     };
 
