@@ -91,7 +91,7 @@ int baseline_read(struct baseline *baseline,
     bool is_run = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
     int n = snprintf(file, sizeof(file), "%s%s", path,
                      is_run ? "/report.json" : "");
-    int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     int rc = fd < 0 ? -1 : bytes_read(&found, fd);
 
     if (rc != 0) {

@@ -66,6 +66,16 @@ static void a_run_and_its_report_are_the_same(void **state)
 
 #define HEAD "<script type=\"text/plain\" id=\"block-flames\">"
 
+static void a_fifo_is_refused_and_not_waited_for(void **state)
+{
+    struct baseline baseline;
+    struct ck_err err;
+
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(baseline_read(&baseline, dir, &err), -1);
+}
+
 static void stacks_are_base64_from_end_to_end(void **state)
 {
     static const char *const wrong[] = {
@@ -154,6 +164,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_run_and_its_report_are_the_same,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fifo_is_refused_and_not_waited_for,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(stacks_are_base64_from_end_to_end,
                                         setup, teardown),
