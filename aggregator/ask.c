@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "aggregator/agg.h"
 #include "launch/cli.h"
+#include "launch/log.h"
 #include "schema/batch/wire.h"
 #include "schema/store/run.h"
 
@@ -130,21 +132,6 @@ int ask_endpoint(const char *given, struct ck_endpoint *to, struct ck_err *err)
     return 0;
 }
 
-/* Names of hosts and threads, and all else that others wrote: without the
- * control characters that a terminal obeys, of one byte or UTF-8's of two. */
-static void text_print(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)text[0];
-        unsigned char next = (unsigned char)text[1];
-        bool is_pair = c == 0xc2 && next >= 0x80 && next < 0xa0;
-
-        (void)putchar((c < 0x20 && c != '\n') || c == 0x7f || is_pair ? '?'
-                                                                      : c);
-        text += is_pair;
-    }
-}
-
 static int answer_print(void *answer,
                         size_t length,
                         enum ck_control_type type,
@@ -160,8 +147,9 @@ static int answer_print(void *answer,
         (void)ck_err_set(err, "ckagg refused the question: %s", control.text);
         return CK_EXIT_FAILED;
     }
-    text_print(control.text);
-    if (ferror(stdout) != 0 || fflush(stdout) != 0) {
+    /* Names of hosts and threads, and all else that others wrote. */
+    ck_terminal_tame((char *)(uintptr_t)control.text);
+    if (fputs(control.text, stdout) == EOF || fflush(stdout) != 0) {
         (void)ck_err_set(err, "cannot write to stdout: %s", strerror(errno));
         return CK_EXIT_FAILED;
     }

@@ -85,14 +85,30 @@ static size_t put_prefix(char *line, size_t room, enum ck_log_level level)
     return (size_t)length < room ? (size_t)length : room - 1;
 }
 
+void ck_terminal_tame(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)text[0];
+        unsigned char next = (unsigned char)text[1];
+
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+            *text++ = '?';
+            *text = '?';
+        } else if ((c < 0x20 && c != '\n') || c == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 /* Text of other processes may be quoted in a line: it stays one line. */
 static void tame(char *text)
 {
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
-            *text = *text == '\n' || *text == '\t' ? ' ' : '?';
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at == '\n' || *at == '\t') {
+            *at = ' ';
         }
     }
+    ck_terminal_tame(text);
 }
 
 static void put_line(char *line, size_t length)

@@ -36,5 +36,8 @@ void ck_log_fact(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool ck_terminal_has_colour(int fd);
 /* Columns of the terminal on fd; 100 where it is none. */
 int ck_terminal_columns(int fd);
+/* Write '?' in place of what a terminal obeys in the text of others: control
+ * characters but newlines, of one byte, and of two in UTF-8. */
+void ck_terminal_tame(char *text);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/link/ship.h"
+#include "launch/log.h"
 #include "schema/store/run.h"
 
 #define HELLO_AGAIN (1 * CK_TIME_S)
@@ -212,6 +213,7 @@ static void report_take(struct session *session,
     if (session->report != NULL) {
         memcpy(session->report, control->text, control->text_length);
         session->report[control->text_length] = '\0';
+        ck_terminal_tame(session->report);
         session->report_length = control->text_length;
         session->wants_report = false;
     }

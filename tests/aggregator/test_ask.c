@@ -116,7 +116,7 @@ static void no_control_character_of_an_answer_is_printed(void **state)
 
     answer(place->url, "a\033]0;b\007\n\tc\r\302\2332Jd\177 \303\251\n");
     assert_int_equal(ask_end(output, place->text), 0);
-    assert_string_equal(place->text, "a?]0;b?\n?c??2Jd? \303\251\n");
+    assert_string_equal(place->text, "a?]0;b?\n?c???2Jd? \303\251\n");
 }
 
 int main(void)

@@ -84,8 +84,9 @@ static void errno_is_kept_and_shown(void **state)
 static void foreign_control_characters_do_not_make_lines(void **state)
 {
     (void)state;
-    ck_info("peer says %s", "a\nb\033[2Jc\x7f");
-    assert_string_equal(logged(), "cktest[3]: peer says a b?[2Jc?\n");
+    ck_info("peer says %s", "a\nb\033[2Jc\x7f\302\233m\303\251");
+    assert_string_equal(logged(),
+                        "cktest[3]: peer says a b?[2Jc???m\303\251\n");
 }
 
 static void a_long_line_is_cut(void **state)
