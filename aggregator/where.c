@@ -240,6 +240,9 @@ void where_step(struct where *where, ck_time_t now)
     if (where->merging != NULL) {
         if (merging_look(where->merging, &code) == 1) {
             merge_end(where, code);
+        } else if (now - where->asked >= WHERE_WALL) {
+            failed_send(where, "ckmerge of the running job took too long; try "
+                               "ckmerge --live on the run");
         }
         return;
     }

@@ -19,6 +19,8 @@
 #define WHERE_LIMIT (3 * CK_TIME_S)
 /* CPU time after which the merge is ended. */
 #define WHERE_CPU_S 120
+/* Time after which it is, too: those who ask wait little longer. */
+#define WHERE_WALL (170 * CK_TIME_S)
 /* Who may wait for one answer. */
 #define WHERE_CLIENTS_MAX 16
 
