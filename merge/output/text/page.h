@@ -121,6 +121,9 @@ struct page_late {
 };
 /* Why it came late; whole lines that begin with four blanks (textdelays.c). */
 void page_delays(const struct page *page, const struct page_late *late);
+/* What a rank did, and that it may have waited there where that is not known;
+ * the end of a line, or more lines (textdelays.c). */
+void page_did(const struct page *page, const struct report_activity *did);
 /* How often the analysis of that reached a bound, as a line of TRUST; nothing
  * where it did not (textdelays.c). */
 void page_delay_limits(const struct page *page);

@@ -139,19 +139,30 @@ static bool is_alike(const struct report_activity *a,
            strncmp(left, right, (size_t)(offset - left) + strlen("+0x")) == 0;
 }
 
-/* `first` was printed before; NULL = this one is the first. */
-static void put_did(const struct page *page,
-                    const struct report_activity *did,
-                    const struct report_activity *first)
+static void put_end(const struct page *page, const struct report_activity *did)
 {
-    page_activity(page, did);
-    if (first != NULL && is_alike(did, first)) {
-        fputs(", called from another place there", page->file);
-    }
     fputs(is_unknown_wait(page->report, did)
               ? ".\n    Whether it waited for others there is not known.\n"
               : ".\n",
           page->file);
+}
+
+void page_did(const struct page *page, const struct report_activity *did)
+{
+    page_activity(page, did);
+    put_end(page, did);
+}
+
+/* Behind `first`, which was printed before. */
+static void put_next(const struct page *page,
+                     const struct report_activity *did,
+                     const struct report_activity *first)
+{
+    page_activity(page, did);
+    if (is_alike(did, first)) {
+        fputs(", called from another place there", page->file);
+    }
+    put_end(page, did);
 }
 
 /* What explains most beside the first. */
@@ -178,7 +189,7 @@ static void put_second(const struct page *page,
             page_rank(page, item->rank);
             fputs(", ", page->file);
         }
-        put_did(page, &item->did, &delays->did);
+        put_next(page, &item->did, &delays->did);
         break;
     }
 }
@@ -210,7 +221,7 @@ void page_delays(const struct page *page, const struct page_late *late)
     }
     if (delays->ns > 0) {
         put_kind(page, delays);
-        put_did(page, &delays->did, NULL);
+        page_did(page, &delays->did);
         if (late->advice != NULL &&
             !is_unknown_wait(page->report, &delays->did)) {
             page_advice(page, late->advice);

@@ -123,8 +123,7 @@ static void put_straggler(const struct page *page,
         /* It never came, or came late for a reason that was not recorded. */
         fprintf(file, "    During %s %% of the wait it was seen\n    ",
                 word_percent(wait->seen_ns, wait->ns).text);
-        page_activity(page, &wait->seen);
-        fputs(".\n", file);
+        page_did(page, &wait->seen);
     } else {
         page_delays(page, &(struct page_late){
                               .rank = row->rank,
