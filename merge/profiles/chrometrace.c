@@ -283,7 +283,7 @@ static int trace_finish(struct trace *trace, struct ck_err *err)
         sink->facts->stop = trace->last;
     }
     return chromeevent_devices(sink) != 0
-               ? ck_err_set(err, "out of memory")
+               ? import_failed(sink->import, err)
                : operations_finish(sink->operations, sink->facts, err);
 }
 
