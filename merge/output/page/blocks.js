@@ -22,10 +22,23 @@ function bytesOf(text) {
   return out;
 }
 
+/* Bytes that are given to it at once: what they may inflate to is bounded, too. */
+const PIECE = 65536;
+
+async function feed(writer, packed) {
+  for (let at = 0; at < packed.length; at += PIECE) {
+    await writer.ready;
+    await writer.write(packed.subarray(at, at + PIECE));
+  }
+  await writer.close();
+}
+
 async function inflate(packed) {
-  const stream = new Blob([packed]).stream()
-    .pipeThrough(new DecompressionStream('deflate-raw'));
-  const reader = stream.getReader();
+  const stream = new DecompressionStream('deflate-raw');
+  const reader = stream.readable.getReader();
+
+  /* The reader is told what is wrong with the data. */
+  feed(stream.writable.getWriter(), packed).catch(() => {});
   const parts = [];
   let length = 0;
 
@@ -52,11 +65,30 @@ async function inflate(packed) {
   return all;
 }
 
-/* The bytes of a block of this page, or null: there is none of that name. */
-async function block(id) {
+async function inflateOwn(id) {
   const node = document.getElementById('block-' + id);
 
   return node ? inflate(bytesOf(node.textContent)) : null;
+}
+
+/* Blocks that were asked for before they are needed; each is taken once. */
+const begun = new Map();
+
+function beginBlocks(ids) {
+  for (const id of ids) {
+    const promise = inflateOwn(id);
+
+    promise.catch(() => {}); /* who takes it is told */
+    begun.set(id, promise);
+  }
+}
+
+/* The bytes of a block of this page, or null: there is none of that name. */
+async function block(id) {
+  const promise = begun.get(id) || inflateOwn(id);
+
+  begun.delete(id);
+  return promise;
 }
 
 async function blockJson(id) {

@@ -83,6 +83,7 @@ function openForPaper() {
 }
 
 async function start() {
+  beginBlocks(['report', 'cut', 'lanes', 'items', 'flames', 'stacks']);
   const report = await blockJson('report');
   const reasons = [];
 
