@@ -156,7 +156,8 @@ def look(browser, path):
     """What is wrong with a page."""
     wrong = []
     browser.open(path)
-    browser.wait("document.documentElement.dataset.fine === 'yes'", "the page is drawn")
+    browser.wait("location.pathname.endsWith(%s) && document.documentElement.dataset.fine === 'yes'"
+                 % json.dumps(os.path.abspath(path)), "the page is drawn")
     there = browser.run("[...document.querySelectorAll('main > section')].map(one => one.id.replace('view-', ''))")
     absent = browser.run("document.getElementById('absent').textContent")
     titles = browser.run("Object.fromEntries(views.map(one => [one.id, one.title]))")
