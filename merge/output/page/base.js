@@ -57,6 +57,42 @@ function button(text, click, attributes) {
   return el('button', {type: 'button', click, ...attributes}, text);
 }
 
+/* Asked for once: each time may cost a layout of the page. */
+const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
+
+/* Widths of texts by font size, of those measured lately: measuring takes longer
+ * than drawing. */
+const WIDTHS_MOST = 8192;
+const widths = new Map();
+
+function textWidth(context, text, size) {
+  const key = size + text;
+
+  if (!widths.has(key)) {
+    if (widths.size >= WIDTHS_MOST) {
+      widths.clear();
+    }
+    widths.set(key, context.measureText(text).width);
+  }
+  return widths.get(key);
+}
+
+/* A name in so many pixels of a canvas: whole, its beginning, or nothing where
+ * that would say too little. */
+const LETTERS_LEAST = 3;
+
+function fitted(context, name, room, size) {
+  const text = safe(name).slice(0, 160);
+  const wide = textWidth(context, text, size);
+
+  if (wide <= room) {
+    return text;
+  }
+  const letters = Math.floor(text.length * (room - textWidth(context, '\u2026', size)) / wide);
+
+  return letters < LETTERS_LEAST ? '' : text.slice(0, letters) + '\u2026';
+}
+
 /* Three significant figures, as in report.txt. */
 function figures(value) {
   if (value === 0) {

@@ -47,7 +47,7 @@ function pulling(report) {
   const mean = sumOf(ranks, rank => rank.useful_ns) / ranks.length;
 
   return [...ranks].sort((a, b) => b.useful_ns - a.useful_ns).slice(0, 3).filter(rank => rank.useful_ns > 1.02 * mean)
-    .map(rank => rankName(rank.rank) + ' ' + time(rank.useful_ns) + ' (mean ' + time(mean) + ')');
+    .map(rank => rankName(rank.rank) + ', ' + time(rank.useful_ns) + ' (mean ' + time(mean) + ')');
 }
 
 view('efficiency', 'Efficiency', (report, body) => {

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 const FLAME_ROW = 18;
+const FLAME_SIZE = 12; /* of its names */
 const FLAME_LEAST = 1.5; /* pixels of a frame that is drawn */
 const FLAME_LISTED = 200;
 const SECONDS_TALLEST = 300;
@@ -230,7 +231,7 @@ class FlameGraph {
   paint(context) {
     const matches = flameMatcher(this.find);
 
-    context.font = '12px system-ui, sans-serif';
+    context.font = FLAME_SIZE + 'px system-ui, sans-serif';
     context.textBaseline = 'middle';
     this.boxes.forEach(box => this.drawBox(context, box, matches));
   }
@@ -251,13 +252,8 @@ class FlameGraph {
       context.strokeRect(x + 1, y + 1, Math.max(1, w - 3), FLAME_ROW - 3);
     }
     if (w > 24) {
-      context.save();
-      context.beginPath();
-      context.rect(x, y, w - 2, FLAME_ROW);
-      context.clip();
       context.fillStyle = this.other && differencePart(node, this.whole.ns) > 0.5 ? '#ffffff' : '#1b1f23';
-      context.fillText(safe(node.name), x + 4, y + FLAME_ROW / 2);
-      context.restore();
+      context.fillText(fitted(context, node.name, w - 7, FLAME_SIZE), x + 4, y + FLAME_ROW / 2);
     }
   }
 
@@ -412,7 +408,7 @@ class FlameGraph {
         this.draw();
       }
     }).observe(this.box);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    darkScheme.addEventListener('change', () => this.draw());
     onSelect(() => this.build());
   }
 
@@ -476,7 +472,7 @@ function secondsMap(flames, kind) {
 
   return new HeatGrid({
     name: FLAME_WORDS[kind.name] + ' in each part of each ' + time(grid.long), rows: grid.rows, columns: grid.columns,
-    hint, part: grid.part, label, tallest: SECONDS_TALLEST,
+    hint, part: grid.part, label, tallest: SECONDS_TALLEST, mark: column => time(Math.max(0, grid.timeOf(0, column))),
     choose: (row, column) => {
       const at = grid.timeOf(row, column);
 

@@ -20,10 +20,12 @@ const CELLS_WIDE = 1100;
 const NAMED_MOST = 40;
 const NAME_WIDE = 96;
 const NAME_HIGH = 20;
+/* Pixels from one mark to the next, at least. */
+const MARK_WIDE = 70;
 
 /* A grid {name, rows, columns, part(row, column), label(row, column),
- * choose(row, column), and of a small one rowName(row), columnName(column);
- * tallest, in pixels}.
+ * choose(row, column), and of a small one rowName(row), columnName(column); of
+ * any mark(column), which some columns have above them; tallest, in pixels}.
  * Where cells are narrower than a pixel,
  * one shows the largest of those that fall on it. */
 class HeatGrid {
@@ -32,8 +34,9 @@ class HeatGrid {
     this.across = Math.min(grid.columns, CELLS_WIDE);
     this.isNamed = grid.rowName !== undefined && grid.rows <= NAMED_MOST;
     this.left = this.isNamed ? NAME_WIDE : 0;
-    this.top = grid.columnName !== undefined && grid.columns <= NAMED_MOST ? NAME_HIGH : 0;
-    this.width = Math.max(2, Math.min(this.top > 0 ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
+    this.hasNames = grid.columnName !== undefined && grid.columns <= NAMED_MOST;
+    this.top = this.hasNames || grid.mark !== undefined ? NAME_HIGH : 0;
+    this.width = Math.max(2, Math.min(this.hasNames ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
     this.height = Math.max(2, Math.min(22, Math.floor((grid.tallest || 700) / grid.rows)));
     this.at = [0, 0];
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, grid.hint || '');
@@ -86,8 +89,27 @@ class HeatGrid {
     for (let row = 0; this.isNamed && this.height > 11 && row < this.grid.rows; row++) {
       this.write(context, this.grid.rowName(row), 0, this.top + (row + 0.5) * this.height, this.left - 6);
     }
-    for (let column = 0; this.top > 0 && column < this.across; column++) {
+    for (let column = 0; this.hasNames && column < this.across; column++) {
       this.write(context, this.grid.columnName(column), this.left + column * this.width + 2, this.top / 2, this.width - 3);
+    }
+    if (this.grid.mark !== undefined) {
+      this.marks(context);
+    }
+  }
+
+  /* Every first, second, fifth, tenth ... column. */
+  marks(context) {
+    const least = MARK_WIDE / this.width, power = 10 ** Math.floor(Math.log10(least));
+    const apart = Math.max(1, [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least));
+
+    for (let k = 0; k < this.across; k += apart) {
+      const x = this.left + k * this.width;
+      const text = safe(this.grid.mark(this.span(k)[0]));
+
+      context.fillRect(x, this.top - 5, 1, 4);
+      if (x + 3 + context.measureText(text).width <= this.canvas.width) {
+        context.fillText(text, x + 3, this.top / 2 - 1);
+      }
     }
   }
 
@@ -137,7 +159,7 @@ class HeatGrid {
   listen() {
     const moves = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    darkScheme.addEventListener('change', () => this.draw());
     this.canvas.addEventListener('mousemove', event => {
       this.at = this.cellAt(event);
       this.say();

@@ -39,7 +39,7 @@ function stepGrid(report, rows, median) {
 
   return new HeatGrid({
     name: 'time of each step (across) on each rank (down)', rows: lanes.length, columns: rows.length,
-    rowName: row => lanes[row].name,
+    rowName: row => lanes[row].name, mark: column => (column === 0 ? 'step ' : '') + rows[column].number,
     hint: 'Across: steps. Down: ' + (lanes[0].rank === null ? lanes.map(lane => lane.name).join(', ') :
       ranksText(lanes.map(lane => lane.rank)) + ' (ranks)') + '. Click: select that step and rank.',
     part: (row, column) => {

@@ -4,6 +4,7 @@
  */
 const GUTTER = 190; /* pixels of the names */
 const RULER = 22;
+const NAME_SIZE = 11;
 const HEIGHTS = {idle: 16, queue: 12, steps: 9, ranges: 11, calls: 13};
 const KIND_ORDER = ['steps', 'idle', 'queue', 'ranges', 'calls'];
 const KIND_TITLES = {idle: 'idle because', queue: 'device', steps: 'steps', ranges: 'ranges', calls: 'calls'};
@@ -11,15 +12,22 @@ const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
 const VIEW_TALLEST = 560;
 const ARROWS_MOST = 200;
 const ITEMS_LISTED = 200;
+const NOTE_AFTER_MS = 150;
 const PAGE_BYTES_ITEM = 10; /* that a page needs for an item, about */
 const LEGEND_LANES = 6; /* of a kind that the legend is made from */
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
 
-/* Colours of the style sheet, as the canvas wants them. */
+/* Colours of the style sheet, as the canvas wants them; each is looked up once. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
-  const colour = name => style.getPropertyValue('--' + name).trim();
+  const known = new Map();
+  const colour = name => {
+    if (!known.has(name)) {
+      known.set(name, style.getPropertyValue('--' + name).trim());
+    }
+    return known.get(name);
+  };
 
   return {colour, of: name => (name === 'step' ? colour('line') : name === 'range' ? colour('bar') :
     colour(groupOfClass.get(name) || 'other'))};
@@ -235,13 +243,24 @@ class Timeline {
       return;
     }
     this.paint(this.canvas.getContext('2d'));
-    this.drawnote();
+    this.noteSoon();
+  }
+
+  /* What is below the picture, once it stands still: another text there makes
+   * the browser lay out the page again, which takes as long as a frame. */
+  noteSoon() {
+    if (this.note.childNodes.length === 0) {
+      this.drawnote();
+      return;
+    }
+    clearTimeout(this.noteTimer);
+    this.noteTimer = setTimeout(() => this.drawnote(), NOTE_AFTER_MS);
   }
 
   paint(context) {
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.tall);
-    context.font = '11px system-ui, sans-serif';
+    context.font = NAME_SIZE + 'px system-ui, sans-serif';
     context.textBaseline = 'middle';
     this.drawSelection(context);
     for (const row of this.rows) {
@@ -281,8 +300,12 @@ class Timeline {
     context.fillRect(0, 0, this.width, RULER);
     context.fillStyle = colour('muted');
     for (let at = Math.ceil(this.span[0] / step) * step; at <= this.span[1]; at += step) {
+      const text = mark(at, step);
+
       context.fillRect(this.x(at), RULER - 6, 1, 5);
-      context.fillText(mark(at, step), this.x(at) + 3, RULER / 2);
+      if (this.x(at) + 3 + textWidth(context, text, NAME_SIZE) <= this.width) {
+        context.fillText(text, this.x(at) + 3, RULER / 2);
+      }
     }
   }
 
@@ -415,17 +438,14 @@ class Timeline {
     if (row.height < 11) {
       return;
     }
+    context.fillStyle = this.colours.colour(['steps', 'ranges'].includes(row.lane.info.kind) ? 'text' : 'ground');
     for (const [from, to, i] of names) {
       const name = this.nameOf(level, i);
 
-      if (level.many[i] === 1 && name) {
-        context.save();
-        context.beginPath();
-        context.rect(GUTTER + from, y, to - from - 2, row.height);
-        context.clip();
-        context.fillStyle = ['steps', 'ranges'].includes(row.lane.info.kind) ? this.colours.colour('text') : this.colours.colour('ground');
-        context.fillText(safe(name).slice(0, 80), GUTTER + from + 3, y + row.height / 2);
-        context.restore();
+      const text = level.many[i] === 1 && name ? fitted(context, name, to - from - 7, NAME_SIZE) : '';
+
+      if (text) {
+        context.fillText(text, GUTTER + from + 3, y + row.height / 2);
       }
     }
   }
@@ -683,7 +703,7 @@ class Timeline {
       this.soon();
     });
     new ResizeObserver(() => this.soon()).observe(this.box);
-    window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    darkScheme.addEventListener('change', () => {
       this.colours = palette();
       this.cache = null;
       this.soon();
