@@ -369,11 +369,12 @@ static void put_head(struct svg *svg, const struct report *report)
                    (int)report->ranks_count,
                    word_time(region_length(report->region)).text);
     svg_text(svg, EDGE, 20, "b", text);
-    fputs("<text id=\"unzoom\" class=\"k\" x=\"840\" y=\"20\">Reset zoom"
-          "</text>\n<text id=\"search\" class=\"k\" x=\"940\" y=\"20\">Search"
-          "</text>\n<text id=\"turn\" class=\"k\" x=\"1010\" y=\"20\">Turn over"
-          "</text>\n",
-          svg->file);
+    fputs(
+        "<text id=\"unzoom\" class=\"k\" x=\"840\" y=\"20\">Reset zoom"
+        "</text>\n<text id=\"search\" class=\"k\" x=\"940\" y=\"20\">Search"
+        "</text>\n<text id=\"turn\" class=\"k\" x=\"1010\" y=\"20\">Upside down"
+        "</text>\n",
+        svg->file);
     svg_text(svg, EDGE, 36, "q",
              "The width of a frame is its time with all that it called. Click "
              "a frame to zoom in.");
