@@ -128,7 +128,8 @@ static const struct ck_cli_option table[] = {
      "Send to this running ckagg, for example tcp://HOST:PORT (default: "
      "CKAGENT_AGGREGATOR; without it rank 0 starts one for the job)"},
     {CK_CLI_TEXT, "job", 'j', "NAME", &options.job, NULL,
-     "Name of the job, for launchers that do not give all hosts the same one"},
+     "Name of the job, for launchers that do not give all hosts the same one; "
+     "another one for each start"},
     {CK_CLI_FLAG, "insecure", 0, NULL, &options.is_insecure, NULL,
      "Allow tcp to other hosts without keys; ckagg needs this option as well"},
     {CK_CLI_CHOICE, "pack", 0, NULL, &options.pack, "none|lz4|zstd",
