@@ -289,6 +289,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         collector->open_at = now + 10 * CK_TIME_MS;
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
+        processes_ends(&collector->processes);
         periodic_samples(&collector->periodic);
     }
     if (oldest != 0 &&

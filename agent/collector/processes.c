@@ -18,6 +18,7 @@
 
 #define ENVIRON_BYTES ((size_t)256 << 10)
 #define COMMAND_BYTES 1024
+#define ENDS_AT_ONCE 8 /* processes that are asked whether they ended */
 
 /* A file of /proc, up to room - 1 bytes, NUL-terminated. Bytes read. */
 static size_t proc_read(uint32_t pid, const char *name, char *text, size_t room)
@@ -189,6 +190,59 @@ void processes_step(struct processes *processes)
             processes->entries[i] = number;
             image_say(processes, number, &table[i]);
             processes->told++;
+        }
+    }
+}
+
+/* A program that was started in its place ended then, not it. */
+static bool is_replaced(const struct ck_ring_process *table, unsigned at)
+{
+    uint32_t number = atomic_load(&table[at].incarnation);
+
+    for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        if (i != at && table[i].pid == table[at].pid &&
+            atomic_load(&table[i].incarnation) > number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void end_say(struct selfstream *selfstream, uint32_t incarnation)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_ENDED, .name = incarnation}};
+    char lines[64];
+    size_t used = 0;
+
+    (void)ck_lines_put_number(lines, sizeof(lines), &used, "ended",
+                              ck_time_raw());
+    (void)selfstream_text(selfstream, head, lines, used);
+}
+
+void processes_ends(struct processes *processes)
+{
+    struct ck_ring_process *table = ck_ring_processes(processes->header);
+    uint64_t space = ck_ring_pid_space();
+    unsigned looked = 0;
+
+    if (processes->told < 2 || space == 0) {
+        return; /* how the only one ended says EXIT */
+    }
+    for (unsigned i = 0; i < CK_RING_PROCESSES && looked < ENDS_AT_ONCE; i++) {
+        unsigned at = processes->next++ % CK_RING_PROCESSES;
+        uint32_t number =
+            atomic_load_explicit(&table[at].incarnation, memory_order_acquire);
+
+        if (number == 0 || number != processes->entries[at] ||
+            number == processes->ended[at] || table[at].pid_space != space) {
+            continue;
+        }
+        looked++;
+        if (process_is_over(table[at].pid)) {
+            processes->ended[at] = number;
+            if (!is_replaced(table, at)) {
+                end_say(processes->selfstream, number);
+            }
         }
     }
 }

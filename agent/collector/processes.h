@@ -25,6 +25,8 @@ struct processes {
     uint32_t entries[CK_RING_PROCESSES]; /* of the table: the last one told */
     uint32_t given_back;                 /* entries of the table */
     uint32_t libraries;                  /* of those */
+    uint32_t ended[CK_RING_PROCESSES];   /* by entry: the last one said */
+    unsigned next; /* entry that processes_ends() looks at next */
 };
 
 /* Tell images that are new since the last call: a PROCESS record, an IDENTITY
@@ -34,6 +36,10 @@ void processes_step(struct processes *processes);
 /* Look at the module maps of the images that are still there, where they may
  * have changed. */
 void processes_maps(struct processes *processes, ck_time_t now);
+
+/* Say which images ended since the last call, a few at a time: called each 10
+ * ms, it is late by no more where there are few. */
+void processes_ends(struct processes *processes);
 
 /* Once half of the table is in use, give back the entries of dead processes
  * that have no slot any more. True: little is left of it all the same. */

@@ -92,16 +92,16 @@ static void dark_cover(struct analysis *analysis,
     }
 }
 
-/* From its end on a program did nothing. */
+/* From its end on a process did nothing. */
 static void ends_say(struct analysis *analysis,
                      const struct defs *defs,
                      const struct align *align)
 {
-    for (uint32_t i = 0; i < defs->agents_count; i++) {
-        if (defs->agents[i].has_exit && defs->agents[i].exit_time != 0) {
-            waitstates_end(analysis->waitstates, i,
-                           axis_time(align_axis(align), i, false,
-                                     defs->agents[i].exit_time));
+    for (uint32_t i = 0; i < defs->processes_count; i++) {
+        ck_time_t end;
+
+        if (unknowntail_ended(defs, align_axis(align), i, &end)) {
+            lookback_end(analysis->lookback, i, end);
         }
     }
 }

@@ -143,6 +143,19 @@ static int process_read(struct defs *defs,
     return process->command == NULL ? -1 : 0;
 }
 
+static int ended_read(struct defs *defs,
+                      const struct facts_source *source,
+                      const struct ck_text *text)
+{
+    uint32_t index = defs_process_find(defs, source->agent, text->e.name);
+
+    if (index == DEFS_NONE) {
+        return -1;
+    }
+    defs->processes[index].ended = text_number(text, "ended", 0);
+    return 0;
+}
+
 /* Enter a device; one that is there is replaced only if asked. */
 static void device_enter(struct defs_process *process,
                          const struct defs_device *device,
@@ -431,6 +444,8 @@ static int text_read(struct defs *defs,
         return symbol_read(defs, source, text);
     case CK_KIND_PROCESS:
         return process_read(defs, source, text);
+    case CK_KIND_ENDED:
+        return ended_read(defs, source, text);
     case CK_KIND_COMM:
         return comm_enter(defs, source->process, text);
     case CK_KIND_NOTE:

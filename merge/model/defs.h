@@ -234,6 +234,7 @@ struct defs_process {
     bool has_identity;
     int32_t restart; /* how often its ranks had been started again by then */
     int64_t started; /* RAW of its host; 0 = not said */
+    int64_t ended;   /* the same: it was seen to have ended */
     const char *command;
     struct names *names;
     struct stamps steps;    /* marked steps: begin, end */

@@ -265,6 +265,7 @@ struct report_cause {
     uint32_t awaited; /* of dep_remote: the one it waited for, if known */
     int32_t last;     /* rank that most of it was waited for, or unknown */
     int32_t blamed;   /* the one that that one waited for itself, and so on */
+    ck_time_t ended;  /* of ns, behind the end of that rank */
     struct report_delays delays; /* why it came late */
     enum cause seen_kind;   /* what it did meanwhile most, CAUSES = unknown */
     ck_time_t seen_kind_ns; /* of ns, in things of that kind */
@@ -327,6 +328,7 @@ struct report_straggler {
     int32_t rank;
     ck_time_t caused;
     ck_time_t error;   /* caused may be off by it; 0 = one clock */
+    ck_time_t ended;   /* of caused, behind the rank's end */
     uint32_t steps;    /* in which it caused most waiting */
     uint32_t of_steps; /* in which anybody waited */
     ck_time_t step_median;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/memory.h"
+#include "merge/timeline/unknowntail.h"
 
 static bool is_host_call(unsigned kind)
 {
@@ -152,19 +153,35 @@ static void opencalls_fill(const struct ck_open *open,
     }
 }
 
+/* The process that the call is of; DEFS_NONE = not in the run. */
+static uint32_t process_of(const struct defs *defs,
+                           uint32_t agent,
+                           const struct defs_open *open)
+{
+    uint32_t found = DEFS_NONE;
+
+    for (uint32_t i = 0; i < defs->processes_count; i++) {
+        if (defs->processes[i].agent == agent &&
+            defs->processes[i].incarnation == open->open.incarnation) {
+            found = i;
+        }
+    }
+    return found;
+}
+
 struct region opencalls_part(const struct axis *axis,
-                             const struct defs_agent *owner,
+                             const struct defs *defs,
                              uint32_t agent,
                              const struct defs_open *open)
 {
+    uint32_t process = process_of(defs, agent, open);
     struct region part = {
         axis_time(axis, agent, open->is_ticks, open->start),
         axis_time(axis, agent, open->is_ticks, open->open.seen)};
+    ck_time_t end;
 
-    if (owner->exit_time != 0) {
-        ck_time_t exit = axis_time(axis, agent, false, owner->exit_time);
-
-        part.end = exit > part.end ? exit : part.end;
+    if (process != DEFS_NONE && unknowntail_ended(defs, axis, process, &end)) {
+        part.end = end > part.end ? end : part.end;
     }
     part.end = part.end > part.start ? part.end : part.start;
     return part;
@@ -177,19 +194,12 @@ static int opencalls_place(const struct defs *defs,
                            const struct defs_open *open,
                            struct opencalls *opencalls)
 {
-    struct region part =
-        opencalls_part(axis, &defs->agents[agent], agent, open);
+    struct region part = opencalls_part(axis, defs, agent, open);
 
     opencalls->record.e.start = part.start;
     opencalls->record.call.dur = region_length(part);
-    opencalls->process = DEFS_NONE;
+    opencalls->process = process_of(defs, agent, open);
     opencalls->thread = DEFS_NONE;
-    for (uint32_t i = 0; i < defs->processes_count; i++) {
-        if (defs->processes[i].agent == agent &&
-            defs->processes[i].incarnation == open->open.incarnation) {
-            opencalls->process = i;
-        }
-    }
     for (uint32_t i = 0; i < defs->threads_count; i++) {
         if (defs->threads[i].process == opencalls->process &&
             defs->threads[i].tid == open->open.tid) {

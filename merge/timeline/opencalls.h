@@ -36,10 +36,10 @@ int opencalls_check(struct rundir *store,
                     struct defs *defs,
                     struct ck_err *err);
 
-/* How long a call of an agent is open, on the axis: to the end of its rank, or
- * to when it was seen last. */
+/* How long a call of an agent is open, on the axis: to the end of its process,
+ * or to when it was seen last. */
 struct region opencalls_part(const struct axis *axis,
-                             const struct defs_agent *owner,
+                             const struct defs *defs,
                              uint32_t agent,
                              const struct defs_open *open);
 

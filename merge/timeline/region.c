@@ -5,6 +5,7 @@
 #include "merge/timeline/region.h"
 
 #include "merge/timeline/opencalls.h"
+#include "merge/timeline/unknowntail.h"
 
 /* Widen *region by the stamps of one process. */
 static void region_add(const struct axis *axis,
@@ -130,7 +131,7 @@ static ck_time_t open_until(const struct defs *defs,
             open->open.incarnation != process->incarnation) {
             continue;
         }
-        part = opencalls_part(axis, agent, process->agent, open);
+        part = opencalls_part(axis, defs, process->agent, open);
         until = part.end > until ? part.end : until;
     }
     return until;
@@ -141,11 +142,11 @@ static ck_time_t open_until(const struct defs *defs,
  * that is not known to the run's. */
 static void mpi_add(const struct defs *defs,
                     const struct axis *axis,
-                    const struct defs_process *process,
+                    uint32_t number,
                     struct region *mpi)
 {
-    const struct defs_agent *agent = &defs->agents[process->agent];
-    ck_time_t first, last, end = INT64_MAX;
+    const struct defs_process *process = &defs->processes[number];
+    ck_time_t first, last, end;
 
     if (!axis_stamps(axis, process->agent, &process->init, &first, &last)) {
         return;
@@ -153,8 +154,8 @@ static void mpi_add(const struct defs *defs,
     mpi->start = last < mpi->start ? last : mpi->start;
     if (axis_stamps(axis, process->agent, &process->finalize, &first, &last)) {
         end = first;
-    } else if (agent->exit_time != 0) {
-        end = axis_time(axis, process->agent, false, agent->exit_time);
+    } else if (!unknowntail_ended(defs, axis, number, &end)) {
+        end = INT64_MAX;
     }
     mpi->end = end > mpi->end ? end : mpi->end;
 }
@@ -188,7 +189,7 @@ int region_find(const struct defs *defs,
 
         region_add(axis, process->agent, &process->whole, &whole);
         steps_add(defs, axis, process, &steps);
-        mpi_add(defs, axis, process, &mpi);
+        mpi_add(defs, axis, (uint32_t)i, &mpi);
     }
     for (uint32_t i = 0; i < defs->agents_count; i++) {
         agent_add(defs, axis, i, &whole);

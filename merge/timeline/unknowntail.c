@@ -63,6 +63,55 @@ struct unknowntail unknowntail_find(const struct defs *defs,
     return dark;
 }
 
+bool unknowntail_ended(const struct defs *defs,
+                       const struct axis *axis,
+                       uint32_t process,
+                       ck_time_t *end)
+{
+    const struct defs_process *its = &defs->processes[process];
+    const struct defs_agent *agent = &defs->agents[its->agent];
+    bool has_exit = agent->has_exit && agent->exit_time != 0;
+
+    if (its->ended == 0 && !has_exit) {
+        return false;
+    }
+    *end =
+        axis_time(axis, its->agent, false,
+                  its->ended == 0 || (has_exit && agent->exit_time < its->ended)
+                      ? agent->exit_time
+                      : its->ended);
+    return true;
+}
+
+bool unknowntail_rank_ended(const struct defs *defs,
+                            const struct axis *axis,
+                            const struct defs_rank *rank,
+                            ck_time_t *end)
+{
+    bool has_mpi = false, is_known = false;
+
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        const struct defs_process *process = &defs->processes[p];
+        bool is_mpi = stamps_has(&process->init);
+        ck_time_t its;
+
+        if (process->agent != rank->agent || process->rank != rank->number ||
+            process->incarnation == 0 || (has_mpi && !is_mpi)) {
+            continue;
+        }
+        if (is_mpi && !has_mpi) {
+            has_mpi = true;
+            is_known = false;
+        }
+        if (process->ended == 0 || !unknowntail_ended(defs, axis, p, &its)) {
+            return false;
+        }
+        *end = !is_known || its > *end ? its : *end;
+        is_known = true;
+    }
+    return is_known;
+}
+
 enum cause unknowntail_cause(enum report_dark reason)
 {
     return reason == REPORT_DARK_END || reason == REPORT_DARK_OPEN

@@ -24,6 +24,18 @@ struct unknowntail {
 struct unknowntail unknowntail_find(const struct defs *defs,
                                     const struct axis *axis,
                                     uint32_t agent);
+/* When the process ended, on the axis, or its agent's program, which it did not
+ * outlive as far as is known. False: not known. */
+bool unknowntail_ended(const struct defs *defs,
+                       const struct axis *axis,
+                       uint32_t process,
+                       ck_time_t *end);
+/* The same of all processes of the rank that called MPI, or of all where none
+ * did; not known where the end of one of them was not seen. */
+bool unknowntail_rank_ended(const struct defs *defs,
+                            const struct axis *axis,
+                            const struct defs_rank *rank,
+                            ck_time_t *end);
 /* What a device's idle time in that part counts as. */
 enum cause unknowntail_cause(enum report_dark reason);
 

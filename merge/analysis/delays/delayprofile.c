@@ -378,21 +378,36 @@ piece_take(void *state, struct region piece, const struct history_state *did)
                            (struct history_taker){part_take, walk});
 }
 
+/* Behind the end of its process a thread did nothing. */
+static int ended_add(struct delayprofile *profile, ck_time_t ns)
+{
+    struct delay_part part = {
+        .key = DELAY_UNKNOWN, .did = DELAY_NONE, .ns = ns};
+
+    return ns > 0 ? open_add(profile, &part) : 0;
+}
+
 /* Walk on to `at`. */
 static int
 thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
     struct walk walk = {.profile = profile, .thread = thread};
-    struct region part = {its->walked, at};
+    ck_time_t end = lookback_ended(profile->lookback, thread);
+    struct region part = {its->walked, at < end ? at : end};
 
     if (at <= its->walked) {
         return 0;
     }
+    end = its->walked > end ? its->walked : end;
     its->walked = at;
     index_aim(profile, thread);
-    return history_walk(lookback_history(profile->lookback), thread, part,
-                        piece_take, &walk);
+    if (part.start < part.end &&
+        history_walk(lookback_history(profile->lookback), thread, part,
+                     piece_take, &walk) != 0) {
+        return -1;
+    }
+    return end < at ? ended_add(profile, at - end) : 0;
 }
 
 /* ---- items -------------------------------------------------------------- */

@@ -14,14 +14,27 @@ struct rootcause {
     unsigned hops;
 };
 
-/* The chain ends here. */
+/* The chain ends here; behind the end of its process the thread did nothing. */
 static int
 origin_take(void *state, struct region piece, const struct history_state *did)
 {
+    static const struct history_state nothing = {.is_known = false};
     const struct rootcause *rootcause = state;
-    struct rootcause_origin origin = {rootcause->thread, rootcause->hops, did};
+    struct rootcause_origin origin = {rootcause->thread, rootcause->hops, did,
+                                      false};
+    ck_time_t end = lookback_ended(rootcause->lookback, rootcause->thread);
+    struct region before = {piece.start, piece.end < end ? piece.end : end};
 
-    return rootcause->take(rootcause->state, piece, &origin);
+    if (before.start < before.end &&
+        rootcause->take(rootcause->state, before, &origin) != 0) {
+        return -1;
+    }
+    piece.start = piece.start < end ? before.end : piece.start;
+    origin.did = &nothing;
+    origin.has_ended = true;
+    return piece.start < piece.end
+               ? rootcause->take(rootcause->state, piece, &origin)
+               : 0;
 }
 
 /* For whom the thread waits at the beginning of a piece, and for longer than

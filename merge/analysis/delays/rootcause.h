@@ -15,6 +15,7 @@ struct rootcause_origin {
     uint32_t thread;
     unsigned hops; /* ranks between it and the one that was asked about */
     const struct history_state *did;
+    bool has_ended; /* its process: it did nothing */
 };
 typedef int (*rootcause_take_f)(void *state,
                                 struct region piece,

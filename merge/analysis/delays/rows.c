@@ -79,6 +79,7 @@ static struct ledger_row *row_new(struct rows *rows,
     *row = *what;
     row->key = ROWS_NO_KEY;
     row->ns = 0;
+    row->ended = 0;
     row->count = 0;
     row->error = 0;
     row->wrong = 0;

@@ -35,6 +35,7 @@ struct ledger_row {
     bool is_start; /* the rank blamed, else the launching one, had not ended
                       its first step, and the run has LEDGER_STEPS_MIN */
     ck_time_t ns;
+    ck_time_t ended; /* of ns, behind the end of the rank that is blamed */
     uint64_t count;
     ck_time_t error;      /* of ns, by comparing clocks; of a wait once for each
                              rank that is blamed for some of it */

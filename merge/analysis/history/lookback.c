@@ -24,6 +24,7 @@ struct lookback {
     struct commands *commands;
     struct unrecorded *unrecorded;
     struct sockets *sockets;
+    ck_time_t *ends;  /* by process; INT64_MAX = not known */
     bool has_stretch; /* the last event ended one. */
     struct sockets_stretch stretch;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
@@ -78,6 +79,11 @@ struct lookback *lookback_create(const struct defs *defs,
 
     lookback->defs = defs;
     lookback->host = history_create(defs, 0);
+    lookback->ends =
+        xcalloc(defs->processes_count + 1, sizeof(*lookback->ends));
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        lookback->ends[i] = INT64_MAX;
+    }
     lookback->waits = waits_create(defs, align, eager_bytes);
     lookback->activities = activities_create(defs);
     lookback->evidence = evidence_create(defs);
@@ -120,7 +126,18 @@ void lookback_destroy(struct lookback *lookback)
     free(lookback->held);
     free(lookback->firsts);
     free(lookback->nexts);
+    free(lookback->ends);
     free(lookback);
+}
+
+void lookback_end(struct lookback *lookback, uint32_t process, ck_time_t time)
+{
+    lookback->ends[process] = time;
+}
+
+ck_time_t lookback_ended(const struct lookback *lookback, uint32_t thread)
+{
+    return lookback->ends[lookback->defs->threads[thread].process];
 }
 
 void lookback_client(struct lookback *lookback,

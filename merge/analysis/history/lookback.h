@@ -28,6 +28,10 @@ struct lookback *lookback_create(const struct defs *defs,
                                  const struct align *align,
                                  uint64_t eager_bytes);
 void lookback_destroy(struct lookback *lookback);
+/* The process ended then: its threads did nothing from there on. */
+void lookback_end(struct lookback *lookback, uint32_t process, ck_time_t time);
+/* When the thread's process ended; INT64_MAX = not known. */
+ck_time_t lookback_ended(const struct lookback *lookback, uint32_t thread);
 /* For a client that asks about each thread from another time on: `f` takes what
  * it still wants of the thread, if need be, and says from when on. At most one.
  * `spans` are kept of the thread: few may stay for later; SIZE_MAX: nothing

@@ -376,6 +376,7 @@ static int group_report(struct grouping *grouping,
 
         cause->count += row->count;
         cause->error += row->error;
+        cause->ended += row->ended;
         cause->wrong_order += row->wrong;
         if (region_length(row->longest) > region_length(cause->example)) {
             cause->example = row->longest;

@@ -34,6 +34,7 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
         return -1;
     }
     row->ns += what->ns;
+    row->ended += what->ended;
     row->count++;
     row->error += what->error;
     rows_example(row, part, what->rank);
@@ -102,6 +103,7 @@ int sharing_piece(struct sharing *sharing, struct region piece)
         }
         row.is_start = is_start(books, &row, piece.start, &until);
         row.ns = until - piece.start;
+        row.ended = sharing->has_ended && cover == CAUSES ? row.ns : 0;
         if (row_add(books, &row, (struct region){piece.start, until}) != 0) {
             return -1;
         }
@@ -135,6 +137,7 @@ static int blamed_take(void *state,
     const struct defs *defs = sharing->books->defs;
     int64_t number = DEFS_NONE;
     int32_t blamed;
+    int status;
 
     if (origin->did->is_known) {
         number = lookback_did(sharing->books->lookback, origin->thread, piece,
@@ -147,7 +150,10 @@ static int blamed_take(void *state,
     sharing->row.error = blamed != sharing->row.blamed ? sharing->error : 0;
     sharing->row.blamed = blamed;
     sharing->row.blamed_did = (uint32_t)number;
-    return sharing_piece(sharing, piece);
+    sharing->has_ended = origin->has_ended;
+    status = sharing_piece(sharing, piece);
+    sharing->has_ended = false;
+    return status;
 }
 
 /* A piece within a call of which it is known for whom it waited: before and

@@ -53,6 +53,7 @@ struct sharing {
     ck_time_t from;        /* sharing_tail: what lies behind is not entered */
     ck_time_t error;       /* of the wait, for each rank that is blamed */
     struct ledger_row row; /* what the next pieces are */
+    bool has_ended;        /* the rank that is blamed for them */
     struct delay_of delay; /* what the wait cost */
     uint32_t site;         /* of the call that is waited in */
 };

@@ -358,26 +358,26 @@ static ck_time_t clip(const struct thread *thread, ck_time_t time)
     return time > thread->begin ? time : thread->begin;
 }
 
-/* When the agent's target ended, or the region. */
-static ck_time_t
-exit_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
+/* When the process ended, or the region. */
+static ck_time_t exit_of(const struct outside *outside,
+                         const struct axis *axis,
+                         uint32_t process)
 {
-    const struct defs_agent *of = &outside->defs->agents[agent];
     ck_time_t exited;
 
-    if (!of->has_exit || of->exit_time == 0) {
-        return outside->region.end;
-    }
-    exited = axis_time(axis, agent, false, of->exit_time);
-    return exited < outside->region.end ? exited : outside->region.end;
+    return unknowntail_ended(outside->defs, axis, process, &exited) &&
+                   exited < outside->region.end
+               ? exited
+               : outside->region.end;
 }
 
-/* When nothing of the agent's target is known any more. */
+/* When nothing of the process is known any more. */
 static ck_time_t
-end_of(const struct outside *outside, const struct axis *axis, uint32_t agent)
+end_of(const struct outside *outside, const struct axis *axis, uint32_t process)
 {
-    struct unknowntail dark = unknowntail_find(outside->defs, axis, agent);
-    ck_time_t end = exit_of(outside, axis, agent);
+    struct unknowntail dark = unknowntail_find(
+        outside->defs, axis, outside->defs->processes[process].agent);
+    ck_time_t end = exit_of(outside, axis, process);
 
     return dark.reason != REPORT_DARK_NOT && dark.part.start < end
                ? dark.part.start
@@ -402,7 +402,7 @@ ck_time_t outside_rank(struct outside *outside,
     uint32_t number = outside_shown(outside, index);
     struct thread *thread;
     struct commthreads_time inside;
-    uint32_t agent;
+    uint32_t process, agent;
     ck_time_t head, end, gone;
 
     *row = (struct report_outside){{0}};
@@ -410,15 +410,16 @@ ck_time_t outside_rank(struct outside *outside,
         return 0;
     }
     thread = &outside->threads[number];
-    agent = defs->processes[defs->threads[number].process].agent;
-    end = clip(thread, end_of(outside, axis, agent));
+    process = defs->threads[number].process;
+    agent = defs->processes[process].agent;
+    end = clip(thread, end_of(outside, axis, process));
     inside = commthreads_rank(outside->commthreads, index, end);
     thread_settle(thread, &outside->layers[number], end);
     *row = thread->did;
     row->ns[REPORT_OUTSIDE_LOCK] -= inside.lock;
     row->ns[REPORT_OUTSIDE_BLOCKED] -= inside.blocked;
     /* Behind its end there is no time of its own. */
-    gone = clip(thread, exit_of(outside, axis, agent));
+    gone = clip(thread, exit_of(outside, axis, process));
     if (gone > thread->to) {
         row->ns[REPORT_OUTSIDE_UNKNOWN] += gone - thread->to;
     }

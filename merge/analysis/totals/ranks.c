@@ -242,13 +242,14 @@ end_find(const struct defs *defs, uint32_t index, const struct align *align)
 }
 
 /* What that says of the rank. Below a launcher it is another process that
- * ended so; of the rank it is only known that its records were drained. */
+ * ended so; of the rank it is only known when it ended. */
 static void end_report(const struct report_launcher *end,
                        struct report_rank *row)
 {
     if (row->launcher != NULL) {
         row->end = end->end == REPORT_END_UNKNOWN ? REPORT_END_UNKNOWN
                                                   : REPORT_END_SHARED;
+        row->end_time = end->end_time;
         return;
     }
     row->end = end->end;
@@ -337,7 +338,7 @@ static void open_report(const struct defs *defs,
     }
     row->open = defs_name(defs, process, best->open.e.name);
     row->open_ns = region_length(
-        opencalls_part(align_axis(align), owner, who->agent, best));
+        opencalls_part(align_axis(align), defs, who->agent, best));
     row->is_open_api = part_of(best->open.kind) == PART_MPI ||
                        part_of(best->open.kind) == PART_API;
     /* Marks are made by inline functions of ck.h: no place of interest. */
@@ -422,9 +423,12 @@ static void rank_report(struct ranks *ranks,
     struct unknowntail dark =
         unknowntail_find(defs, align_axis(align), who->agent);
     struct report_launcher end = end_find(defs, who->agent, align);
+    bool is_seen = false;
 
     if (ranks->launchers[who->agent] > 0) {
         row->launcher = &report->launchers[ranks->launchers[who->agent] - 1];
+        is_seen =
+            unknowntail_rank_ended(defs, align_axis(align), who, &end.end_time);
     }
     row->dark = dark.reason;
     row->dark_since = dark.part.start;
@@ -453,6 +457,7 @@ static void rank_report(struct ranks *ranks,
                                              ? end.end_time
                                              : ranks->region.start);
     }
+    end.end_time = row->launcher == NULL || is_seen ? end.end_time : 0;
     end_report(&end, row);
     open_report(defs, align, who, row);
     restarts_report(defs, align, who, row);

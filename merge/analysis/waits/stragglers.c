@@ -34,6 +34,7 @@ static int straggler_report(const struct defs *defs,
     *row = (struct report_straggler){.rank = defs->ranks[index].number,
                                      .caused = sums->caused,
                                      .error = sums->caused_error,
+                                     .ended = sums->ended,
                                      .steps = blame.worst,
                                      .of_steps = blame.of,
                                      .step_median = blame.median};

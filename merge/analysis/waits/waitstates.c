@@ -22,7 +22,6 @@ struct waitstates {
     const struct delay *delay; /* borrowed; NULL = nobody asks */
     struct delaysums *delays;
     uint64_t waits;       /* looked at so far */
-    ck_time_t *ends;      /* by agent: of its program; INT64_MAX = not known */
     waitstates_see_f see; /* NULL = nobody asks */
     void *see_state;
 };
@@ -48,11 +47,6 @@ struct waitstates *waitstates_create(const struct defs *defs,
     waitstates->order = wrongorder_create(defs->threads_count);
     waitstates->ranks =
         xcalloc(defs->ranks_count + 1, sizeof(*waitstates->ranks));
-    waitstates->ends =
-        xcalloc(defs->agents_count + 1, sizeof(*waitstates->ends));
-    for (size_t i = 0; i < defs->agents_count; i++) {
-        waitstates->ends[i] = INT64_MAX;
-    }
     return waitstates;
 }
 
@@ -65,7 +59,6 @@ void waitstates_destroy(struct waitstates *waitstates)
     wrongorder_destroy(waitstates->order);
     delaysums_destroy(waitstates->delays);
     free(waitstates->ranks);
-    free(waitstates->ends);
     free(waitstates);
 }
 
@@ -78,13 +71,6 @@ void waitstates_delay(struct waitstates *waitstates, const struct delay *delay)
 struct delaysums *waitstates_delays(const struct waitstates *waitstates)
 {
     return waitstates->delays;
-}
-
-void waitstates_end(struct waitstates *waitstates,
-                    uint32_t agent,
-                    ck_time_t time)
-{
-    waitstates->ends[agent] = time;
 }
 
 void waitstates_watch(struct waitstates *waitstates, struct when *when)
@@ -101,6 +87,7 @@ struct standing {
     struct ledger_row row;
     struct ledger_row first; /* that it is in, where is_counted */
     bool is_counted;         /* in some row */
+    bool has_ended;          /* the rank that is blamed for the piece */
 };
 
 static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
@@ -120,6 +107,7 @@ static int row_add(struct standing *standing, struct region piece)
         return -1;
     }
     row->ns += region_length(piece);
+    row->ended += standing->has_ended ? region_length(piece) : 0;
     rows_example(row, piece, standing->row.rank);
     row->count += !standing->is_counted;
     row->error += standing->row.error;
@@ -141,19 +129,17 @@ static void delay_add(const struct standing *standing, ck_time_t ns)
     }
 }
 
-/* One that began before the end of the blamed thread's program, or behind it:
- * then it did nothing. */
-static int blamed_add(struct standing *standing,
-                      struct region piece,
-                      const struct rootcause_origin *origin,
-                      bool has_ended)
+static int blamed_take(void *state,
+                       struct region piece,
+                       const struct rootcause_origin *origin)
 {
+    struct standing *standing = state;
     struct waitstates *waitstates = standing->waitstates;
     const struct defs *defs = waitstates->defs;
     uint32_t index = rank_of(waitstates, origin->thread);
     int64_t number = DEFS_NONE;
 
-    if (origin->did->is_known && !has_ended) {
+    if (origin->did->is_known) {
         number = lookback_did(waitstates->lookback, origin->thread, piece,
                               origin->did);
         if (number < 0) {
@@ -164,6 +150,7 @@ static int blamed_add(struct standing *standing,
         struct waitstates_rank *rank = &waitstates->ranks[index];
 
         rank->caused += region_length(piece);
+        rank->ended += origin->has_ended ? region_length(piece) : 0;
         if (rank->serial != waitstates->waits) {
             rank->serial = waitstates->waits;
             rank->caused_error += standing->wait->error;
@@ -180,28 +167,9 @@ static int blamed_add(struct standing *standing,
     standing->row.blamed =
         defs->processes[defs->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;
+    standing->has_ended = origin->has_ended;
     delay_add(standing, region_length(piece));
     return row_add(standing, piece);
-}
-
-static int blamed_take(void *state,
-                       struct region piece,
-                       const struct rootcause_origin *origin)
-{
-    struct standing *standing = state;
-    const struct waitstates *waitstates = standing->waitstates;
-    const struct defs *defs = waitstates->defs;
-    uint32_t process = defs->threads[origin->thread].process;
-    ck_time_t end = waitstates->ends[defs->processes[process].agent];
-    struct region before = {piece.start, piece.end < end ? piece.end : end};
-
-    if (before.start < before.end &&
-        blamed_add(standing, before, origin, false) != 0) {
-        return -1;
-    }
-    piece.start = piece.start < end ? end : piece.start;
-    return piece.start < piece.end ? blamed_add(standing, piece, origin, true)
-                                   : 0;
 }
 
 /* What the waiting thread was in, for the place of the call. */

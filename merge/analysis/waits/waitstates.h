@@ -27,11 +27,6 @@ void waitstates_destroy(struct waitstates *waitstates);
 /* Say to it (borrowed) when each rank made others wait, by its index in the
  * definitions. */
 void waitstates_watch(struct waitstates *waitstates, struct when *when);
-/* The program of the agent ended then: its threads did nothing from there on.
- */
-void waitstates_end(struct waitstates *waitstates,
-                    uint32_t agent,
-                    ck_time_t time);
 /* A wait of a rank that is shown, whatever the region; borrowed. */
 struct waitstates_seen {
     uint32_t thread;
@@ -60,6 +55,7 @@ struct waitstates_rank {
     ck_time_t data;   /* of that, outside of MPI */
     ck_time_t below;  /* the same, within the clock error: nobody is blamed */
     ck_time_t caused; /* that others waited because of it */
+    ck_time_t ended;  /* of that, behind its end */
     uint64_t waits;
     ck_time_t waited_error; /* of waited, by comparing clocks */
     ck_time_t caused_error;

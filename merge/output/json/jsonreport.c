@@ -271,6 +271,7 @@ static void put_blamed(struct ck_json *j, const struct report_cause *cause)
 
     ck_json_int(j, "last_rank", cause->last);
     ck_json_int(j, "blamed_rank", cause->blamed);
+    ck_json_int(j, "ended_ns", cause->ended);
     json_text(j, "blamed_cause", kind_name(delays->kind));
     ck_json_int(j, "blamed_cause_ns", delays->kind_ns);
     ck_json_int(j, "blamed_ns", delays->ns);

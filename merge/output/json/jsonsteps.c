@@ -166,6 +166,7 @@ static void put_stragglers(struct ck_json *j, const struct report *report)
         ck_json_int(j, "rank", row->rank);
         ck_json_int(j, "caused_ns", row->caused);
         json_unsure(j, "error_ns", row->error);
+        ck_json_int(j, "ended_ns", row->ended);
         ck_json_uint(j, "steps", row->steps);
         ck_json_uint(j, "of_steps", row->of_steps);
         ck_json_int(j, "step_median_ns", row->step_median);

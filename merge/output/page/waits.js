@@ -46,6 +46,9 @@ function waitGrid(pairs) {
   }).node;
 }
 
+/* Most of it was behind the end of the rank that was waited for. */
+const hasEnded = row => (row.ended_ns || 0) * 2 > row.ns;
+
 const waitColumns = report => [
   headColumn('who', row => row.ranks > 1 ? rankName(row.rank) + ' and ' + (row.ranks - 1) + ' more' : rankName(row.rank)),
   timeColumn('waited', row => row.ns, true),
@@ -53,8 +56,8 @@ const waitColumns = report => [
   textColumn('how', row => row.wait || row.cause),
   textColumn('in', row => activity(row.host)),
   textColumn('for', row => rankName(row.blamed_rank ?? row.last_rank)),
-  textColumn('late by', row => row.blamed_cause || '-'),
-  textColumn('which was in', row => activity(row.blamed)),
+  textColumn('late by', row => hasEnded(row) ? 'its end' : row.blamed_cause || '-'),
+  textColumn('which was in', row => hasEnded(row) ? '-' : activity(row.blamed)),
   ...(report.clocks && report.clocks.length > 1 ? [timeColumn('+- clocks', row => row.error_ns || 0)] : [])];
 
 view('waits', 'Who waited for whom', (report, body) => {

@@ -113,6 +113,7 @@ void page_activity(const struct page *page, const struct report_activity *did);
 struct page_late {
     int32_t rank;
     ck_time_t ns;     /* that they waited */
+    ck_time_t ended;  /* of that, behind its end */
     uint64_t waiting; /* how many they are; 0 = several */
     const struct report_delays *delays;
     const char *advice;                 /* on why it came late; NULL */

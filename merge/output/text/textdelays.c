@@ -16,6 +16,8 @@
 /* Nor does it need one that a kind is made of several when all but an n-th is
  * one. */
 #define WORTH_SPLIT 20
+/* Nor does what lies behind a rank's end, or before it. */
+#define WORTH_ENDED 20
 
 static bool is_place_same(const struct place *a, const struct place *b)
 {
@@ -194,12 +196,30 @@ static void put_second(const struct page *page,
     }
 }
 
-void page_delays(const struct page *page, const struct page_late *late)
+/* What of it lies behind the rank's end; true if nothing else is worth a
+ * sentence. */
+static bool put_ended(const struct page *page, const struct page_late *late)
 {
-    const struct report_delays *delays = late->delays;
+    if (late->ended * WORTH_ENDED > late->ns) {
+        fprintf(page->file, "    For %s %% of it rank %d had ended.\n",
+                word_percent(late->ended, late->ns).text, late->rank);
+    }
+    return (late->ns - late->ended) * WORTH_ENDED <= late->ns;
+}
+
+void page_delays(const struct page *page, const struct page_late *whole)
+{
+    const struct report_delays *delays = whole->delays;
+    struct page_late before = *whole, *late = &before;
+    ck_time_t unexplained = delays->unexplained - whole->ended;
     FILE *file = page->file;
 
-    fprintf(file, "    Rank %d came late", late->rank);
+    if (put_ended(page, whole)) {
+        return;
+    }
+    late->ns -= late->ended;
+    fprintf(file, "    Rank %d came late%s", late->rank,
+            late->ended * WORTH_ENDED > whole->ns ? " before" : "");
     if (delays->ns == 0) {
         fputs("; why is not known.\n", file);
     } else {
@@ -228,9 +248,9 @@ void page_delays(const struct page *page, const struct page_late *late)
         }
         put_second(page, delays, late->ns);
     }
-    if (delays->ns > 0 && delays->unexplained * WORTH_PART > late->ns) {
+    if (delays->ns > 0 && unexplained * WORTH_PART > late->ns) {
         fprintf(file, "    %s %% of the delay is not explained.\n",
-                word_percent(delays->unexplained, late->ns).text);
+                word_percent(unexplained, late->ns).text);
     }
     if (late->seen != NULL && late->seen_ns > late->ns / 2 &&
         !is_same(late->seen, &delays->did)) {

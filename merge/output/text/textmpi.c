@@ -58,23 +58,6 @@ static const struct report_cause *seen_find(const struct report *report,
     return NULL;
 }
 
-/* Did most of what others waited for the rank come behind its end? */
-static bool is_gone(const struct report *report,
-                    const struct report_straggler *row)
-{
-    const struct report_cause *wait = seen_find(report, row->rank);
-
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        const struct report_rank *rank = &report->ranks[i];
-
-        if (rank->number == row->rank) {
-            return rank->gone > 0 && row->delays.ns * 2 < row->caused &&
-                   (wait == NULL || wait->seen_ns * 2 < wait->ns);
-        }
-    }
-    return false;
-}
-
 /* NULL = it is not worth one, or there is none. */
 static const char *straggler_advice(const struct report *report,
                                     const struct report_straggler *row)
@@ -86,7 +69,8 @@ static const char *straggler_advice(const struct report *report,
                              .load = report->load.verdict};
 
     /* Where devices work, their causes have it. */
-    return report->devices_count == 0 && row->delays.ns > row->caused / 4 &&
+    return report->devices_count == 0 && row->ended * 2 < row->caused &&
+                   row->delays.ns > row->caused / 4 &&
                    row->caused * WORTH_ADVICE > ranks_time(report)
                ? advice_find(&of)
                : NULL;
@@ -116,10 +100,8 @@ static void put_straggler(const struct page *page,
     }
     fputs(".\n", file);
     page_windows(page, &row->windows);
-    if (is_gone(page->report, row)) {
-        fputs("    It had ended before they waited, or while they did.\n",
-              file);
-    } else if (row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
+    if (row->ended * WORTH_DELAY < row->caused &&
+        row->delays.ns * WORTH_DELAY < row->caused && wait != NULL) {
         /* It never came, or came late for a reason that was not recorded. */
         fprintf(file, "    During %s %% of the wait it was seen\n    ",
                 word_percent(wait->seen_ns, wait->ns).text);
@@ -128,6 +110,7 @@ static void put_straggler(const struct page *page,
         page_delays(page, &(struct page_late){
                               .rank = row->rank,
                               .ns = row->caused,
+                              .ended = row->ended,
                               .delays = &row->delays,
                               .advice = straggler_advice(page->report, row)});
     }

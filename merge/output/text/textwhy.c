@@ -251,7 +251,9 @@ static const char *cause_advice(const struct page *page,
         .load = page->report->load.verdict,
     };
 
-    return report_is_once(cause) ? NULL : advice_worth(page, &of);
+    return report_is_once(cause) || cause->ended * 2 > cause->ns
+               ? NULL
+               : advice_worth(page, &of);
 }
 
 static void put_wait(const struct page *page, const struct report_cause *cause)
@@ -278,6 +280,7 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
     fputs(".\n", file);
     page_delays(page, &(struct page_late){.rank = cause->blamed,
                                           .ns = cause->ns,
+                                          .ended = cause->ended,
                                           .waiting = cause->ranks,
                                           .delays = &cause->delays,
                                           .advice = cause_advice(page, cause),

@@ -259,7 +259,7 @@ static void behind_its_end_a_rank_has_no_time_and_does_nothing(void **state)
     assert_non_null(strstr(text, "\"seen_ns\": 2000000"));
     assert_null(strstr(text, "\"seen_ns\": 6000000"));
     assert_int_equal(program_merge(&fixture->text, "/", "%s", fixture->dir), 0);
-    assert_non_null(strstr(fixture->text, "It had ended before they waited"));
+    assert_non_null(strstr(fixture->text, "% of it rank 1 had ended."));
     assert_null(strstr(fixture->text, "While they waited it was"));
 }
 

@@ -103,6 +103,21 @@ static void the_status_of_a_launcher_is_not_its_ranks(void **state)
     says(fixture, "\"end\": \"exited\",\n      \"code\": 139");
 }
 
+static void a_process_that_was_seen_to_end_ends_its_rank(void **state)
+{
+    static const char lines[] = "ended=6000000\n";
+    struct fixture *fixture = *state;
+
+    synth_stream(fixture->synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_text(fixture->synth, CK_KIND_ENDED, 2, 0, 0, lines, strlen(lines));
+    assert_int_equal(merge_ended(fixture, 139 << 8, "-o json"), 0);
+    says(fixture, "\"end\": \"shared\",\n      \"code\": null,\n"
+                  "      \"end_time_ns\": 6000000");
+    says(fixture, "\"end\": \"shared\",\n      \"code\": null,\n"
+                  "      \"end_time_ns\": null");
+    says(fixture, "\"gone_ns\": 4000000");
+}
+
 static void a_launcher_that_ended_well_is_no_news(void **state)
 {
     struct fixture *fixture = *state;
@@ -143,6 +158,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             the_status_of_a_launcher_is_not_its_ranks, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_process_that_was_seen_to_end_ends_its_rank, setup, teardown),
         cmocka_unit_test_setup_teardown(a_launcher_that_ended_well_is_no_news,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
