@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-# page.py BUILD [TIMES] - how fast an HTML page is written, opened and drawn
+# page.py BUILD [TIMES [KIND]] - how fast an HTML page is written, opened and drawn
 #
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up runs of 4 ranks (bench_merge --write) of 10,000 and of 1 M events, in
-Chromium, in turn, medians of TIMES (5):
+"""Made-up runs of 4 ranks (bench_merge --write KIND, matched where none is said)
+of 10,000 and of 1 M events, in Chromium, in turn, medians of TIMES (5):
 
 - CPU time of a merge with its page / without;
 - from the start of the navigation until all views are drawn, of 1 M items
   (--page-bytes 9M) / of 10,000, and / what base64 and inflating of the same
   blocks takes alone; and the same until all items are read, which follows
   behind the first picture;
-- 95th percentile of a frame while the timeline is panned and zoomed, of 1 M /
+- 95th percentile of a frame while the timeline is panned and zoomed, once the
+  page has folded its lanes in idle time, of 1 M /
   of 10,000 items, and / drawing 5,000 rectangles; each ends with a pixel that is
   read, so that it has been drawn.
 """
@@ -61,10 +62,10 @@ def at_most(name, measured, target):
     figure(name, measured, "<= %g" % target, measured <= target)
 
 
-def written(bench, events):
+def written(bench, events, kind):
     run = os.path.join(bench.work, "run-%d" % events)
     os.mkdir(run)
-    bench.plain([bench.test("bench_merge"), "--write", run, str(events // RANKS), str(RANKS), "matched"])
+    bench.plain([bench.test("bench_merge"), "--write", run, str(events // RANKS), str(RANKS), kind])
     return run
 
 
@@ -73,6 +74,7 @@ def opened(browser, page):
     until all items are read."""
     browser.open(page)
     browser.wait("document.documentElement.dataset.fine === 'yes'", "all is read")
+    browser.wait("document.documentElement.dataset.folded === 'yes'", "it rests")
     return [browser.run("window.readyAt"), browser.run(BLOCKS), browser.run(FRAMES),
             browser.run(RECTANGLES), browser.run("window.fineAt")]
 
@@ -89,8 +91,9 @@ def merges(bench, run, times):
 
 def main():
     times = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    kind = sys.argv[3] if len(sys.argv) > 3 else "matched"
     with Bench(sys.argv[1]) as bench:
-        runs = [written(bench, events) for events in (10000, 1000000)]
+        runs = [written(bench, events, kind) for events in (10000, 1000000)]
         merges(bench, runs[1], times)
         if program() is None:
             skip("open and frame of a page", "chromium")

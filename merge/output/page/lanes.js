@@ -6,6 +6,7 @@
  */
 const LEVEL_STEP = 4;
 const LEVEL_LEAST = 1000; /* items that are worth folding */
+const PIXELS_LEAST = 200; /* of a picture of a whole lane */
 const LEVEL_COLUMNS = ['start', 'end', 'busy', 'longest', 'kind', 'name', 'many'];
 
 /* Unsigned LEB128 numbers; throws where the bytes end early. */
@@ -207,6 +208,19 @@ class Lane {
 
     this.levels.splice(i + 1, 0, made);
     return made.level;
+  }
+
+  /* One level more than there is; false = no picture needs another one. */
+  foldNext() {
+    const all = this.finest();
+    const {w: before, level: from} = this.levels[this.levels.length - 1];
+    const w = before === 0 ? this.firstWidth() : before * LEVEL_STEP;
+
+    if (from.count < LEVEL_LEAST || w > (all.end[all.count - 1] - all.start[0]) / PIXELS_LEAST) {
+      return false;
+    }
+    this.levels.push({w, level: foldLevel(from, w)});
+    return true;
   }
 }
 

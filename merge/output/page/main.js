@@ -82,6 +82,26 @@ function openForPaper() {
   }));
 }
 
+/* The next time that the browser has nothing to do, as {timeRemaining()}. */
+const idle = () => new Promise(done => (window.requestIdleCallback ? requestIdleCallback(done) :
+  setTimeout(done, 50, {timeRemaining: () => 0})));
+const FOLD_MS = 4; /* that folding a lane once may take */
+
+/* The levels of the lanes that are shown, before somebody zooms. Who draws a lane
+ * that cannot be read is told. */
+async function foldAhead(timeline) {
+  const lanes = timeline.rows.flatMap(({lane}) => [lane, ...timeline.details.map(one => one.lanes.get(laneKey(lane.info)))]);
+  let left = await idle();
+
+  for (const lane of lanes) {
+    while (lane && lane.foldNext()) {
+      if (left.timeRemaining() < FOLD_MS) {
+        left = await idle();
+      }
+    }
+  }
+}
+
 async function start() {
   beginBlocks(['report', 'cut', 'lanes', 'items', 'flames', 'stacks']);
   const report = await blockJson('report');
@@ -116,6 +136,10 @@ async function start() {
     await readFine(theTimeline);
   }
   document.documentElement.dataset.fine = 'yes';
+  if (theTimeline) {
+    await foldAhead(theTimeline).catch(() => {});
+  }
+  document.documentElement.dataset.folded = 'yes';
 }
 
 if (typeof DecompressionStream === 'undefined') {

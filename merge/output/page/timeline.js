@@ -363,34 +363,48 @@ class Timeline {
     return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
   }
 
+  /* Room for a class and a length of each pixel, empty; one for all lanes. */
+  pixels(count) {
+    if (!this.room || this.room.cells.length !== count) {
+      this.room = {cells: new Uint16Array(count), best: new Float32Array(count)};
+    } else {
+      this.room.cells.fill(0);
+    }
+    return this.room;
+  }
+
   /* Items of 3 pixels or more are rectangles; of narrower ones each pixel that
    * they touch has the class of the longest. By colour, since setting one costs
    * as much as a rectangle. */
   drawItems(context, row, y, level) {
     const width = Math.ceil(this.width - GUTTER);
     const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
-    const cells = new Uint16Array(width + 1), best = new Float32Array(width + 1);
+    const {cells, best} = this.pixels(width + 1);
     const boxes = [], slim = []; /* by class: x, width of each */
     const names = [];
     const put = (lists, from, to, kind) => (lists[kind] || (lists[kind] = [])).push(from, Math.max(1, to - from));
 
-    for (let i = firstBehind(level, this.span[0]); i < level.count && level.start[i] < this.span[1]; i++) {
-      const from = Math.max(0, (level.start[i] - this.span[0]) / pixel);
-      const to = Math.min(width, (level.end[i] - this.span[0]) / pixel);
+    const {start, end, kind} = level;
+    const [begin, behind] = this.span;
 
-      if (to - from >= 3) {
-        put(boxes, Math.floor(from), Math.max(Math.floor(to) - (to - from > 6 ? 1 : 0), Math.floor(from) + 1), level.kind[i]);
-        if (to - from > 40) {
+    for (let i = firstBehind(level, begin); i < level.count && start[i] < behind; i++) {
+      const from = Math.max(0, (start[i] - begin) / pixel);
+      const to = Math.min(width, (end[i] - begin) / pixel);
+      const wide = to - from, first = Math.floor(from);
+
+      if (wide >= 3) {
+        put(boxes, first, Math.max(Math.floor(to) - (wide > 6 ? 1 : 0), first + 1), kind[i]);
+        if (wide > 40) {
           names.push([from, to, i]);
         }
         continue;
       }
-      const end = Math.max(Math.floor(from) + 1, Math.ceil(to));
+      const last = Math.max(first + 1, Math.ceil(to));
 
-      for (let x = Math.floor(from); x < end; x++) {
-        if (cells[x] === 0 || to - from > best[x]) {
-          cells[x] = level.kind[i] + 1;
-          best[x] = to - from;
+      for (let x = first; x < last; x++) {
+        if (cells[x] === 0 || wide > best[x]) {
+          cells[x] = kind[i] + 1;
+          best[x] = wide;
         }
       }
     }

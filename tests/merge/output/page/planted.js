@@ -19,7 +19,7 @@ const WIDTHS = [700, 1280, 1920], ZOOMS = 20;
 function drawing() {
   const lanes = fs.readFileSync(path.join(folder, 'lanes.js'), 'utf8');
   const timeline = fs.readFileSync(path.join(folder, 'timeline.js'), 'utf8');
-  const methods = ['drawRow(context, row, y)', 'drawItems(context, row, y, level)']
+  const methods = ['drawRow(context, row, y)', 'drawItems(context, row, y, level)', 'pixels(count)']
     .map(head => timeline.slice(timeline.indexOf(`\n  ${head} {`)))
     .map(text => text.slice(0, text.indexOf('\n  }\n') + 5));
 
