@@ -224,6 +224,7 @@ class Job(unittest.TestCase):
                      "OMPI_ALLOW_RUN_AS_ROOT": "1",
                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                      "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
                      "LD_LIBRARY_PATH": MOCK, **environment})
             self.assertEqual(done.returncode != 0, status != 0, done.stderr)
             with open(os.path.join(run, "report.txt"),
