@@ -115,7 +115,8 @@ if [ -z "$mock" ]; then
     done
     # The wheels of torch have NVRTC and CUPTI, too.
     wheel=$(python3 -c 'import nvidia.cu13 as m; print(list(m.__path__)[0])' \
-        2>/dev/null) && export LD_LIBRARY_PATH="$wheel/lib"
+        2>/dev/null) &&
+        export LD_LIBRARY_PATH="$wheel/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     truth=$(timeout 60 "$build/tests/cuda_truth" 1 2>&1)
     rc=$?
     if [ $rc -eq 77 ] || [ $rc -eq 127 ]; then
