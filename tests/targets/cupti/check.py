@@ -6,14 +6,18 @@
 With the real library its parser walks the mock's buffers in a second round,
 and its behaviour without a driver is a case.
 """
+import collections
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import ringlines  # noqa: E402
@@ -754,6 +758,73 @@ class Report(unittest.TestCase):
         self.assertIn("node(float*, int)", text)
         self.assertGreater(device["unknown_ns"], 10e6)
         self.assertIn("it is unknown whether they were busy", text)
+
+
+class Plan(unittest.TestCase):
+    """What would waste an hour on a GPU (tests/e2e/gpu.sh)."""
+    E2E = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
+                       "e2e")
+
+    def test_ranges_on_the_device_are_no_kernels(self):
+        row = collections.namedtuple("row", "name is_user_annotation")
+        fake = types.ModuleType("torch")
+        with unittest.mock.patch.dict(sys.modules, torch=fake), \
+                unittest.mock.patch.object(sys, "argv", ["gpujob.py", "1"]):
+            counted = runpy.run_path(
+                os.path.join(self.E2E, "gpujob.py"))["counted"]
+        self.assertEqual(
+            counted([row("gemm", False)] * 20 + [row("Memset", False)] * 10 +
+                    [row("Optimizer.step#SGD.step", True)] * 10),
+            {"gpu_rows": 30, "kernels_a_step": 2})
+
+    def test_at_its_limit_a_command_leaves_nothing(self):
+        run = subprocess.Popen(
+            [sys.executable, os.path.join(self.E2E, "gpu.py"), BUILD, "5",
+             "--mock"], env={**os.environ, "CK_LAUNCHES": "1000000"},
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        mark = ("CK_GPU_STEP=%d" % run.pid).encode()
+        wait_until(lambda: len(list(marked(mark))) > 1)
+        run.terminate()
+        self.assertIn("its time is over", run.communicate(timeout=30)[1])
+        self.assertNotEqual(run.returncode, 0)
+        wait_until(lambda: not list(marked(mark)))
+        self.assertEqual(list(marked(mark)), [])
+
+    def test_the_driver_may_be_where_only_the_environment_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in (
+                    ("lib/ck/libckcupti.so", ""), ("tests/ringrun", ""),
+                    ("bin/python3", "echo /wheel"),
+                    ("tests/cuda_truth", 'echo "$LD_LIBRARY_PATH"; exit 77')):
+                path = os.path.join(folder, path)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="ascii") as file:
+                    file.write("#!/bin/sh\n%s\n" % text)
+                os.chmod(path, 0o755)
+            done = subprocess.run(
+                [os.path.join(self.E2E, "gpu.sh"), "run", "1", folder],
+                capture_output=True, text=True, timeout=60,
+                env={**os.environ, "LD_LIBRARY_PATH": "/driver", "PATH":
+                     os.path.join(folder, "bin") + ":" + os.environ["PATH"]})
+        self.assertEqual(done.returncode, 77)
+        self.assertEqual(done.stdout, "SKIPPED: /wheel/lib:/driver\n")
+
+
+def marked(mark):
+    """Processes that have it in their environment."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % name, "rb") as file:
+                if mark in file.read().split(b"\0"):
+                    yield int(name)
+        except OSError:
+            pass
+
+
+def wait_until(is_so, seconds=20):
+    until = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < until:
+        time.sleep(0.1)
 
 
 if __name__ == "__main__":
