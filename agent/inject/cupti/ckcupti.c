@@ -114,6 +114,7 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
         return;
     }
     if (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) {
+        flush_hear();
         call_observed(domain, id, data);
     } else if (domain == CUPTI_DOMAIN_STATE) {
         flush_stop("CUPTI reported a fatal error and ended itself: device "
@@ -283,6 +284,7 @@ static int cupti_run(const struct cupti_options *options, void *subscriber)
 {
     if (options->is_yielding) {
         taken_share(calls_enable);
+        flush_hear(); /* no call is reported then */
     }
     if (buffer_init() != 0 || flush_start(options->is_yielding) != 0) {
         note("no device events: no memory for CUPTI's buffers");
@@ -313,6 +315,7 @@ static void *retry_main(void *of)
         (void)nanosleep(&period, NULL);
     }
     if (subscriber != NULL && cupti_run(options, subscriber) == 0) {
+        flush_hear(); /* cuInit() is long over */
         link_decide(CUDA_BY_CUPTI);
         note("CUPTI was free: device events begin here");
         lost_tell(CK_LOST_DEVICE, (int64_t)link_launches(), since,

@@ -38,6 +38,8 @@ enum flush_state {
 
 static _Atomic uint32_t state; /* also the futex that the thread sleeps on */
 static _Atomic int is_on;
+/* The program has made a call that CUPTI reports: CUDA is started. */
+static _Atomic int is_heard;
 static bool is_shared; /* another client may take over for good */
 /* Flushes that were asked for, and those that were done since. */
 static _Atomic uint32_t asked, answered;
@@ -49,6 +51,13 @@ static __thread int is_own;
 bool flush_is_on(void)
 {
     return atomic_load_explicit(&is_on, memory_order_relaxed) != 0;
+}
+
+void flush_hear(void)
+{
+    if (atomic_load_explicit(&is_heard, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&is_heard, 1, memory_order_relaxed);
+    }
 }
 
 bool flush_is_own_thread(void)
@@ -169,7 +178,7 @@ static void *flush_main(void *unused)
     is_own = 1;
     while (atomic_load(&state) == FLUSH_RUNNING) {
         flush_sleep();
-        if (flush_is_on()) {
+        if (flush_is_on() && atomic_load(&is_heard) != 0) {
             flush_once();
         }
         (void)lost_tell_kept();

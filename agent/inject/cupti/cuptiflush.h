@@ -26,6 +26,9 @@ void flush_end(void);
  * Waits FLUSH_CONTEXT_LIMIT at most. Only in callbacks of API calls, where
  * CUPTI allows a flush. */
 void flush_now(void);
+/* A call of the program was reported. Before that nothing is asked of CUPTI: it
+ * loads ck within cuInit(), which may take seconds. Any thread. */
+void flush_hear(void);
 /* Record no more; `why` (may be NULL) is said in a NOTE. Any thread. */
 void flush_stop(const char *why);
 

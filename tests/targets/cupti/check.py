@@ -249,6 +249,11 @@ class Refusals(Case):
 
 
 class End(Case):
+    def test_nothing_is_asked_of_cupti_within_cuinit(self):
+        lines, done = host(CUPTI_HOST_INIT_MS="350")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_truth(lines, 1)
+
     def test_records_that_come_late_come_at_exit(self):
         lines, done = host(MOCK_CASE="late")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -304,6 +304,20 @@ static void injection_load(void)
     }
 }
 
+/* As a cuInit() that takes so many ms; CUDA is not ready for a flush then. */
+static void init_end(void)
+{
+    const char *text = getenv("CUPTI_HOST_INIT_MS");
+
+    if (text != NULL) {
+        (void)usleep(1000 * (unsigned)atoi(text));
+        if (mock_flushes() != 0) {
+            (void)fprintf(stderr, "cupti_host: a flush within cuInit()\n");
+            exit(8);
+        }
+    }
+}
+
 static void launches(int count);
 
 static void fork_child(void)
@@ -914,6 +928,7 @@ int main(int argc, char **argv)
         return 6;
     }
     injection_load();
+    init_end();
     identity_emit();
     if (argc > 2 && strcmp(argv[2], "marks") == 0) {
         marks(100);
