@@ -32,8 +32,12 @@ static const char otf2[] =
 static const char perfetto[] =
     "a Perfetto trace is not read, its JSON is: traceconv json X.pftrace "
     "X.json";
-static const char utf16[] =
-    "UTF-16 is not read, UTF-8 is: iconv -f UTF-16 -t UTF-8 X.json > Y.json";
+#define FROM_UTF(from)                                                         \
+    from " is not read, UTF-8 is: iconv -f " from " -t UTF-8 X.json > Y.json"
+static const char utf16[] = FROM_UTF("UTF-16");
+static const char utf16le[] = FROM_UTF("UTF-16LE");
+static const char utf16be[] = FROM_UTF("UTF-16BE");
+static const char utf32[] = FROM_UTF("UTF-32");
 
 static const struct {
     const char *suffix;
@@ -64,8 +68,14 @@ static const struct {
     BEGINS("Index,KernelName", rocprof_csv),
     BEGINS("\"Index\",\"KernelName\"", rocprof_csv),
     BEGINS("\"Name\",\"Calls\"", rocprof_csv),
+    BEGINS("\xff\xfe\0\0", utf32), /* begins as UTF-16 does */
+    BEGINS("\0\0\xfe\xff", utf32),
     BEGINS("\xff\xfe", utf16),
     BEGINS("\xfe\xff", utf16),
+    BEGINS("{\0", utf16le),
+    BEGINS("[\0", utf16le),
+    BEGINS("\0{", utf16be),
+    BEGINS("\0[", utf16be),
 };
 
 static int ends_with(const char *name, const char *suffix)

@@ -1405,7 +1405,11 @@ class Bad(Case):
                 ("traces.otf2", b"\x01\x02", "OTF2 is not read"),
                 ("x.pftrace", b"\x0a\x10" + bytes(40), "traceconv json"),
                 ("u.json", '{"traceEvents": []}'.encode("utf-16"),
-                 "iconv -f UTF-16")):
+                 "iconv -f UTF-16 "),
+                ("v.json", '{"traceEvents": []}'.encode("utf-16-be"),
+                 "iconv -f UTF-16BE "),
+                ("w.json", '{"traceEvents": []}'.encode("utf-32"),
+                 "iconv -f UTF-32 ")):
             with open(self.path(name), "wb") as file:
                 file.write(start)
             for option in (["--kernel-only"], []):  # forgotten, too

@@ -415,7 +415,8 @@ static void operation_take(struct ledger *ledger,
         defs_device(ledger->books.defs, event->process, number);
     struct device *device;
 
-    if (found == NULL || event->start >= event->end ||
+    /* One of no length ends a gap as well: tracers count whole microseconds. */
+    if (found == NULL || event->start > event->end ||
         (event->record->flags & CK_FLAG_BAD_TIME) != 0) {
         return;
     }

@@ -296,11 +296,11 @@ static void world_make(struct world *world)
     world->stopped.end = world->stopped.start + chance_below(20);
 }
 
-/* The oracle. */
+/* The oracle. An operation of no length is one. */
 static bool is_work(const struct event *event)
 {
     return event->record.e.kind == CK_KIND_KERNEL &&
-           event->end > event->record.e.start;
+           event->end >= event->record.e.start;
 }
 
 static bool is_host(const struct event *event)
