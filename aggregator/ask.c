@@ -5,28 +5,24 @@
 #include "aggregator/ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "aggregator/agg.h"
 #include "launch/cli.h"
 #include "launch/log.h"
 #include "schema/batch/wire.h"
+#include "schema/store/owner.h"
 #include "schema/store/run.h"
 
 #define ASK_TIMEOUT_MS 3000
 /* Agents look, and a merge follows. */
 #define ASK_WHERE_MS 180000
-#define MANIFEST_BYTES ((size_t)1 << 20)
 #define LINES_BYTES (CK_ENDPOINT_TOKEN_BYTES + 512)
-#define KEY "\"endpoint\": \""
 
 static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
 {
@@ -49,58 +45,19 @@ static int file_endpoint(struct ck_endpoint *to, struct ck_err *err)
     return ck_endpoint_parse(text, to, err);
 }
 
-/* A plain file, or NULL: a FIFO would be waited for. */
-static FILE *plain_open(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat facts;
-    FILE *file = NULL;
-
-    if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)) {
-        file = fdopen(fd, "r");
-    }
-    if (fd >= 0 && file == NULL) {
-        (void)close(fd);
-    }
-    return file;
-}
-
-/* The address in the manifest of a run that goes on. The manifest is our own:
- * the key is there once, and its value has nothing escaped. 0, -1 with err. */
+/* The address in the manifest of a run that goes on. 0, -1 with err. */
 static int
 dir_endpoint(const char *dir, struct ck_endpoint *to, struct ck_err *err)
 {
-    char path[PATH_MAX];
-    char *text = calloc(1, MANIFEST_BYTES);
-    const char *found = NULL;
-    char *end;
-    FILE *file;
-    int rc = -1;
+    struct ck_owner owner;
 
-    (void)snprintf(path, sizeof(path), "%s/" CK_RUN_MANIFEST, dir);
-    file = plain_open(path);
-    if (file != NULL && text != NULL) {
-        (void)fread(text, 1, MANIFEST_BYTES - 1, file);
-        found = strstr(text, KEY);
+    if (!ck_owner_read(dir, &owner) || owner.endpoint[0] == '\0') {
+        return ck_err_set(err,
+                          "%s: no job is running there whose ckagg can be "
+                          "asked (a service of its own: give its endpoint)",
+                          dir);
     }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    if (found != NULL) {
-        found += strlen(KEY);
-        end = strchr(found, '"');
-        if (end != NULL) {
-            *end = '\0';
-        }
-        rc = ck_endpoint_parse(found, to, err);
-    } else {
-        (void)ck_err_set(err,
-                         "%s: no job is running there whose ckagg can be "
-                         "asked (a service of its own: give its endpoint)",
-                         dir);
-    }
-    free(text);
-    return rc;
+    return ck_endpoint_parse(owner.endpoint, to, err);
 }
 
 static bool is_dir(const char *path)

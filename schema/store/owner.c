@@ -70,6 +70,7 @@ static bool manifest_read(const char *dir, struct ck_owner *owner)
         *agents = '\0';
     }
     json_string(head, "job_key", owner->job_key, sizeof(owner->job_key));
+    json_string(head, "endpoint", owner->endpoint, sizeof(owner->endpoint));
     json_string(head, "state", state, sizeof(state));
     owner->is_done = strcmp(state, "done") == 0;
     at = strstr(head, "\"started_realtime\": ");
