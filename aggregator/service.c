@@ -146,12 +146,6 @@ void service_clock(struct service *service, struct clockserve *serve)
     intake_clock(service->intake, serve);
 }
 
-/* A question is answered soon. */
-static bool is_asked(const struct service *service)
-{
-    return where_is_busy(service->where);
-}
-
 void service_live(struct service *service, struct live *live)
 {
     service->live = live;
@@ -569,7 +563,7 @@ static void stranger_say(const struct service *service)
 /* How long a turn of the loop may wait. */
 static ck_time_t turn_length(const struct service *service)
 {
-    if (is_ending(service) || is_asked(service)) {
+    if (is_ending(service) || where_is_busy(service->where)) {
         return SERVICE_END_PERIOD;
     }
     return service->is_fresh ? SERVICE_ACK_PERIOD : SERVICE_JUDGE_PERIOD;

@@ -148,22 +148,19 @@ static bool is_looked(const struct where *where, ck_time_t now)
     return true;
 }
 
-static void answer_send(struct where *where, const char *text)
+/* The answer to all who asked; of type REFUSED it is why there is none. */
+static void
+answer_send(struct where *where, enum ck_control_type type, const char *text)
 {
     for (size_t i = 0; i < where->clients_count; i++) {
-        (void)reply_text(where->reply, &where->clients[i], CK_CONTROL_WHERE,
-                         text);
+        (void)reply_text(where->reply, &where->clients[i], type, text);
     }
     question_end(where);
 }
 
-static void failed_send(struct where *where, const char *why)
+static void refusal_send(struct where *where, const char *why)
 {
-    for (size_t i = 0; i < where->clients_count; i++) {
-        (void)reply_text(where->reply, &where->clients[i], CK_CONTROL_REFUSED,
-                         why);
-    }
-    question_end(where);
+    answer_send(where, CK_CONTROL_REFUSED, why);
 }
 
 /* Who did not look: what is known of them is older. From here on no peer is
@@ -202,9 +199,9 @@ static void merge_end(struct where *where, int code)
     FILE *file;
 
     if ((code != CK_EXIT_DONE && code != CK_EXIT_PARTIAL) || length == 0) {
-        failed_send(where,
-                    "ckmerge of the running job failed; see ckagg's log, "
-                    "or try ckmerge --live on the run");
+        refusal_send(where,
+                     "ckmerge of the running job failed; see ckagg's log, "
+                     "or try ckmerge --live on the run");
         return;
     }
     file = open_memstream(&text, &length);
@@ -217,9 +214,9 @@ static void merge_end(struct where *where, int code)
         }
     }
     if (text == NULL || strlen(text) > CK_CONTROL_TEXT_MAX) {
-        failed_send(where, "the answer is too long to send");
+        refusal_send(where, "the answer is too long to send");
     } else {
-        answer_send(where, text);
+        answer_send(where, CK_CONTROL_WHERE, text);
     }
     free(text);
 }
@@ -241,8 +238,8 @@ void where_step(struct where *where, ck_time_t now)
         if (merging_look(where->merging, &code) == 1) {
             merge_end(where, code);
         } else if (now - where->asked >= WHERE_WALL) {
-            failed_send(where, "ckmerge of the running job took too long; try "
-                               "ckmerge --live on the run");
+            refusal_send(where, "ckmerge of the running job took too long; try "
+                                "ckmerge --live on the run");
         }
         return;
     }
@@ -252,6 +249,6 @@ void where_step(struct where *where, ck_time_t now)
     silent_keep(where);
     where->merging = merging_start(job_facts(where->job)->dir, &wish, &err);
     if (where->merging == NULL) {
-        failed_send(where, err.text);
+        refusal_send(where, err.text);
     }
 }
