@@ -213,7 +213,7 @@ static int run_plain(char **argv)
     return failed == ENOENT ? CK_EXIT_NOT_FOUND : CK_EXIT_NOT_EXECUTABLE;
 }
 
-/* Recording cannot start: said once; the program runs, or not. */
+/* Recording cannot start: logged once; the program runs, or not. */
 static int run_unrecorded(char **argv, const struct ck_err *err)
 {
     if (options.is_strict) {
@@ -224,13 +224,13 @@ static int run_unrecorded(char **argv, const struct ck_err *err)
     return run_plain(argv);
 }
 
-/* What is true for all ranks is said by the first that is recorded. */
+/* What is true for all ranks is logged by the first that is recorded. */
 static bool is_speaker(const struct identity *identity)
 {
     return identity->place.rank == ranklist_first(options.ranks);
 }
 
-/* What may differ from host to host is said once on each. */
+/* What may differ from host to host is logged once on each. */
 static bool is_host_speaker(const struct identity *identity)
 {
     return is_speaker(identity) ||
@@ -486,7 +486,7 @@ static void clean_tell(const char *path,
     int *failed = context;
 
     if (state == SALVAGE_FAILED && options.dir != NULL && found->is_foreign) {
-        return; /* nobody can tell whether it is of that run */
+        return; /* whether it is of that run cannot be known */
     }
     *failed += state == SALVAGE_FAILED || state == SALVAGE_LIVES;
     if (state == SALVAGE_LIVES) {
@@ -538,7 +538,7 @@ static struct target_injection injection_of(const struct ringfile *ring,
     };
 }
 
-/* The same, of which something may be. */
+/* The same, where something may be recorded. */
 static int run_ringed(char **argv,
                       const struct identity *identity,
                       const struct paths *places)
@@ -562,7 +562,7 @@ static int run_ringed(char **argv,
         return run_unclaimed(argv, places, &err);
     }
     if (options.is_strict && target_missing(argv[0]) != 0) {
-        return run_plain(argv); /* says why, without a trace */
+        return run_plain(argv); /* logs the reason, without a trace */
     }
     leftovers_take(identity);
     if (ring_make(&ring, identity, &err) != 0) {
@@ -634,7 +634,7 @@ static void standin_offer(const struct identity *identity,
     }
 }
 
-/* --ranks names ranks that the job does not have: said once, by rank 0. 0, or
+/* --ranks names ranks that the job does not have: logged once, by rank 0. 0, or
  * -1 with err when none of them is there to record. */
 static int ranks_compare(const struct identity *identity, struct ck_err *err)
 {

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * An exchange is opened with a time of our own, improved when the kernel tells
- * when the probe left, answered, and improved again when the next answer tells
- * when this one's answer left. Then, or at the end of its burst, it becomes a
- * CLOCK_PROBE record.
+ * An exchange is opened with a time of our own, improved when the kernel
+ * reports when the probe left, answered, and improved again when the next
+ * answer reports when this one's answer left. Then, or at the end of its burst,
+ * it becomes a CLOCK_PROBE record.
  */
 #ifndef CK_AGENT_CLOCK_CLOCKEXCHANGE_H
 #define CK_AGENT_CLOCK_CLOCKEXCHANGE_H
@@ -18,7 +18,7 @@
 
 /* Under way at once; an older one is recorded as it is. */
 #define EXCHANGES_MAX 32
-/* Answered ones that the aggregator is still to be told of. */
+/* Answered ones that are still to be reported to the aggregator. */
 #define EXCHANGES_TELL 8
 
 struct selfstream;
@@ -49,7 +49,7 @@ void exchanges_open(struct exchanges *exchanges,
 void exchanges_sent(struct exchanges *exchanges,
                     uint64_t number,
                     const struct clocklink_time *sent);
-/* What an answer tells of an earlier one, which is recorded then. The half
+/* What an answer reports of an earlier one, which is recorded then. The half
  * width of that one, or INT64_MAX. */
 ck_time_t exchanges_earlier(struct exchanges *exchanges,
                             const struct ck_probe *answer);
@@ -57,8 +57,8 @@ ck_time_t exchanges_earlier(struct exchanges *exchanges,
 const struct exchange *exchanges_answer(struct exchanges *exchanges,
                                         const struct ck_probe *answer,
                                         const struct clocklink_time *came);
-/* Write into a probe how the oldest exchange went that the aggregator was not
- * told of; when the probe is sent, that one is told. */
+/* Write into a probe how the oldest exchange went that was not yet reported to
+ * the aggregator; when the probe is sent, that one is reported. */
 void exchanges_tell(const struct exchanges *exchanges, struct ck_probe *ask);
 void exchanges_told(struct exchanges *exchanges);
 /* Is an answer still to come? */

@@ -14,7 +14,7 @@
 #include "agent/process/identity.h"
 
 struct clocklead {
-    char path[128]; /* "" = no directory for it: everybody leads itself */
+    char path[128]; /* "" = no directory for it: each agent leads itself */
     int fd;         /* -1 = another one leads */
 };
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Never the socket that data goes through: a probe behind a frame would say
+ * Never the socket that data goes through: a probe behind a frame would measure
  * how long the frame was. Nothing here waits. Used from the collector's
  * thread.
  */
@@ -42,7 +42,7 @@ struct clocklink_time {
 };
 
 /* Send a probe; *sent is when it was handed to the kernel. 0, or -1 with errno
- * (ECONNREFUSED: nobody is there; EAGAIN: not now). */
+ * (ECONNREFUSED: no listener is there; EAGAIN: not now). */
 int clocklink_send(struct clocklink *link,
                    uint64_t number,
                    const uint8_t bytes[CK_PROBE_BYTES],

@@ -47,7 +47,7 @@
 #define LEAD_AGAIN (2 * CK_TIME_S)
 /* Jobs of so many ranks spread their first bursts over a second. */
 #define CROWD 64
-/* A collector that was not run for so long: the machine may have stood. */
+/* A collector that did not run for so long: the machine may have slept. */
 #define STANDSTILL (50 * CK_TIME_MS)
 /* On a machine with too few cores that is seen often. */
 #define HURRY_AGAIN (250 * CK_TIME_MS)
@@ -83,13 +83,13 @@ struct clockprobe {
     unsigned answered;
     ck_time_t best; /* half width of the burst's best exchange */
     struct exchanges exchanges;
-    unsigned welcomes; /* of the session, that we heard of */
+    unsigned welcomes; /* of the session, that arrived */
     /* What was learned. */
     bool has_answer;    /* by this way */
     unsigned silent;    /* bursts without an answer, by this way */
     ck_time_t trip;     /* shortest round trip, 0 = none yet */
     ck_time_t started;  /* first burst */
-    ck_time_t expected; /* the next step at the latest; 0 = not said */
+    ck_time_t expected; /* the next step at the latest; 0 = not known */
     ck_time_t lead_at;  /* when to try to lead again */
     bool is_stamped;
     bool is_same; /* it has our clock's name, and nothing contradicts that */

@@ -41,7 +41,7 @@ struct clockprobe *clockprobe_create(const struct identity *identity,
                                      struct selfstream *selfstream);
 void clockprobe_destroy(struct clockprobe *clock);
 
-/* The key that HELLO tells, as hex; borrowed. */
+/* The key that HELLO carries, as hex; borrowed. */
 const char *clockprobe_key(const struct clockprobe *clock);
 
 /* A WELCOME came, from `to`'s endpoint (copied). */
@@ -56,7 +56,7 @@ bool clockprobe_is_alone(const struct clockprobe *clock);
 
 /* The two descriptors to wait for: of the link and of changes of REALTIME. A
  * step that comes much later than `until`, when the wait ends, takes it that
- * the process stood still. And when to call clockprobe_step() at the latest. */
+ * the process was stopped. And when to call clockprobe_step() at the latest. */
 void clockprobe_poll(struct clockprobe *clock,
                      ck_time_t until,
                      struct pollfd items[2]);
@@ -78,7 +78,7 @@ void clockprobe_exit(const struct clockprobe *clock,
                      size_t room,
                      size_t *used);
 /* Why the clock is not known, for the report; false: there is nothing to
- * say. */
+ * report. */
 bool clockprobe_why(const struct clockprobe *clock, char *text, size_t room);
 
 #endif

@@ -61,7 +61,7 @@ static struct pair pair_read(enum ck_clock clock)
     return best;
 }
 
-/* What the kernel keeps time by, as a number; 0 = it does not tell. */
+/* What the kernel keeps time by, as a number; 0 = not known. */
 static int64_t source_read(void)
 {
     char source[32] = "";

@@ -4,7 +4,7 @@
  *
  * A fact is a pair: another clock's reading and RAW at the same moment, with
  * the half width of the bracket. merge fits the maps; what is here is enough
- * to speak of open calls and losses in RAW nanoseconds.
+ * to give the times of open calls and losses in RAW nanoseconds.
  */
 #ifndef CK_AGENT_CLOCK_CLOCKSYNC_H
 #define CK_AGENT_CLOCK_CLOCKSYNC_H

@@ -1,4 +1,4 @@
-/* account.c - what a collector says of its work: beat, end, notes, goodbye
+/* account.c - what a collector reports of its work: beat, end, notes, goodbye
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* account.h - what a collector says of its work: beat, end, notes, goodbye
+/* account.h - what a collector reports of its work: beat, end, notes, goodbye
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #include "agent/stream/framewriter.h"
 #include "agent/stream/selfstream.h"
 
-/* A time without a collector that is told. */
+/* A time without a collector that is recorded. */
 #define ACCOUNT_AWAY_LEAST (CK_TIME_S / 2)
 
 /* Where the figures come from; all borrowed. */
@@ -41,8 +41,8 @@ void account_goodbye(const struct account *account, char *text, size_t room);
 void account_begin(const struct account *account);
 /* The IDENTITY record. */
 void account_identity(const struct account *account);
-/* We run; how long nobody did while the target ran, this collector or one
- * before it, is recorded. */
+/* We run. Records how long no collector did while the target ran, neither this
+ * one nor one before it. */
 void account_alive(struct account *account, ck_time_t now);
 /* The EXIT record. */
 void account_exit(const struct account *account);

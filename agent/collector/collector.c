@@ -4,7 +4,7 @@
  *
  * One loop, one thread:
  *
- *   RUNNING -> the target has ended: last words -> LEAVING (goodbye, wait for
+ *   RUNNING -> the target has ended: last records -> LEAVING (goodbye, wait for
  *   the farewell; or everything to the spool) -> REPORT (rank 0) -> DONE
  */
 #include "agent/collector/collector.h"
@@ -86,8 +86,8 @@ struct collector {
     struct reportout out;
     struct detach_cpus home;
     struct sendpolicy sendpolicy;
-    bool has_word;     /* of the front, as poll says */
-    bool is_spooled;   /* what nobody had room for */
+    bool has_word;     /* of the front, from poll */
+    bool is_spooled;   /* what found no other room */
     bool was_hopeless; /* when all was stored by another's ckagg */
     ck_time_t phase_at;
     ck_time_t second_at;
@@ -229,7 +229,7 @@ static void meet(struct collector *collector, ck_time_t now)
     struct ck_err err;
     const char *shown, *why;
     size_t url;
-    /* Of one that makes the report its lock tells whether it lives. */
+    /* While it makes the report, its lock shows whether it lives. */
     bool is_there =
         collector->phase != PHASE_REPORT && is_heard(collector, now);
     int rc = rendezvous_step(collector->rendezvous, now, is_there, &endpoint,
@@ -256,7 +256,7 @@ static void meet(struct collector *collector, ck_time_t now)
             "started another one",
             collector->wish->identity->place.rank);
         (void)selfstream_flush(
-            collector->selfstream); /* at the end nobody else does */
+            collector->selfstream); /* at the end no other call does */
     }
     if (rc < 0 && rendezvous_is_hopeless(collector->rendezvous)) {
         usermessages_hopeless(&collector->usermessages, err.text);
@@ -312,7 +312,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
     return true;
 }
 
-/* The target has ended: empty the slots, say the rest. */
+/* The target has ended: empty the slots, record the rest. */
 static void last_words(struct collector *collector, ck_time_t now)
 {
     char text[256];
@@ -352,8 +352,8 @@ static void last_words(struct collector *collector, ck_time_t now)
     collector->phase_at = ck_time_raw();
 }
 
-/* Nobody fetches the frames: keep them on disk, say where. An aggregator that
- * answers, but has no room, is told where. */
+/* No aggregator fetches the frames: keep them on disk, log where. An aggregator
+ * that answers, but has no room, gets the place. */
 static void spool_rest(struct collector *collector)
 {
     char text[SESSION_GOODBYE_BYTES];
@@ -405,7 +405,7 @@ static void kept_tell(struct collector *collector)
                       is_noted ? session_dir(collector->session) : NULL);
 }
 
-/* Everything is stored or kept: say where, wait for the report. */
+/* Everything is stored or kept: log where, wait for the report. */
 static void left_step(struct collector *collector, ck_time_t now)
 {
     const char *dir = session_dir(collector->session);
@@ -476,7 +476,7 @@ static void report_step(struct collector *collector, ck_time_t now)
     }
 }
 
-/* Did a WELCOME say whose clock is the reference? */
+/* Did a WELCOME name the clock that is the reference? */
 static void clock_hear(struct collector *collector)
 {
     if (!clockprobe_hear(collector->clock, collector->session) ||
@@ -491,9 +491,9 @@ static void clock_hear(struct collector *collector)
     session_hold(collector->session, false);
 }
 
-/* The target could not be run: nothing of it will come. Alone there is
- * nothing to say to anybody; in a job the others learn its status, if they
- * have an aggregator. */
+/* The target could not be run: nothing of it will come. A rank that is alone
+ * reports to none; in a job the others learn its status, if they have an
+ * aggregator. */
 static void never_take(struct collector *collector)
 {
     const struct identity_place *place = &collector->wish->identity->place;
@@ -504,7 +504,7 @@ static void never_take(struct collector *collector)
     }
 }
 
-/* The front was killed without a word: what it says at the end is ours. */
+/* The front was killed silently: what it logs at the end is left to us. */
 static void front_missed(const struct collector *collector)
 {
     const struct collector_wish *wish = collector->wish;
@@ -555,8 +555,8 @@ static ck_time_t samples_haste(const struct collector *collector, ck_time_t now)
                : 0;
 }
 
-/* Sleep until the next turn, until a slot wants one, or until somebody says
- * something; clock probes are seen to meanwhile. */
+/* Sleep until the next turn, until a slot wants one, or until a message comes;
+ * clock probes are handled meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
     struct sendpolicy_look look = sendpolicy_look(collector);
@@ -601,7 +601,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
              now < until);
 }
 
-/* The aggregator asks where everybody is: all that is known now is sent. */
+/* The aggregator asks where all ranks are: all that is known now is sent. */
 static void where_answer(struct collector *collector, ck_time_t now)
 {
     (void)drain_step(collector->drain, now, true);
@@ -632,7 +632,7 @@ static bool running_step(struct collector *collector, ck_time_t now)
     return is_beat;
 }
 
-/* We were stopped: nobody is judged by that time. */
+/* We were stopped: that time is no reason to take others for silent. */
 static void away_take(struct collector *collector, ck_time_t now)
 {
     ck_time_t away =

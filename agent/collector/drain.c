@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a slot holds was written by another program and is checked: a record
- * that is not well formed ends the use of what lies behind it (positions
+ * that is not well formed ends the use of what follows it (positions
  * cannot be found again), which is counted.
  */
 #include "agent/collector/drain.h"
@@ -89,7 +89,7 @@ void drain_symbols(struct drain *drain, struct symbols *symbols)
     drain->symbols = symbols;
 }
 
-/* Make a frame and tell the call sites in it. As framewriter_put(). */
+/* Make a frame and note the call sites in it. As framewriter_put(). */
 static int
 cut_put(struct drain *drain, const struct framewriter_cut *cut, uint32_t *units)
 {
@@ -296,7 +296,7 @@ static void slot_take(struct drain *drain,
 
     fill->pending = slotstate->head - tail;
     if (fill->pending > fill->size) {
-        /* Not a ring any more: somebody wrote where he should not. */
+        /* Not a ring any more: a stray write has hit it. */
         drain->losses.broken++;
         atomic_store_explicit(&slot->tail, slotstate->head,
                               memory_order_release);
@@ -335,7 +335,7 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     if (state != CK_SLOT_LIVE && state != CK_SLOT_ENDED) {
         return fill;
     }
-    /* Another thread of the image says so by its first record. */
+    /* The first record of another thread of the image does so. */
     if (slotstate->incarnation != slot->incarnation) {
         slotstate_fill(slotstate, drain->ring->header, slot);
     }
@@ -375,7 +375,7 @@ static void used_find(struct drain *drain)
     }
 }
 
-/* The clock of the turns: it never stands still between two of them. */
+/* The clock of the turns: it never stops between two of them. */
 static void elapsed_note(struct drain *drain, ck_time_t now)
 {
     ck_time_t elapsed = now - drain->turn_at;
@@ -522,7 +522,7 @@ static void slot_find_dead(struct drain *drain, uint32_t index, bool is_end)
     }
     if (is_end || (state == CK_SLOT_LIVE &&
                    slotstate_is_dead(&drain->slots[index], slot))) {
-        /* What a dead thread was in stays to be told. */
+        /* The calls that a dead thread was in stay to be recorded. */
         slot_open_calls(drain, index, 0, true);
         atomic_store(&slot->depth, 0);
         if (atomic_compare_exchange_strong(&slot->state, &state,
@@ -603,7 +603,7 @@ void drain_give_up(struct drain *drain)
             tail = whole == 0 ? head : tail + whole;
         }
         if (head - tail > mask + 1) {
-            drain->losses.broken++; /* somebody wrote where he should not */
+            drain->losses.broken++; /* a stray write has hit it */
         }
         atomic_store(&heads[i].tail, head);
     }

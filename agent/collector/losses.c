@@ -18,8 +18,8 @@ void losses_limit(struct losses *losses, uint64_t records, ck_time_t since)
     }
 }
 
-/* Records since the count was `before`. Nobody loses more than one in each
- * nanosecond since the machine began: such a count was overwritten. */
+/* Records since the count was `before`. More than one loss in each nanosecond
+ * since the machine began cannot be: such a count was overwritten. */
 static uint64_t lost_since(struct losses *losses, uint64_t now, uint64_t before)
 {
     if (now - before <= (uint64_t)ck_time_raw()) {

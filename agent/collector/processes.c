@@ -1,4 +1,4 @@
-/* processes.c - the process images that record, told as they show up
+/* processes.c - the process images that record, reported as they show up
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -226,7 +226,7 @@ void processes_ends(struct processes *processes)
     unsigned looked = 0;
 
     if (processes->told < 2 || space == 0) {
-        return; /* how the only one ended says EXIT */
+        return; /* the EXIT record has how the only one ended */
     }
     for (unsigned i = 0; i < CK_RING_PROCESSES && looked < ENDS_AT_ONCE; i++) {
         unsigned at = processes->next++ % CK_RING_PROCESSES;

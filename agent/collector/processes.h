@@ -1,4 +1,4 @@
-/* processes.h - the process images that record, told as they show up
+/* processes.h - the process images that record, reported as they show up
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,15 +21,15 @@ struct processes {
     char *const *env;                    /* borrowed: the agent's */
     bool is_told;                        /* symbols_mapped() is called */
     uint32_t slots;                      /* in the ring's table */
-    uint32_t told;                       /* incarnations told */
-    uint32_t entries[CK_RING_PROCESSES]; /* of the table: the last one told */
+    uint32_t told;                       /* incarnations reported */
+    uint32_t entries[CK_RING_PROCESSES]; /* of the table: last one reported */
     uint32_t given_back;                 /* entries of the table */
     uint32_t libraries;                  /* of those */
-    uint32_t ended[CK_RING_PROCESSES];   /* by entry: the last one said */
+    uint32_t ended[CK_RING_PROCESSES];   /* by entry: the last one recorded */
     unsigned next; /* entry that processes_ends() looks at next */
 };
 
-/* Tell images that are new since the last call: a PROCESS record, an IDENTITY
+/* Report images that are new since the last call: a PROCESS record, an IDENTITY
  * record where the image has a rank of its own. */
 void processes_step(struct processes *processes);
 
@@ -37,8 +37,8 @@ void processes_step(struct processes *processes);
  * have changed. */
 void processes_maps(struct processes *processes, ck_time_t now);
 
-/* Say which images ended since the last call, a few at a time: called each 10
- * ms, it is late by no more where there are few. */
+/* Record which images ended since the last call, a few at a time: called each
+ * 10 ms, it is late by no more where there are few. */
 void processes_ends(struct processes *processes);
 
 /* Once half of the table is in use, give back the entries of dead processes

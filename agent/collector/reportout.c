@@ -15,7 +15,7 @@
 #include "agent/process/signals.h"
 
 /* A launcher that is in a hurry kills the front before that has read the
- * signal: then the program's end tells it. */
+ * signal: then the program's end shows it. */
 static bool was_asked(const struct targetstate *targetstate)
 {
     return targetstate->signal != 0 ||

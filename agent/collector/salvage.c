@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A collector's last words, without a collector: the same frame writer, drain
+ * What a collector does last, without a collector: the same frame writer, drain
  * and spool work on the adopted file. It is removed only when all of it is on
  * disk; positions make a second try, or a frame that had arrived after all,
  * harmless.
@@ -106,8 +106,8 @@ static void work_close(struct work *work)
 }
 
 /* The run directory that the ring names, where it is this user's own or yet to
- * be made: what is written there must not land at a place of somebody else's
- * choice. */
+ * be made: what is written there must not land at a place that another user
+ * chose. */
 static bool is_run_dir(const char *dir)
 {
     return dir[0] == '/' && (ck_owndir_is_mine(dir) || errno == ENOENT);
@@ -123,7 +123,7 @@ static int work_open(struct work *work, struct ringfile *ring, const char *dir)
                    tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
                    (unsigned)geteuid());
     if (!is_run_dir(fallback)) {
-        fallback[0] = '\0'; /* somebody else made it: no place */
+        fallback[0] = '\0'; /* another user made it: no place */
     }
     work->spool = spool_create(is_run_dir(dir) ? dir : fallback, fallback,
                                ring->agent, UINT64_MAX / 2);
@@ -188,7 +188,7 @@ static int work_do(struct work *work, uint64_t *records)
     bool is_away_told = ringfile_alive(work->ring) != 0;
     uint64_t before = work->framewriter.outbox.head->records;
     uint64_t waiting = outbox_records(&work->framewriter.outbox);
-    /* Who has none is rank 0 to everybody. */
+    /* An agent without a rank is rank 0 to all others. */
     uint32_t rank = work->ring->rank == ~0u ? 0 : work->ring->rank;
 
     if (framewriter_spool_all(&work->framewriter) != 0) {
@@ -379,8 +379,8 @@ static void unborn_remove(int dir, const char *name, time_t age)
     (void)close(fd);
 }
 
-/* Its agent is dead, and a program has cut off a part of it: nobody could ever
- * read it. True when it is gone. */
+/* Its agent is dead, and a program has cut off a part of it: it can never be
+ * read. True when it is gone. */
 static bool shortened_remove(int dir, const char *name)
 {
     int fd = ck_owndir_file(dir, name, O_RDWR);
@@ -393,14 +393,14 @@ static bool shortened_remove(int dir, const char *name)
     return is_gone;
 }
 
-/* Whom to tell, and how long each file may take. */
+/* Where to report, and how long each file may take. */
 struct telling {
     salvage_say *say;
     void *context;
     ck_time_t limit;
 };
 
-/* One of the files of a directory: something to tell? */
+/* One of the files of a directory: something to report? */
 static void file_look(const char *dir,
                       const char *name,
                       const char *run,

@@ -36,7 +36,7 @@ struct salvage {
 };
 
 /* Empty one ring file and remove it. With `dir` (an absolute path) only when
- * its run lies there. */
+ * its run is there. */
 enum salvage_state
 salvage_ring(const char *path, const char *dir, struct salvage *found);
 

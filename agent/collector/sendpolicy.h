@@ -1,12 +1,12 @@
-/* sendpolicy.h - when a collector speaks with its aggregator
+/* sendpolicy.h - when a collector exchanges messages with its aggregator
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each look at the socket costs as much as a whole idle turn, and a frame that
- * is handed over wakes three threads of ZeroMQ's and the aggregator, which on
- * a machine whose cores are all busy stop the program each. What waits is as
- * safe in the outbox as with ZeroMQ: so it goes in lots, and nothing but a need
- * of room lets an acknowledgement wake the collector. One user, one thread.
+ * Each look at the socket costs as much as a whole idle turn. A frame that is
+ * handed over wakes three threads of ZeroMQ's and the aggregator; on a machine
+ * whose cores are all busy each of them stops the program. What waits is as
+ * safe in the outbox as with ZeroMQ: so frames go in lots, and only a need of
+ * room lets an acknowledgement wake the collector. One user, one thread.
  */
 #ifndef CK_AGENT_COLLECTOR_SENDPOLICY_H
 #define CK_AGENT_COLLECTOR_SENDPOLICY_H
@@ -28,7 +28,7 @@
 
 struct sendpolicy {
     ck_time_t at;  /* the next at the latest */
-    bool has_mail; /* the socket's descriptor says so */
+    bool has_mail; /* the socket's descriptor is readable */
 };
 
 /* What is going on. */
@@ -41,7 +41,7 @@ struct sendpolicy_look {
 
 /* Is an answer worth to be woken for? */
 bool sendpolicy_listens(const struct sendpolicy_look *look);
-/* Is there anything to say or to hear? If so, it is taken to be done now. */
+/* Is there anything to send or receive? If so, it is taken to be done now. */
 bool sendpolicy_is_due(struct sendpolicy *sendpolicy,
                        const struct sendpolicy_look *look,
                        ck_time_t now);

@@ -54,7 +54,7 @@ void slotstate_fill(struct slotstate *slotstate,
     memset(slotstate->open_told, 0, sizeof(slotstate->open_told));
 }
 
-/* A record that says so begins another thread's records; a frame ends before
+/* A THREAD record begins another thread's records; a frame ends before
  * it (ck_batch_encode). */
 void slotstate_follow(struct slotstate *slotstate, const uint8_t *record)
 {

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * One a slot, used by drain.c: whose records lie at the slot's tail, and what
- * was told of it. Zero = nothing is known.
+ * One a slot, used by drain.c: whose records are at the slot's tail, and what
+ * was reported of it. Zero = nothing is known.
  */
 #ifndef CK_AGENT_COLLECTOR_SLOTSTATE_H
 #define CK_AGENT_COLLECTOR_SLOTSTATE_H

@@ -1,5 +1,5 @@
-/* targetstate.c - the target's life, as the collector hears of it from the
- * front
+/* targetstate.c - the target's life, as the front reports it to the
+ * collector
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Since 6.15 the kernel tells how a process ended to whoever holds a pidfd of
- * it, once its parent has taken note (pidfd_info of linux/pidfd.h, which older
- * headers lack). */
+/* Since 6.15 the kernel gives the exit status of a process to the holder of a
+ * pidfd of it, once its parent has taken note (pidfd_info of linux/pidfd.h,
+ * which older headers lack). */
 struct exit_info {
     uint64_t mask;
     uint64_t cgroup;
@@ -104,7 +104,7 @@ void targetstate_step(struct targetstate *targetstate)
         } else {
             targetstate->is_front_gone = true;
             targetstate->gone_at = ck_time_raw();
-            targetstate->is_meeting = true; /* whatever it was about to say */
+            targetstate->is_meeting = true; /* whatever it was about to send */
         }
     }
 }
@@ -120,7 +120,7 @@ static bool target_is_gone(const struct targetstate *targetstate)
 }
 
 /* May we read all of /proc/PID? A process that ended has no program any more;
- * where we may not, that is not said. */
+ * where we may not, that cannot be seen. */
 static bool is_readable(pid_t pid)
 {
     char path[64];

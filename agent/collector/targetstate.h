@@ -1,5 +1,5 @@
-/* targetstate.h - the target's life, as the collector hears of it from the
- * front
+/* targetstate.h - the target's life, as the front reports it to the
+ * collector
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -25,7 +25,7 @@ struct targetstate {
     bool is_never;        /* it could not be run */
     bool is_flush;        /* it may be killed soon */
     bool is_end_known;    /* the front saw its end */
-    bool is_front_gone;   /* and whatever it has not said is lost */
+    bool is_front_gone;   /* and whatever it has not sent is lost */
     bool is_status_known; /* of the end that the front did not see */
     ck_time_t gone_at;    /* when the front was missed, RAW; 0 = it lives */
     ck_time_t over_at;    /* when the end was seen without it; 0 = not yet */
@@ -40,7 +40,7 @@ void targetstate_init(struct targetstate *targetstate,
                       pid_t target,
                       bool is_begun);
 void targetstate_fini(struct targetstate *targetstate);
-/* Hear what the front says now. */
+/* Read what the front sent. */
 void targetstate_step(struct targetstate *targetstate);
 /* Has the target ended, as far as can be known? */
 bool targetstate_is_over(struct targetstate *targetstate);

@@ -1,11 +1,11 @@
-/* usermessages.c - what the user is told of the aggregator
+/* usermessages.c - what is logged to the user of the aggregator
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * Over several hosts an agent may be the only one of its host, or of the job:
- * nobody speaks for it then. So whoever speaks holds a lock of the job as long
- * as it lives; an agent that met no aggregator and gets the lock says itself
- * where its data is.
+ * then no other agent logs for it. So the agent that logs holds a lock of the
+ * job as long as it lives; an agent that met no aggregator and gets the lock
+ * logs itself where its data is.
  */
 #include "agent/collector/usermessages.h"
 
@@ -33,8 +33,8 @@ void usermessages_warn(const struct usermessages *usermessages,
                          strlen(text));
 }
 
-/* True: we hold the lock of who speaks on this host. Old ones are removed as
- * all meeting points are. */
+/* True: we hold the lock of the agent that logs on this host. Old ones are
+ * removed as all meeting points are. */
 static bool voice_take(struct usermessages *usermessages)
 {
     /* Another name than the meeting point's own lock, of the same form. */

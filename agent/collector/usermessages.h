@@ -1,10 +1,11 @@
-/* usermessages.h - what the user is told of the aggregator
+/* usermessages.h - what is logged to the user of the aggregator
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * The collector has no terminal: its lines go to the front. What holds for
- * all ranks of a host is said by one of them; notes for the report are said
- * by each. One user, one thread.
+ * The collector has no terminal: its lines go to the front. What holds for
+ * all ranks of a host is logged by one of them; notes for the report are
+ * written
  */
 #ifndef CK_AGENT_COLLECTOR_USERMESSAGES_H
 #define CK_AGENT_COLLECTOR_USERMESSAGES_H
@@ -27,14 +28,14 @@ struct usermessages {
     struct aggregatortimeout aggregatortimeout;
     char url[CK_ENDPOINT_URL_BYTES]; /* of the aggregator; "" = none yet */
     char kept[PATH_MAX];             /* directory of the spool; "" = none */
-    struct ck_err warned;            /* said last */
+    struct ck_err warned;            /* logged last */
     bool is_held;                    /* the target waits: no data yet */
     bool is_hopeless;                /* there will be no aggregator */
     bool is_welcome;                 /* it answered: the front knows */
-    bool is_waiting;                 /* that the end waits was said */
+    bool is_waiting;                 /* that the end waits was logged */
     bool has_begun;                  /* usermessages_look() was called */
-    bool has_voice;                  /* the lock of who speaks is ours */
-    bool is_alone;                   /* no speaker is there: we are ours */
+    bool has_voice;                  /* the lock of the agent that logs: ours */
+    bool is_alone;                   /* no other agent logs: we do */
     bool is_last;                    /* every other agent has left */
     bool is_leading;                 /* rank 0 is not recorded: the report is
                                         ours to show */
@@ -51,18 +52,19 @@ void usermessages_hopeless(struct usermessages *usermessages, const char *why);
 /* What came of the talk so far: a welcome, a refusal, or nothing yet. */
 void usermessages_hear(struct usermessages *usermessages,
                        const struct session *session);
-/* Look whether the aggregator, heard last at `heard`, is silent. */
+/* Look whether the aggregator, which sent last at `heard`, is silent. */
 void usermessages_look(struct usermessages *usermessages,
                        ck_time_t heard,
                        ck_time_t now);
-/* The end waits for the aggregator, since `since` and until `until`; said
+/* The end waits for the aggregator, since `since` and until `until`; logged
  * once, if it is long. */
 void usermessages_wait(struct usermessages *usermessages,
                        ck_time_t since,
                        ck_time_t now,
                        ck_time_t until);
-/* The data stays in the spool; `full`: what the aggregator said of its disk,
- * "" = nothing; else the user is told by usermessages_kept(). */
+/* The data stays in the spool; `full`: what the aggregator reported of its
+ * disk,
+ * "" = nothing; else usermessages_kept() logs it. */
 void usermessages_spooled(struct usermessages *usermessages, const char *full);
 /* The aggregator knows of the spool or did not answer; `run`: the directory
  * where it noted that, NULL = nowhere. */
@@ -76,7 +78,7 @@ void usermessages_pages(const struct usermessages *usermessages,
                         const char *url,
                         const char *why);
 
-/* Do we lead in place of rank 0? The front is told once. */
+/* Do we lead in place of rank 0? The front learns it once. */
 void usermessages_lead(struct usermessages *usermessages, bool leads);
 /* Is the report ours to show? */
 bool usermessages_reports(const struct usermessages *usermessages);

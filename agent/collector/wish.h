@@ -16,7 +16,7 @@
 struct counters;
 struct sampler;
 
-/* What the front tells a collector before it forks it; all borrowed. */
+/* What the front hands to a collector before it forks it; all borrowed. */
 struct collector_wish {
     const struct identity *identity;
     struct ringfile *ring;
@@ -47,7 +47,7 @@ struct collector_wish {
     bool is_closer;   /* ... or waits, unseen, until the run is final */
     bool is_leader;   /* so it does if it has to start the job's ckagg */
     bool is_strict;   /* the front may hold the target for the aggregator */
-    bool is_speaker;  /* says what is true for all ranks (of its host) */
+    bool is_speaker;  /* logs what is true for all ranks (of its host) */
     bool is_begun;    /* the target runs: FRONTPIPE_BEGUN was sent before */
 };
 

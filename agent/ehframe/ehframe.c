@@ -393,7 +393,7 @@ static void kept_restore(struct machine *machine, uint64_t number)
     }
 }
 
-/* It lies where the expression says. */
+/* It is saved where the expression points. */
 static void
 kept_compute(struct ehframe_rule *rule, uint64_t number, struct reader *reader)
 {

@@ -80,7 +80,7 @@ struct ehframe_rule {
 enum ehframe {
     EHFRAME_UNKNOWN, /* no rule, or not one of the kinds above */
     EHFRAME_FOUND,
-    EHFRAME_OUTERMOST /* nobody called the function */
+    EHFRAME_OUTERMOST /* the function has no caller */
 };
 
 /* The rule at the return address `pc`, or at one past the instruction that is

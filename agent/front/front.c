@@ -4,7 +4,7 @@
  *
  * Order at the start: signals blocked, target forked and held before its
  * exec, counters opened on it, collector forked, target let go. So nothing of
- * ours lies between the launcher and the program but this process.
+ * ours is between the launcher and the program but this process.
  */
 #include "agent/front/front.h"
 
@@ -55,15 +55,15 @@ struct front {
     struct restart restart;
     bool is_ended; /* the target */
     int status;
-    bool is_done;    /* the collector said so */
+    bool is_done;    /* the collector reported so */
     bool is_holding; /* the target waits for an aggregator */
     bool is_ready;   /* which answered */
     bool has_report;
-    bool has_promised;  /* it was said where the report will be */
+    bool has_promised;  /* the place of the report was logged */
     ck_time_t patience; /* until when the report is waited for */
     char why[512];      /* there is none; "" = not known */
     struct frontpipe_end end;
-    char place[4096]; /* where the run, or the spool, lies */
+    char place[4096]; /* where the run, or the spool, is */
 };
 
 static void fd_close(int fd)
@@ -101,7 +101,7 @@ static int collector_start(struct front *front)
     }
     fd_close(front->channel);
     /* A collector that is stopped reads nothing: the front never waits for
-     * it, or nobody would reap the target. */
+     * it, or the target would never be reaped. */
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     front->channel = ends[0];
     front->collector = pid;
@@ -124,7 +124,7 @@ static void end_tell(struct front *front)
     }
 }
 
-/* A word of the collector that is no text to keep. */
+/* A message of the collector that is no text to keep. */
 static void word_take(struct front *front,
                       const struct frontpipe_message *message)
 {
@@ -193,9 +193,9 @@ static void collector_follow(struct front *front)
     }
 }
 
-/* The collector is gone, and unless its last words say that its work was done
- * another one follows. None works where several died at once: who waits for
- * one waits in vain. */
+/* The collector is gone. Another one follows, unless its last message was that
+ * its work is done. None works where several died at once: waiting for one is
+ * in vain. */
 static void collector_died(struct front *front, int status)
 {
     char how[CK_CHILD_ENDED];
@@ -223,9 +223,8 @@ static void collector_died(struct front *front, int status)
 }
 
 /* The target was stopped by its terminal: so are we, that the shell sees it.
- * Whoever goes on (SIGCONT to the group or to us) wakes the target too. Not so
- * by SIGSTOP: who stops just the target may wake just the target, and nobody
- * would wake us. */
+ * SIGCONT, to the group or to us, wakes the target too. Not so by SIGSTOP: who
+ * stops just the target may wake just the target, and nothing would wake us. */
 static void stop_follow(int stop_signal)
 {
     if (stop_signal != SIGSTOP) {
@@ -331,7 +330,7 @@ static void signals_step(struct front *front)
     }
 }
 
-/* Wait for signals and for words of the collector, at most so long (-1: for
+/* Wait for signals and for messages of the collector, at most so long (-1: for
  * ever). */
 static void front_wait(struct front *front, int64_t limit_ms)
 {
@@ -364,7 +363,7 @@ static void lead_wait(struct front *front)
     }
 }
 
-/* Wait until the collector says that its work is done, at most so long. */
+/* Wait until the collector reports that its work is done, at most so long. */
 static void done_wait(struct front *front, ck_time_t until)
 {
     while (!front->is_done) {
@@ -430,7 +429,7 @@ static void never_tell(struct front *front, const struct rusage *usage)
     }
 }
 
-/* --strict: the target stands still until an aggregator answers. True when it
+/* --strict: the target is held until an aggregator answers. True when it
  * may run. */
 static bool ready_wait(struct front *front)
 {
@@ -477,7 +476,7 @@ static int refuse(struct front *front)
     return CK_EXIT_AGENT_FAILED;
 }
 
-/* The exec failed: the collector is told, the user too. */
+/* The exec failed: the collector and the user learn it. */
 static int exec_failed(struct front *front, int failed)
 {
     struct rusage usage;
@@ -495,7 +494,7 @@ static void begun_tell(struct front *front)
     (void)frontpipe_send(front->channel, FRONTPIPE_BEGUN, NULL, 0);
 }
 
-/* Without a collector nobody would empty the ring. */
+/* Without a collector the ring would never be emptied. */
 static void recording_off(struct front *front, const char *why)
 {
     if (front->wish->is_waiting) {
@@ -510,7 +509,7 @@ static void recording_off(struct front *front, const char *why)
     front->is_done = true;
 }
 
-/* What is measured from outside, opened on the target that stands still. */
+/* What is measured from outside, opened on the target while it is held. */
 static void meters_open(struct front *front)
 {
     struct collector_wish *wish = &front->wish->collector;

@@ -13,7 +13,7 @@
 
 enum front_report {
     FRONT_REPORT_NOW,   /* wait for it and print it */
-    FRONT_REPORT_LATER, /* say where it will be */
+    FRONT_REPORT_LATER, /* log where it will be */
     FRONT_REPORT_NONE,
 };
 
@@ -26,7 +26,7 @@ struct front_wish {
     int64_t sample_hz;    /* 0 = no samples */
     uint32_t stack_bytes; /* of sampled stacks, to unwind them */
     enum sampler_python python;
-    bool is_speaker; /* of all ranks: tells where the run is */
+    bool is_speaker; /* of all ranks: logs where the run is */
     bool is_waiting; /* --strict: no start before an aggregator answered */
 };
 

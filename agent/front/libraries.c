@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * ld.so parts LD_PRELOAD at blanks and colons and knows no quoting. So where
- * ck lies in a directory with one of them in its name, a link stands for the
- * directory: <runtime directory>/lib-<hash of its path>.
+ * ck is in a directory with one of them in its name, a link takes the place of
+ * the directory: <runtime directory>/lib-<hash of its path>.
  *
  * What a program starts has the variable, too, and its loader may be another
  * one: for 32-bit programs, or musl's. So LD_PRELOAD has $PLATFORM in place of
@@ -143,7 +143,7 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* Where there is no driver of NVIDIA nothing stands before it. */
+/* Where there is no driver of NVIDIA there is nothing to wrap. */
 static bool is_cuda_wanted(void)
 {
     static const char *const devices[] = {"/dev/nvidiactl", "/dev/dxg"};

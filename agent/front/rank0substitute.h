@@ -7,8 +7,8 @@
 
 #include "agent/link/rendezvous.h"
 
-/* Start the job's ckagg from a process that is nobody's child, so that the
- * program that this one becomes meets no child it did not make. */
+/* Start the job's ckagg from a process that is no child of this one, so that
+ * the program that this one becomes meets no child it did not make. */
 void rank0substitute_start(const struct rendezvous_wish *wish);
 
 #endif

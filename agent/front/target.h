@@ -26,7 +26,7 @@ char **target_environment(char *const *env,
                           const struct target_injection *injection);
 void target_environment_free(char **env);
 
-/* A child that stands still before its exec. */
+/* A child that is held before its exec. */
 struct target {
     pid_t pid;
     int go;     /* write end: a byte lets it run */

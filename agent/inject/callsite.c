@@ -4,8 +4,8 @@
  *
  * A walk begins in this file's own frame, goes up to the wrapper's caller, and
  * from there to the first frame of the user's. It is not begun in a program
- * that is of the system itself, nor where the C library cannot tell without a
- * lock which module an address is of (glibc before 2.35).
+ * that is of the system itself, nor where the C library needs a lock to find
+ * the module of an address (glibc before 2.35).
  */
 #include "agent/inject/callsite.h"
 
@@ -64,7 +64,7 @@ static size_t our_folder_length;
 /* ---- whose code it is -----------------------------------------------------
  */
 
-/* Folders of packages: what lies there is not the user's. */
+/* Folders of packages: what is in them is not the user's. */
 static bool is_of_system(const char *path)
 {
     static const char folders[][8] = {"/usr/", "/lib", "/bin/", "/sbin/",
@@ -81,7 +81,7 @@ static bool is_of_system(const char *path)
     return false;
 }
 
-/* Length of the folder that all our libraries lie in, by the path of this one,
+/* Length of the folder that holds all our libraries, by the path of this one,
  * which may go through a link of a platform's name to that folder. */
 static size_t folder_length(const char *path)
 {
@@ -101,7 +101,7 @@ static size_t folder_length(const char *path)
     return length;
 }
 
-/* One of the libraries that ck injects: they lie in one folder. */
+/* One of the libraries that ck injects: they are in one folder. */
 static bool is_ours(const char *path)
 {
     size_t folder = folder_length(path);
@@ -206,8 +206,8 @@ static uint64_t word_at(uint64_t address)
     return *(const uint64_t *)(uintptr_t)address;
 }
 
-/* To the caller's frame. The stack grows downwards: a frame that does not lie
- * above the last one is a mistake. */
+/* To the caller's frame. The stack grows downwards: a frame that is not above
+ * the last one is a mistake. */
 static bool frame_up(struct frame *frame, uint64_t known)
 {
     int64_t bp_at = (int64_t)(int16_t)(known >> 32) * 8;

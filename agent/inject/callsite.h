@@ -2,14 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The site of a call is its return address. Where that lies in a library of
- * the system (a solver, an I/O library, the device's runtime), it is of little
- * use: the site is then that of the innermost caller in the program itself or
- * in a library outside of the system's folders, if the stack tells it. In a
- * Python program it is the place in its source (pythonsite.h).
+ * The site of a call is its return address. An address in a library of the
+ * system (a solver, an I/O library, the device's runtime) is of little use:
+ * the site is then that of the innermost caller in the program itself or in a
+ * library outside of the system's folders, if the stack shows one. In a Python
+ * program it is the place in its source (pythonsite.h).
  *
- * The stack is walked by what the compiler wrote down for each function
- * (ehframe.h). What that says of an address is remembered, so a walk is a few
+ * The stack is walked by the unwind table that the compiler wrote for each
+ * function (ehframe.h). The rule for an address is cached, so a walk is a few
  * loads a frame; no lock is taken and nothing is allocated.
  */
 #ifndef CK_AGENT_INJECT_CALLSITE_H

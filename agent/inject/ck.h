@@ -1,4 +1,4 @@
-/* ck.h - tell ck about steps, ranges, marks and counters of a program
+/* ck.h - mark steps, ranges, points and counters of a program for ck
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -34,7 +34,7 @@ extern "C" {
 /* Functions of the tracer, found at run time. Users call the ones below. */
 struct ck_api {
     uint32_t version;
-    uint32_t is_on; /* 0: nobody listens */
+    uint32_t is_on; /* 0: no agent reads */
     void (*mark)(const char *name, int64_t value);
     void (*value)(const char *name, int64_t value);
     void (*range_push)(const char *name);

@@ -6,9 +6,9 @@
  * each becomes one record when it is closed. While it is open the collector
  * sees it among the thread's open calls.
  *
- * A name is looked up by its address first: a small cache a thread says which
- * text was at that address, and the bytes there now are compared with it, so
- * a buffer with new content is a miss and never a wrong name.
+ * A name is looked up by its address first: a small cache a thread has the
+ * text that was at that address, and the bytes there now are compared with it,
+ * so a buffer with new content is a miss and never a wrong name.
  */
 #include "agent/inject/annotatelink.h"
 #include "agent/inject/ck.h"
@@ -57,9 +57,9 @@ struct annotate_thread {
     struct annotate_name names[ANNOTATE_CACHE];
 };
 
-/* Too large for each thread's static storage, of which a loader that audits
- * has 1.5 KB for all libraries. A thread has the block of its slot's number;
- * who goes on after a fork has a copy of what the parent's thread had. */
+/* Too large for each thread's static storage: a loader that audits has 1.5 KB
+ * of that for all libraries. A thread has the block of its slot's number; the
+ * thread that goes on after a fork has a copy of its parent's. */
 static INJECT_ROOM struct annotate_thread blocks[CK_RING_SLOTS_MAX];
 static INJECT_ROOM struct annotate_thread inherited_block;
 static INJECT_NEAR __thread struct annotate_thread *annotate_mine;
@@ -108,7 +108,7 @@ INJECT_START static void child_after_fork(void)
 }
 
 /* Whether the bytes at `name` are those of the text. The first 16 are
- * compared as two words, which may lie beyond the end of the program's string
+ * compared as two words, which may reach beyond the end of the program's string
  * but never on another page. A 16th byte that is not zero: the text is longer.
  */
 __attribute__((no_sanitize("address"))) static inline bool

@@ -1,8 +1,8 @@
-/* cudalink.h - what ckcuda and ckcupti tell each other in one process
+/* cudalink.h - what ckcuda and ckcupti report to each other in one process
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * ckcuda is preloaded and stands before CUDA's driver and CUPTI; the driver
+ * ckcuda is preloaded and wraps CUDA's driver and CUPTI; the driver
  * loads ckcupti, which asks for CUDA_LINK by dlsym(). Without the other each
  * works alone.
  */

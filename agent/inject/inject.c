@@ -5,9 +5,9 @@
  *   process: mapped or off -> entered         thread: none -> writing -> ended
  *
  * The ring is mapped when the library is loaded; a process takes an entry in
- * it with its first record, whichever threads make it, without one waiting for
- * the other.
- * A thread that gets no slot tries again when the ring says that one has
+ * it with the first record of any of its threads, and no thread waits for
+ * another one.
+ * A thread that gets no slot tries again when the ring shows that one has
  * become claimable, which costs a load a record until then. Where a slot could
  * not be mapped, the pauses grow, counted in such offers. A child of fork()
  * takes an entry of its own.
@@ -332,7 +332,7 @@ int inject_say(enum ck_kind kind,
                : ck_ring_text(writer, &inject_ring, text, bytes, strlen(bytes));
 }
 
-/* Give `text` an id and say it; `known` keeps both with the incarnation. */
+/* Give `text` an id and record it; `known` keeps both with the incarnation. */
 static uint32_t known_say(_Atomic uint64_t *known, const char *text)
 {
     uint32_t id = ck_ring_name_id(&inject_ring);

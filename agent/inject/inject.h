@@ -18,8 +18,8 @@
 
 /* For what is large and zero at first. Each program that a script starts loads
  * the library, and a page that it writes to costs it a fault, so what every
- * process needs at its start lies together, before what only those need that
- * record: the linker sorts by this name (agent/inject/CMakeLists.txt). */
+ * process needs at its start is together, before what only those that record
+ * need: the linker sorts by this name (agent/inject/CMakeLists.txt). */
 #define INJECT_ROOM __attribute__((section(".bss.room")))
 
 /* For code that every process runs at its start, or after a fork: near each
@@ -125,7 +125,7 @@ static inline int64_t inject_now(void)
 /* Slow path of inject_label_id: announces the text in this thread's slot. */
 uint32_t inject_label_say(struct inject_label *label);
 
-/* Id of the label's text in this process image; 0 when it could not be said
+/* Id of the label's text in this process image; 0 when it was not recorded
  * (tried again next time). */
 static inline uint32_t inject_label_id(struct inject_label *label)
 {
@@ -180,7 +180,7 @@ static inline uint32_t inject_text_id(const char *text)
     return found == NULL ? 0 : inject_text_number(found);
 }
 
-/* Say a fact of any text kind (DEVICE, QUEUE, COMM, THREAD, NOTE ...). 0, or
+/* Record a fact of any text kind (DEVICE, QUEUE, COMM, THREAD, NOTE ...). 0, or
  * -1 when dropped. `bytes` is copied. */
 int inject_say(enum ck_kind kind,
                uint32_t name,
@@ -198,8 +198,8 @@ struct inject_call {
     uint32_t number; /* of the call in its thread; device work refers to it */
 };
 
-/* Enter: takes the stamp, shows the call as open, with what `open` says it is
- * about. Nested wrappers of the same library are the caller's to suppress.
+/* Enter: takes the stamp, shows the call as open, with the object in `open`.
+ * Nested wrappers of the same library are the caller's to suppress.
  */
 static inline void inject_call_show(struct inject_call *call,
                                     struct inject_label *label,

@@ -1,4 +1,4 @@
-/* nccllink.h - what cknccl tells ckcupti of launches, in one process
+/* nccllink.h - what cknccl reports to ckcupti of launches, in one process
  *
  * SPDX-License-Identifier: Apache-2.0
  *

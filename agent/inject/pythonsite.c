@@ -6,8 +6,8 @@
  *                                  |
  *                                  v previous
  *
- * Where these lie is the same in all builds of a minor version (of 64 bits,
- * with a global lock); the offsets are in `layouts`, and a version that is not
+ * The offsets of these are the same in all builds of a minor version (of 64
+ * bits, with a global lock); they are in `layouts`, and a version that is not
  * there has no lines. What is found is believed only where the types of the
  * objects are those of the interpreter: an executable of another build has
  * other offsets.
@@ -63,7 +63,7 @@ static const struct layout layouts[] = {
 /* A place that was seen. */
 struct entry {
     _Atomic uint64_t key;  /* of code and instruction; 0 = free */
-    _Atomic uint32_t said; /* incarnation that it was said in */
+    _Atomic uint32_t said; /* incarnation that it was recorded in */
 };
 
 bool python_is_on;
@@ -111,8 +111,8 @@ static const char *text_of(uint64_t object, size_t *length)
         return NULL;
     }
     if ((state & TEXT_IS_ASCII) == 0) {
-        /* Others have their UTF-8 behind the characters' place, if anybody
-         * has asked for it: its length, and where it is. */
+        /* Others have their UTF-8 behind the characters' place, once it was
+         * asked for: its length, and where it is. */
         *length = word_at(object + layout->text);
         return (const char *)(uintptr_t)word_at(object + layout->text + 8);
     }
@@ -147,7 +147,7 @@ static bool is_users_file(uint64_t file)
     return is_users;
 }
 
-/* The frame to speak of, 0 = none. */
+/* The frame whose line is the site, 0 = none. */
 static uint64_t frame_find(void)
 {
     uint64_t state = thread_state();
@@ -224,7 +224,7 @@ static struct entry *entry_find(uint64_t key)
     return NULL;
 }
 
-/* Say what the site stands for; false = not now, or it has no text. */
+/* Record the text of the site; false = not now, or it has no text. */
 static bool place_say(uint64_t site, uint64_t code, uint64_t n)
 {
     struct ck_text head = {
@@ -258,7 +258,7 @@ static uint64_t place_site(uint64_t frame, uint64_t site)
     uint64_t n =
         (word_at(frame + layout->instruction) - (code + layout->instructions)) /
         2;
-    /* Another code may come to lie where one lay. */
+    /* Another code object may come to the same address. */
     uint64_t key = mix(mix(code, n), mix(word_at(code + CODE_FILE),
                                          half_at(code + layout->first_line)));
     struct entry *entry = entry_find(key == 0 ? 1 : key);
@@ -280,7 +280,7 @@ static uint64_t place_site(uint64_t frame, uint64_t site)
     return told;
 }
 
-/* The interpreter's frames are not known: that is said once. */
+/* The interpreter's frames are not known: that is noted once. */
 static void version_note(void)
 {
     if (!atomic_exchange(&is_noted, true)) {
@@ -311,7 +311,7 @@ static uint64_t address_find(const char *name)
 }
 
 /* A build without a global lock has objects of another shape; before 3.11
- * nothing tells the version. */
+ * nothing shows the version. */
 static const struct layout *layout_find(void)
 {
     const unsigned long *version = symbol_first("Py_Version");

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The return address of a call that a Python program makes lies in the
+ * The return address of a call that a Python program makes is in the
  * interpreter or in an extension. What the user wrote is in the interpreter's
  * frames, which the calling thread can read: it alone changes its own. Nothing
  * is called but one look at a thread-local key, no lock is taken, no object is
@@ -10,7 +10,7 @@
  * library or an installed package's, if there is one.
  *
  * A place gets a site at or above CK_SITE_TOLD, which is no address, and is
- * said as a SYMBOL once in a process image.
+ * recorded as a SYMBOL once in a process image.
  */
 #ifndef CK_AGENT_INJECT_PYTHONSITE_H
 #define CK_AGENT_INJECT_PYTHONSITE_H

@@ -42,7 +42,7 @@ static const struct link_map *first; /* of the start: the program */
 static const struct link_map *own;
 static const struct link_map *last;
 /* The linker puts this before all variables. It begins a page: else those that
- * each process writes to at its start would lie on two, now and then. */
+ * each process writes to at its start would now and then be on two pages. */
 __attribute__((section(".gnu_extab"), aligned(4096), used)) static char begin =
     1;
 
@@ -50,7 +50,7 @@ static bool has_addresses; /* the loader made addresses of own_dynamic */
 
 /* The loader has made addresses of these words, but for the kernel's own
  * library, which has nothing for us. Each process comes here at its start: the
- * code lies beside the constructors. */
+ * code is beside the constructors. */
 __attribute__((section(".text.startup"))) static bool
 table_find(const struct link_map *map, struct table *table)
 {

@@ -11,15 +11,15 @@
 
 #include "schema/time.h"
 
-/* So long without a word before it is said: from an aggregator that the user
- * named, from the job's own (it may still be starting), after its last word.
+/* The silence after which it is logged: of an aggregator that the user named,
+ * of the job's own (it may still be starting), after its last message.
  */
 #define AGGREGATORTIMEOUT_GIVEN (2 * CK_TIME_S)
 #define AGGREGATORTIMEOUT_OWN (4 * CK_TIME_S)
 #define AGGREGATORTIMEOUT_LATER (5 * CK_TIME_S)
 
-/* How long the end waits. Before the first word it counts from the start, so
- * that nobody is waited for who had time enough to answer. */
+/* How long the end waits. Before the first message it counts from the start, so
+ * that an aggregator that had time enough to answer is not waited for. */
 #define AGGREGATORTIMEOUT_FIRST_GIVEN (5 * CK_TIME_S)
 #define AGGREGATORTIMEOUT_FIRST_OWN (8 * CK_TIME_S)
 #define AGGREGATORTIMEOUT_LEAST (1 * CK_TIME_S)
@@ -40,12 +40,12 @@ enum aggregatortimeout_change {
     AGGREGATORTIMEOUT_BROKEN, /* it answers again */
 };
 
-/* We listen now. How long we did not, 0 = all the time: nobody is to be judged
- * by that. */
+/* We listen now. How long we did not, 0 = all the time: silence in that time
+ * does not count. */
 ck_time_t aggregatortimeout_away(struct aggregatortimeout *aggregatortimeout,
                                  ck_time_t now);
 
-/* `heard`: its last word, 0 = none. */
+/* `heard`: its last message, 0 = none. */
 enum aggregatortimeout_change
 aggregatortimeout_look(struct aggregatortimeout *aggregatortimeout,
                        ck_time_t heard,

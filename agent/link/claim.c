@@ -42,12 +42,12 @@ static int file_open(const char *dir)
                : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Nobody has it: it is this job's. */
+/* It has no owner: it is this job's. */
 static void key_write(int fd, const char *key)
 {
     if (ftruncate(fd, 0) != 0 ||
         pwrite(fd, key, strlen(key), 0) != (ssize_t)strlen(key)) {
-        (void)ftruncate(fd, 0); /* no key is nobody's */
+        (void)ftruncate(fd, 0); /* no key is no owner */
     }
 }
 

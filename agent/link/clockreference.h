@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a WELCOME says of it: a session hands it on to what probes the clock.
+ * From a WELCOME: a session hands it on to what probes the clock.
  */
 #ifndef CK_AGENT_LINK_CLOCKREFERENCE_H
 #define CK_AGENT_LINK_CLOCKREFERENCE_H
@@ -14,7 +14,7 @@
 #include "schema/endpoint.h"
 
 struct clockreference {
-    struct ck_domain domain; /* boot_id "": it says nothing */
+    struct ck_domain domain; /* boot_id "": not known */
     int port;                /* 0 = it does not answer probes */
     uint64_t session;
 };

@@ -29,7 +29,7 @@
 /* Not TMPDIR: that may be another one for each rank. */
 #define TMP "/tmp"
 
-/* Meeting points of jobs that are long over: nobody holds the lock. */
+/* Meeting points of jobs that are long over: their lock is free. */
 static void old_remove(const char *dir)
 {
     time_t before = time(NULL) - OLD_SECONDS;
@@ -65,7 +65,7 @@ static void old_remove(const char *dir)
     }
 }
 
-/* Where everybody looks: $XDG_RUNTIME_DIR/ck, else /tmp/ck-UID. */
+/* Where all agents look: $XDG_RUNTIME_DIR/ck, else /tmp/ck-UID. */
 static void dir_known(char dir[EMBEDDED_DIR])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -80,8 +80,8 @@ static void dir_known(char dir[EMBEDDED_DIR])
     }
 }
 
-/* Ours alone, or nobody's: others could take the names first. Then a private
- * one, and *moved says why; else that is "". */
+/* Ours alone, or not used: others could take the names first. Then a private
+ * one, and *moved has the reason; else that is "". */
 static int
 dir_find(char dir[EMBEDDED_DIR], struct ck_err *moved, struct ck_err *err)
 {
@@ -137,7 +137,7 @@ static bool is_same(int fd, const char *path)
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 
-/* The lock's descriptor, inheritable; -1 with EWOULDBLOCK: somebody has it. */
+/* The lock's descriptor, inheritable; -1 with EWOULDBLOCK: it is held. */
 static int lock_take(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
@@ -351,7 +351,7 @@ int embedded_ready(struct embedded *embedded,
     return lines_take(embedded, endpoint, err);
 }
 
-/* Who listens on the job's socket: 0 where nobody does that is ours. A ckagg
+/* The process that listens on the job's socket, 0: none of ours. A ckagg
  * may have been started by a collector that was killed since, or by another
  * agent. A stopped one is found as well: the kernel answers. */
 static pid_t listener_find(const struct embedded_place *place)

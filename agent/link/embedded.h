@@ -25,7 +25,7 @@ struct embedded_place {
 
 #define EMBEDDED_DIR 96
 /* The directory of all meeting points of this user on this host, made (0700,
- * owner checked; where somebody else has taken its name, a private one that all
+ * owner checked; where another user has taken its name, a private one that all
  * agents of this user find). 0, or -1 with err. */
 int embedded_dir(char dir[EMBEDDED_DIR], struct ck_err *err);
 /* That directory made, names filled in. 0, or -1 with err. */
@@ -50,7 +50,7 @@ struct embedded_wish {
     const struct identity *identity;
     const struct embedded_place *place;
     const char *dir; /* run directory */
-    int recorded;    /* ranks that will say hello; 0 = not known */
+    int recorded;    /* ranks that will send HELLO; 0 = not known */
     bool is_tcp;     /* other hosts need it too */
     bool is_insecure;
     const char *keep; /* value of --keep, NULL = everything */
@@ -59,7 +59,7 @@ struct embedded_wish {
     bool is_verbose;  /* keep our stderr for its log */
 };
 
-/* 1 started, 0 somebody else has the lock, -1 with err. */
+/* 1 started, 0 another process has the lock, -1 with err. */
 int embedded_start(struct embedded *embedded,
                    const struct embedded_wish *wish,
                    struct ck_err *err);

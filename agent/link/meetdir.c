@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel stamps new files with a clock that ticks each 10 ms at most. So
- * 20 ms after a directory was made everything as old as it is there, and of
- * these the oldest, of one tick the first by name, is the same for everybody.
+ * 20 ms after a directory was made everything as old as it is there. The oldest
+ * of these, of one tick the first by name, is the same for all agents.
  */
 #include "agent/link/meetdir.h"
 
@@ -42,7 +42,7 @@ static bool is_older(const struct meetdir *a, const struct meetdir *b)
     return strcmp(a->name, b->name) < 0;
 }
 
-/* A directory of this user that nobody else may look into. */
+/* A directory of this user that no other user may look into. */
 static bool look(int parent, struct meetdir *at)
 {
     struct statx st;
@@ -114,7 +114,7 @@ int meetdir_find(const char *parent, char *dir, size_t room, struct ck_err *err)
         return ck_err_set(err, "no directory of yours in %s", parent);
     }
     if (made[0] != '\0' && strcmp(made, dir) != 0) {
-        (void)rmdir(made); /* nobody else chose it: that one was there first */
+        (void)rmdir(made); /* no other agent chose it: that one was first */
     }
     return 0;
 }

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Anybody may make a directory of a known name in /tmp first. Then agents use
+ * Any user may make a directory of a known name in /tmp first. Then agents use
  * one with random characters in its name. All of them find the same one without
- * a word between them: it is the oldest that this user made. It stays, as the
- * known one does.
+ * a message between them: it is the oldest that this user made. It stays, as
+ * the known one does.
  */
 #ifndef CK_AGENT_LINK_MEETDIR_H
 #define CK_AGENT_LINK_MEETDIR_H

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Where nobody gave --dir, rank 0's agent makes ck-JOB-START in its working
+ * Without --dir, rank 0's agent makes ck-JOB-START in its working
  * directory, which the hosts of a cluster mostly share.
  */
 #ifndef CK_AGENT_LINK_NEARBY_H

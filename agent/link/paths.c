@@ -108,7 +108,7 @@ int paths_find(struct paths *places,
                  name) >= PATH_MAX) {
         return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
     }
-    /* DIR/ and DIR are one, and DIR.2 stands beside it. */
+    /* DIR/ and DIR are one, and DIR.2 is beside it. */
     for (length = strlen(places->dir);
          length > 1 && places->dir[length - 1] == '/'; length--) {
         places->dir[length - 1] = '\0';

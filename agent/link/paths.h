@@ -22,7 +22,7 @@ struct paths {
 /* `dir` is the user's, or NULL. A directory that holds the run of another job
  * is left alone, or that another job has claimed: places->dir is the first of
  * DIR.2, DIR.3 ... that does not, which all agents of a job find alike, and
- * *err says so. 0, or -1 with err.
+ * *err has a line about it. 0, or -1 with err.
  */
 int paths_find(struct paths *places,
                const struct identity *identity,

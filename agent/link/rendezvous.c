@@ -4,13 +4,13 @@
  *
  *   given by the user            -> connect there
  *   all ranks on this host       -> connect to the job's socket
- *   several hosts, rank 0        -> the same, and publish what ckagg says
+ *   several hosts, rank 0        -> the same, and publish ckagg's endpoint
  *   several hosts, other ranks   -> the job's socket if it is here, else what
  *                                   ckmpi or the run directory hand on: the
  *                                   user's, or the one that rank 0's agent
  *                                   made in the same working directory
  *   rank 0: starts ckagg at once; on one host, others after 2 s without an
- *   answer. Whoever has the lock; never more than STARTS_MAX times.
+ *   answer. The one that has the lock; never more than STARTS_MAX times.
  */
 #include "agent/link/rendezvous.h"
 
@@ -47,12 +47,12 @@ struct rendezvous {
     bool is_one_host;
     bool is_found;      /* an endpoint was handed out */
     bool is_local;      /* the job's socket is (or will be) on this host */
-    bool is_ready;      /* the ckagg that we started said so */
+    bool is_ready;      /* the ckagg that we started is ready */
     bool was_heard;     /* some ckagg of the job has answered */
     bool is_restart;    /* the one started last follows one that had answered */
     struct ck_err why;  /* there is no meeting point; "" = there is */
     bool is_hopeless;   /* it cannot be started here, and we know why */
-    bool has_restarted; /* and nobody asked yet */
+    bool has_restarted; /* and that was not asked yet */
     bool has_pages;     /* the same of what it reported of its pages */
     int starts;
     int failures; /* starts that did not come to the ready line */

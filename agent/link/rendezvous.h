@@ -31,7 +31,7 @@ struct rendezvous_wish {
     const char *keep;              /* how much of the run, NULL = everything */
     const char *http;              /* for pages of the running job, or NULL */
     bool is_pageless;              /* no report.html at the job's end */
-    int recorded;                  /* ranks that will say hello, 0 = unknown */
+    int recorded;                  /* ranks that will send HELLO, 0 = unknown */
     struct ck_ring_header *header; /* NULL: no ring */
 };
 
@@ -51,13 +51,13 @@ int rendezvous_step(struct rendezvous *rendezvous,
                     size_t *url,
                     struct ck_err *err);
 
-/* ckagg could not be started, and nobody else's is there. */
+/* ckagg could not be started, and no other one is there. */
 bool rendezvous_is_hopeless(const struct rendezvous *rendezvous);
 
 /* Start none from now on; one that others start is still found. */
 void rendezvous_abstain(struct rendezvous *rendezvous);
 
-/* Nobody waits for the ckagg that we started: if it is stopped it goes on, so
+/* No agent waits for the ckagg that we started: if it is stopped it goes on, so
  * that it ends. */
 void rendezvous_wake(struct rendezvous *rendezvous);
 

@@ -34,7 +34,7 @@ struct session {
     unsigned welcomes;
     struct clockreference reference;
     enum session_state state;
-    ck_time_t hello_at; /* when hello was said last, 0 = not */
+    ck_time_t hello_at; /* when HELLO was sent last, 0 = not */
     ck_time_t heard;
     bool is_leaving;
     bool is_held;
@@ -48,7 +48,7 @@ struct session {
     bool is_noted;
     bool is_last;
     char dir[1024];
-    int64_t owner; /* of the run, as WELCOME has it; -1 = not told */
+    int64_t owner; /* of the run, as WELCOME has it; -1 = not known */
     char refusal[256];
     char *report;
     size_t report_length;
@@ -180,7 +180,7 @@ static void refusal_take(struct session *session,
                          const struct ck_control *control)
 {
     if (strcmp(control->text, "hello first") == 0) {
-        /* Another ckagg than we knew; it may say so several times. */
+        /* Another ckagg than we knew; it may send that several times. */
         if (session->state != SESSION_GREETING) {
             session->state = SESSION_GREETING;
             session->hello_at = 0;

@@ -25,9 +25,9 @@
 
 enum session_state {
     SESSION_AWAY = 0,     /* no endpoint is known yet */
-    SESSION_GREETING = 1, /* hello said or to be said, no welcome yet */
+    SESSION_GREETING = 1, /* HELLO sent or to be sent, no WELCOME yet */
     SESSION_SENDING = 2,
-    SESSION_LEAVING = 3, /* goodbye said, no farewell yet */
+    SESSION_LEAVING = 3, /* GOODBYE sent, no FAREWELL yet */
     SESSION_LEFT = 4,    /* everything is stored */
     SESSION_REFUSED = 5,
 };
@@ -36,7 +36,7 @@ enum session_state {
 
 struct session;
 
-/* All borrowed. `clock_key` is told in HELLO (NULL = none). NULL with ENOMEM.
+/* All borrowed. HELLO carries `clock_key` (NULL = none). NULL with ENOMEM.
  */
 struct session *session_create(const struct identity *identity,
                                struct framewriter *framewriter,
@@ -53,14 +53,14 @@ int session_open(struct session *session,
  * is due now, or NULL. */
 void session_step(struct session *session, ck_time_t now, const char *beat);
 
-/* Say goodbye when the frame writer is empty. `text` is copied. */
+/* Send GOODBYE when the frame writer is empty. `text` is copied. */
 void session_leave(struct session *session, const char *text);
-/* Say goodbye though there are frames: they stay in the spool, which is named
- * to the aggregator. */
+/* Send GOODBYE though there are frames: they stay in the spool, whose path the
+ * aggregator gets. */
 void session_leave_rest(struct session *session, const char *text);
 /* Keep the goodbye back as long as it is held. */
 void session_hold(struct session *session, bool is_held);
-/* What the last WELCOME said of the aggregator's clock, and where that is
+/* What the last WELCOME had of the aggregator's clock, and where that is
  * (borrowed until the next session_open()). How many WELCOMEs came. */
 unsigned session_clock(const struct session *session,
                        struct clockreference *reference,
@@ -68,8 +68,8 @@ unsigned session_clock(const struct session *session,
 /* Ask for the report, after the farewell. */
 void session_ask_report(struct session *session);
 
-/* The aggregator asked where all threads are; once for each time. It is to be
- * told when what they do is written (session_looked()). */
+/* The aggregator asked where all threads are; once for each time. It gets the
+ * answer when what they do is written (session_looked()). */
 bool session_asked(struct session *session);
 void session_looked(struct session *session);
 
@@ -78,15 +78,15 @@ enum session_state session_state(const struct session *session);
 int session_fd(const struct session *session);
 /* Last time that anything came from the aggregator; 0 = never. */
 ck_time_t session_heard(const struct session *session);
-/* So long we did not listen: its last word is so much later. */
+/* So long we did not listen: its last message is so much later. */
 void session_forgive(struct session *session, ck_time_t away);
-/* Run directory that the aggregator told, "" = not known; borrowed. */
+/* Run directory that the aggregator sent, "" = not known; borrowed. */
 const char *session_dir(const struct session *session);
-/* The user whose run it is, -1 = not told. */
+/* The user whose run it is, -1 = not known. */
 int64_t session_owner(const struct session *session);
 /* Why it was refused; borrowed. */
 const char *session_refusal(const struct session *session);
-/* What the aggregator says of its disk, which is full; "" = it is not;
+/* What the aggregator reports of its disk, which is full; "" = it is not;
  * borrowed. */
 const char *session_full(const struct session *session);
 /* The aggregator could note our spool in the run. */

@@ -94,7 +94,7 @@ static int curve_set(struct ship *ship, const char *server)
 static void watch_close(struct ship *ship)
 {
     if (ship->watch != NULL) {
-        /* Nobody would read it: ZeroMQ's thread would wait for room. */
+        /* It has no reader left: ZeroMQ's thread would wait for room. */
         (void)zmq_socket_monitor(ship->socket, NULL, 0);
         (void)zmq_close(ship->watch);
         ship->watch = NULL;
@@ -128,7 +128,7 @@ ship_connect(struct ship *ship, const struct ck_endpoint *endpoint, size_t url)
     bool is_tcp = ck_endpoint_is_tcp(endpoint->urls[url]);
 
     (void)snprintf(ship->url, sizeof(ship->url), "%s", endpoint->urls[url]);
-    /* Only tcp is encrypted: the service's ipc sockets do not speak CURVE. */
+    /* Only tcp is encrypted: the service's ipc sockets do not use CURVE. */
     ship->has_keys = endpoint->curve[0] != '\0' && is_tcp;
     ship->context = zmq_ctx_new();
     if (ship->context == NULL) {

@@ -98,10 +98,10 @@ struct counters {
     struct event events[PLANS];
     struct proctree *tree;
     struct cpuload *load;       /* NULL = no memory for it */
-    struct proctree_total last; /* as wait4() says; of a child that lives, 0 */
+    struct proctree_total last; /* of wait4(); of a child that lives, 0 */
     ck_time_t started;
     bool is_user_only;
-    bool is_introduced; /* names and notes were said */
+    bool is_introduced; /* names and notes were written */
     unsigned until_threads;
 };
 
@@ -119,7 +119,7 @@ static int paranoid_level(void)
     return level;
 }
 
-/* errno of perf_event_open() in words of the reader's world. */
+/* errno of perf_event_open() in the reader's terms. */
 static void why_not_set(struct event *event, int error)
 {
     static const char *const no_counter = "this machine has no such counter";
@@ -302,7 +302,7 @@ static void missing_say(const struct counters *counters,
             continue;
         }
         if (i < first) {
-            return; /* said with that one */
+            return; /* noted with that one */
         }
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
                                  used > 0 ? ", " : "", plans[i].name);

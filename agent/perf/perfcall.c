@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Are our system calls filtered? The file tells without such a call. */
+/* Are our system calls filtered? The file shows it without such a call. */
 static bool is_filtered(void)
 {
     FILE *file = fopen("/proc/self/status", "re");

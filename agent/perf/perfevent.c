@@ -1,4 +1,4 @@
-/* perfevent.c - events of the kernel's that sample and tell switches, for one
+/* perfevent.c - events of the kernel that sample and report switches, for one
  * CPU
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -41,7 +41,7 @@ int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
         .sample_id_all = 1,
         .context_switch = !has_samples,
         .mmap = has_samples,
-        .comm = has_samples, /* says when an exec was */
+        .comm = has_samples, /* reports when an exec was */
         .task = has_samples,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,

@@ -1,4 +1,4 @@
-/* perfevent.h - events of the kernel's that sample and tell switches, for one
+/* perfevent.h - events of the kernel that sample and report switches, for one
  * CPU
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -62,8 +62,9 @@ enum reach {
     REACH_USER,   /* the same, without the kernel's part */
 };
 
-/* What an event writes into its ring. Samples are few, and say where time went:
- * they share no ring with switches, of which there may be a million a second.
+/* What an event writes into its ring. Samples are few, and show where time
+ * went: they share no ring with switches, of which there may be a million a
+ * second.
  */
 enum perfevent_ring {
     PERFEVENT_SAMPLES,  /* a sample each period; mappings of code, forks, execs
@@ -76,7 +77,7 @@ struct perfevent_wish {
     int64_t period; /* ns of CPU time between two samples */
     enum perfevent_ring ring;
     enum reach reach;
-    uint32_t wake_bytes;  /* in the ring, before poll() says so */
+    uint32_t wake_bytes;  /* in the ring, before poll() returns */
     uint32_t stack_bytes; /* copied with each sample, with the registers */
 };
 

@@ -15,7 +15,7 @@
 #include "agent/perf/perfevent.h"
 
 /* What came through a ring, and what found no room in it. The kernel counts
- * records, of whatever kind: what a ring may hold says what they were. */
+ * records, of whatever kind: they are what the ring may hold. */
 struct perfring_tally {
     uint64_t taken;
     uint64_t lost;

@@ -5,13 +5,13 @@
 #ifndef CK_AGENT_PERF_SAMPLELIMITS_H
 #define CK_AGENT_PERF_SAMPLELIMITS_H
 
-/* Different stacks that are told; samples with others have their innermost
+/* Different stacks that are recorded; samples with others have their innermost
  * address only. */
 #define SAMPLER_STACKS_MAX 32768
 /* Frames of a stack that are kept, and those that get names. */
 #define SAMPLER_FRAMES_MAX 128
 #define SAMPLER_FRAMES_NAMED 24 /* farther ones where there is room */
-/* Shorter times off the CPU are counted and not told. */
+/* Shorter times off the CPU are counted and not recorded. */
 #define SAMPLER_OFF_MIN_NS 20000
 /* Of a sampled thread's stack, copied to be unwound; a record of the kernel's
  * has less than 64 KiB. */

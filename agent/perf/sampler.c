@@ -4,15 +4,15 @@
  *
  * An event that children inherit can only be mapped for one CPU, so there is
  * an event and a ring for each CPU that the target may run on, one pair for
- * samples and one for switches. What a thread does on different CPUs lies in
+ * samples and one for switches. What a thread does on different CPUs is in
  * different rings: switches of one step are put in order by their times, and a
  * switch in that is seen before its switch out waits for it.
  *
  * Events of a task are taken off the CPU and put on it at each switch: 1 to 3
  * us each time. Events of a CPU stay: 0.6 us for the two records. Where the
  * kernel permits them (CAP_PERFMON, or perf_event_paranoid 0) and the CPUs are
- * few and not shared with many other agents, they are used, and what they tell
- * of strangers is dropped. Strangers that yield in a loop fill such a ring
+ * few and not shared with many other agents, they are used, and records of
+ * other programs are dropped. Those that yield in a loop fill such a ring
  * within milliseconds: it is made larger where that is permitted, and what is
  * lost in it are switches and no samples.
  */
@@ -113,7 +113,7 @@ static bool is_own_ground(const cpu_set_t *cpus, int sharers)
            (long)sharers * CPU_COUNT(cpus) <= WIDE_SHARERS * online;
 }
 
-/* How full a ring is to be when the kernel says so. */
+/* How full a ring is to be when the kernel reports it. */
 static uint32_t wake_bytes(const struct sampler *sampler,
                            enum perfevent_ring ring)
 {
@@ -260,8 +260,8 @@ void sampler_destroy(struct sampler *sampler)
     errno = saved;
 }
 
-/* The kernel says when a part of a ring is full. Once each: an event whose
- * target has ended would say so for ever. */
+/* The kernel reports when a part of a ring is full. Once each: an event whose
+ * target has ended would report it for ever. */
 static void ring_map(struct sampler *sampler, int ring, size_t i)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -300,7 +300,7 @@ ck_time_t sampler_haste(const struct sampler *sampler, ck_time_t now)
                : 0;
 }
 
-/* What it has said was heard, or it would say so again. */
+/* Take its reports, or they would come again. */
 static void filled_hear(struct sampler *sampler)
 {
     struct epoll_event events[CPUS_FEW];
@@ -474,7 +474,7 @@ static void sample_take(const struct step *step,
     }
 }
 
-/* The trailer is last, whatever lies before it. */
+/* The trailer is last, whatever comes before it. */
 static void switch_take(const struct step *step,
                         const struct perf_event_header *header)
 {
@@ -502,7 +502,7 @@ static void switch_take(const struct step *step,
         });
 }
 
-/* It says that code was mapped. Who names addresses reads what it was when
+/* Code was mapped. The thread that names addresses reads what it was when
  * there is time; the next sample may be in it. */
 static void mapping_take(const struct step *step,
                          const struct perfevent_mmap *seen)

@@ -49,8 +49,8 @@ struct sampler *sampler_create(pid_t held_child,
                                struct ck_err *why_not);
 void sampler_destroy(struct sampler *sampler);
 
-/* Say what came since the last step: SAMPLE, STACK, PREEMPTED and BLOCKED
- * records. `header` tells the process images by pid; `symbols` (may be NULL)
+/* Record what came since the last step: SAMPLE, STACK, PREEMPTED and BLOCKED
+ * records. `header` has the process images by pid; `symbols` (may be NULL)
  * notes the addresses. All borrowed. Without a sampler nothing is done. */
 void sampler_step(struct sampler *sampler,
                   struct selfstream *selfstream,
@@ -83,7 +83,7 @@ struct sampler_stacks {
 struct sampler_stacks sampler_stacks(const struct sampler *sampler);
 /* A step should follow within that time of the last, as the frames of threads
  * that run Python are read when their samples are taken. 0 = no haste, or the
- * kernel says it. */
+ * kernel reports it. */
 ck_time_t sampler_haste(const struct sampler *sampler, ck_time_t now);
 /* Readable when a part of a ring is full, from the first step on; -1 = there is
  * none. */

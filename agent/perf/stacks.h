@@ -25,7 +25,7 @@ struct stack {
 struct stacks *stacks_create(uint32_t before);
 void stacks_destroy(struct stacks *stacks);
 
-/* The stack's number, told as a STACK record at first sight; its addresses
+/* The stack's number, recorded as STACK at first sight; its addresses
  * are noted in `symbols` (may be NULL). 0 = the table is full. */
 uint32_t stacks_number(struct stacks *stacks,
                        struct selfstream *selfstream,

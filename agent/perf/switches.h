@@ -27,13 +27,13 @@ struct switches;
 struct switches *switches_create(void);
 void switches_destroy(struct switches *switches);
 
-/* Take a switch in; says intervals when there is no more room for more. */
+/* Take a switch in; records intervals when there is no more room. */
 void switches_add(struct switches *switches,
                   struct selfstream *selfstream,
                   const struct switch_seen *seen);
 /* Threads that were switched in on another CPU than out, so far. */
 uint64_t switches_migrations(const struct switches *switches);
-/* Put what was added in order and say the intervals that ended. */
+/* Put what was added in order and record the intervals that ended. */
 void switches_settle(struct switches *switches, struct selfstream *selfstream);
 
 #endif

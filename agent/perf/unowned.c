@@ -24,7 +24,7 @@ struct unowned {
     int64_t period;
     unsigned needed; /* samples of a process, to enroll it */
     size_t count;
-    uint64_t samples;          /* that nobody owns */
+    uint64_t samples;          /* that have no owner */
     uint64_t processes;        /* whose they are */
     uint32_t counted[COUNTED]; /* the last ones of them */
     uint32_t refused[COUNTED]; /* that could not be enrolled */

@@ -5,7 +5,7 @@
  * Between two readings a thread used a CPU for c and was ready without one for
  * w: so c + w of the time it wanted one. The sum over the target's threads, by
  * the time between the readings, is how many wanted one at a time. Readings
- * count by how long threads waited in them: when nobody waited, it does not
+ * count by how long threads waited in them: when no thread waited, it does not
  * matter how many there were.
  */
 #include "agent/process/cpuload.h"

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What tells three things apart that look the same from inside: a program with
+ * Distinguishes three things that look the same from inside: a program with
  * more threads than CPUs, a cgroup's quota, and other programs. Read from /proc
  * and the cgroup file systems about each second; nothing of it needs rights.
  * One user, one thread.

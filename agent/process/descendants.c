@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A process has its place in a few entries after the one its number falls on.
- * Where all are taken, the one that was told of first makes room, strangers
+ * Where all are taken, the oldest entry makes room, other processes
  * before descendants.
  */
 #include "agent/process/descendants.h"

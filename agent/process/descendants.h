@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's records of forks and of execs say both. A process whose fork
+ * The kernel's records of forks and of execs show both. A process whose fork
  * was not seen is looked up in /proc once. Used by the sampler, on its thread.
  */
 #ifndef CK_AGENT_PROCESS_DESCENDANTS_H
@@ -20,7 +20,7 @@
 
 struct descendants;
 
-/* `is_wide`: strangers are told of as well. NULL with ENOMEM. */
+/* `is_wide`: other processes are reported as well. NULL with ENOMEM. */
 struct descendants *descendants_create(pid_t target, bool is_wide);
 void descendants_destroy(struct descendants *descendants);
 

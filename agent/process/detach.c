@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Our own descriptors are close-on-exec, those that the launcher gave us are
- * not: that tells them apart. A launcher waits for the end of the pipes it
+ * not: that is how they are known. A launcher waits for the end of the pipes it
  * gave out, so none may stay open here.
  */
 #include "agent/process/detach.h"

@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Where the random bytes of the image lie, 0 = not known. */
+/* Where the random bytes of the image are, 0 = not known. */
 static uint64_t random_find(pid_t pid)
 {
     Elf64_auxv_t words[64];

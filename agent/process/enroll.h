@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The libraries in a program enter its image in the ring's table with their
- * first record. One that only computes makes none, and its samples belong to
- * nobody: the collector enters it, under the same key, so that a library that
+ * first record. One that only computes makes none, and its samples have no
+ * owner: the collector enters it, under the same key, so that a library that
  * comes later finds the entry.
  */
 #ifndef CK_AGENT_PROCESS_ENROLL_H

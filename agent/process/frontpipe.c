@@ -1,4 +1,4 @@
-/* frontpipe.c - what front and collector say to each other
+/* frontpipe.c - what front and collector send to each other
  *
  * SPDX-License-Identifier: Apache-2.0
  */

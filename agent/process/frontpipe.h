@@ -1,4 +1,4 @@
-/* frontpipe.h - what front and collector say to each other
+/* frontpipe.h - what front and collector send to each other
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -25,7 +25,7 @@ enum frontpipe_type {
     FRONTPIPE_NEVER = 8, /* front: it could not be run (struct frontpipe_end) */
     FRONTPIPE_READY = 9, /* collector: the aggregator answered */
     FRONTPIPE_ALONE = 10, /* collector: there will be none */
-    FRONTPIPE_LEAD = 12,  /* collector: nobody else will show the report */
+    FRONTPIPE_LEAD = 12,  /* collector: no other agent will show the report */
     FRONTPIPE_FACT = 13,  /* collector: a line for the user, no warning */
 };
 

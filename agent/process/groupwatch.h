@@ -4,7 +4,7 @@
  *
  * Launchers, shells and terminals signal the group, so the target has the
  * signal already; `kill PID` and a supervisor reach us alone, so we hand it
- * on. The sender does not tell. A second process of our group with all
+ * on. The signal does not show it. A second process of our group with all
  * signals blocked does: kill(2) to a group marks the youngest member first, so
  * a group's signal is pending there when it reaches us. It takes and counts
  * them when it is asked.

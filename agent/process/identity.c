@@ -4,10 +4,10 @@
  *
  * One table of launchers; the first row whose rank variable is set wins.
  * Sizes that a row does not give are looked for in the rows below it (srun
- * with PMIx sets PMIX_RANK, but only Slurm's variables tell the size).
+ * with PMIx sets PMIX_RANK, but only Slurm's variables have the size).
  *
- * Job key: what the launcher calls the job, where it says so. On one host the
- * launcher's pid and start time are added (a PMIx namespace may repeat, a
+ * Job key: what the launcher calls the job, where it has a name. On one host
+ * the launcher's pid and start time are added (a PMIx namespace may repeat, a
  * MASTER_PORT does so mostly); over several hosts they differ and are left out.
  */
 #include "agent/process/identity.h"
@@ -101,7 +101,7 @@ static int variable_number(char *const *env, const char *name, int otherwise)
     return (int)value;
 }
 
-/* Tasks on node `node` in Slurm's "2(x3),1". 0 = cannot tell. */
+/* Tasks on node `node` in Slurm's "2(x3),1". 0 = not known. */
 static int slurm_tasks(const char *text, int node)
 {
     while (text != NULL && *text >= '0' && *text <= '9') {
@@ -335,7 +335,7 @@ static bool process_is_ours(pid_t pid, char *const *env)
     return is_ours;
 }
 
-/* The nearest launcher among our ancestors (a shell may stand in between),
+/* The nearest launcher among our ancestors (a shell may be in between),
  * else the nearest that is not of our rank, else the parent. */
 static pid_t ancestor_find(char *const *env)
 {
@@ -358,7 +358,7 @@ static pid_t ancestor_find(char *const *env)
         }
         pid = parent;
     }
-    /* Ours up to where we looked: which of them it is, nobody knows. */
+    /* Ours up to where we looked: which of them it is, is not known. */
     return is_ours ? getppid() : found;
 }
 
@@ -430,7 +430,7 @@ static bool torch_named(char *const *env,
     return has_run || has_master;
 }
 
-/* What the launcher calls the job, with a word in front that says who. */
+/* What the launcher calls the job, with the launcher's name in front. */
 static bool job_named(char *const *env,
                       const struct identity_place *place,
                       char *name,
@@ -463,9 +463,9 @@ static bool job_named(char *const *env,
     return torch_named(env, place, name, room);
 }
 
-/* What people know the job by: the scheduler's name of it and of its step.
+/* The name that users see: the scheduler's name of the job and of its step.
  * Without a step of its own several launchers may run in one job, so their pid
- * tells them apart. */
+ * makes the difference. */
 static void label_find(struct identity *identity, char *const *env)
 {
     static const struct {

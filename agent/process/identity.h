@@ -15,7 +15,7 @@
 
 #include "schema/clock/domain.h"
 
-/* Place of a process in a job, as its variables say it. */
+/* Place of a process in a job, by its variables. */
 struct identity_place {
     bool is_ranked;       /* a launcher gave a rank */
     int rank;             /* 0 when nothing is known */
@@ -38,7 +38,7 @@ struct identity {
                                 clones */
     char command[1024];      /* of the target */
     uint32_t uid;
-    bool is_name_reused;    /* the key alone does not tell the job from an
+    bool is_name_reused;    /* the key alone does not separate the job from an
                                earlier one at the same address */
     pid_t launcher_pid;     /* nearest launcher above us, else the nearest
                                ancestor that has not our rank, else the
@@ -51,8 +51,8 @@ struct identity {
 /* Value of a variable in an environment (NULL-terminated), or NULL. */
 const char *identity_variable(char *const *env, const char *name);
 
-/* The name of torchrun's job by its id and by where its ranks meet, of which
- * one may be NULL. Where that is too long its end is a hash of all of it. */
+/* The name of torchrun's job by its id and by where its ranks meet; one of them
+ * may be NULL. Where that is too long its end is a hash of all of it. */
 void identity_torch_name(char *name,
                          size_t room,
                          const char *run,
@@ -65,7 +65,7 @@ void identity_key_set(struct identity *identity,
                       const char *word,
                       const char *name);
 
-/* The place that an environment speaks of. */
+/* The place that an environment gives. */
 void identity_place_read(char *const *env, struct identity_place *place);
 
 /* The place of a process in the target's tree, if its variables name another

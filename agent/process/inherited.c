@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As many as nobody here needs. */
+/* More than are needed here. */
 #define FILES_MOST 4096
 
 #define SIGNALS 64

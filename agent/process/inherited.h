@@ -13,7 +13,7 @@
 
 /* With fewer files than so many ckagent does not record. */
 #define INHERITED_FILES_LEAST 32
-/* Nor with less stack: paths and texts lie there. */
+/* Nor with less stack: paths and texts are there. */
 #define INHERITED_STACK_LEAST ((uint64_t)1 << 20)
 
 /* First of all: keep what is there; then SIGCHLD as by default, SIGPIPE and

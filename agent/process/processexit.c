@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Of one that its parent has not yet waited for, signals and /proc say that it
- * is there. A descriptor of the process tells that it has ended (Linux 5.3).
+ * A process that its parent has not yet waited for is still there for signals
+ * and /proc. A descriptor of the process shows that it has ended (Linux 5.3).
  */
 #include "agent/process/processexit.h"
 

@@ -1,4 +1,4 @@
-/* proctree.c - what /proc says about the threads of a process and its children
+/* proctree.c - what /proc has of the threads of a process and its children
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -55,7 +55,7 @@ bool signals_is_ending(const struct signals *signals, int number)
            (signals->ignored & INHERITED_BIT(number)) == 0;
 }
 
-/* What the kernel says of our own children, writes and use of the CPU. */
+/* What the kernel sends of our own children, writes and use of the CPU. */
 static bool is_ours(const struct signalfd_siginfo *info)
 {
     return (info->ssi_signo == SIGCHLD && info->ssi_code > 0) ||
@@ -63,7 +63,7 @@ static bool is_ours(const struct signalfd_siginfo *info)
            (info->ssi_code == SI_USER && (pid_t)info->ssi_pid == getpid());
 }
 
-/* With what came with it, where the kernel lets us say so. */
+/* With what came with it, where the kernel lets us send it. */
 static void signal_send(pid_t pid, const struct signalfd_siginfo *info)
 {
     int number = (int)info->ssi_signo;

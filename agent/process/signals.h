@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Whoever knows the front's pid takes it for the program's: what it gets goes
- * on to the program, all but SIGKILL and SIGSTOP, which nobody can hand on. A
+ * To others the front's pid is the program's: its signals go on to the
+ * program, all but SIGKILL and SIGSTOP, which cannot be handed on. A
  * signal to the process group has reached the program already.
  */
 #ifndef CK_AGENT_PROCESS_SIGNALS_H

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * `ckagent -- torchrun --nnodes 2 ...` runs once on each host, and no variable
- * tells that the hosts are one job: torchrun's own options do.
+ * shows that the hosts are one job: torchrun's own options do.
  */
 #ifndef CK_AGENT_PROCESS_TORCHRUN_H
 #define CK_AGENT_PROCESS_TORCHRUN_H

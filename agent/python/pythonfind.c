@@ -20,7 +20,7 @@
 #define PATH_BYTES 4096
 #define CANDIDATES 4
 
-/* A file that may be the interpreter, and where it lies. */
+/* A file that may be the interpreter, and where it is mapped. */
 struct candidate {
     char path[PATH_BYTES];
     uint64_t start, offset, end;

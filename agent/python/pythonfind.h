@@ -12,7 +12,7 @@
 
 struct pythonprogram {
     struct pythonlayout layout;
-    uint64_t runtime;              /* where _PyRuntime lies */
+    uint64_t runtime;              /* where _PyRuntime is */
     uint64_t code, text, bytes;    /* types: PyCode_Type, ... */
     uint64_t code_start, code_end; /* of the file that the interpreter is in */
 };

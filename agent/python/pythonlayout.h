@@ -52,7 +52,7 @@ uint32_t pythonlayout_thread_bytes(const struct pythonlayout *layout);
 uint32_t pythonlayout_frame_bytes(const struct pythonlayout *layout);
 uint32_t pythonlayout_code_bytes(const struct pythonlayout *layout);
 
-/* The layout of the interpreter whose _PyRuntime and Py_Version lie there (a
+/* The layout of the interpreter with _PyRuntime and Py_Version there (a
  * version of 0 where there is no such symbol). 0, or -1: not known. */
 int pythonlayout_read(pid_t pid,
                       uint64_t runtime,

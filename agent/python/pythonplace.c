@@ -41,7 +41,7 @@ uint32_t pythonplace_line(const uint8_t *table,
 
 /* ---- texts -------------------------------------------------------------- */
 
-/* How a text's characters lie; 0 bytes each: it is none. */
+/* How a text's characters are stored; 0 bytes each: it is none. */
 struct shape {
     unsigned bytes;
     bool is_ascii;

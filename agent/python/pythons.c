@@ -155,7 +155,7 @@ static uint64_t thread_find(struct process *process, uint32_t tid)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* Number of the frame's instruction in its code. False: it lies in none. */
+/* Number of the frame's instruction in its code. False: it is in none. */
 static bool instruction_number(const struct process *process,
                                const struct pythonframe *frame,
                                const uint8_t *object,

@@ -40,7 +40,7 @@ struct pythons_sample {
     bool is_unwound; /* each native frame is called by the next */
 };
 
-/* Put the Python frames in place of the native ones, of which the innermost
+/* Put the Python frames in place of the native ones. The innermost native ones
  * stay up to the interpreter: all where each is called by the next, else one.
  * *sample is as it was where the thread has no Python frame. */
 void pythons_take(struct pythons *pythons, struct pythons_sample *sample);

@@ -27,7 +27,7 @@
 struct chain {
     struct pythonframe frames[PYTHONWALK_FRAMES_MAX];
     size_t count;
-    uint64_t top;  /* where the pointer to the innermost lies */
+    uint64_t top;  /* where the pointer to the innermost is */
     bool is_whole; /* ends with the outermost frame */
 };
 
@@ -105,7 +105,7 @@ static void frame_take(const struct pythonlayout *layout,
 {
     *frame = (struct pythonframe){
         .address = address,
-        /* from 3.14 on the lowest bits say who counts the reference */
+        /* from 3.14 on the lowest bits show who counts the reference */
         .code = pythonmemory_word(bytes, layout->code) & ~(uint64_t)7,
         .previous = pythonmemory_word(bytes, layout->previous),
         .instruction = pythonmemory_word(bytes, layout->instruction),

@@ -33,7 +33,7 @@ enum pythonwalk {
     PYTHONWALK_DAMAGED,   /* no two reads agreed on any frame */
 };
 
-/* Where the thread's state lies: at `state` if that still is its own, else it
+/* Where the thread's state is: at `state` if that still is its own, else it
  * is looked for among all. 0 = there is none. */
 uint64_t pythonwalk_thread(pid_t pid,
                            const struct pythonprogram *program,

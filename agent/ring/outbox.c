@@ -77,7 +77,7 @@ static uint64_t entry_next(struct outbox *outbox, uint64_t at)
     return at + whole;
 }
 
-/* Do the entries of a taken-over outbox lie one after the other? */
+/* Do the entries of a taken-over outbox follow each other? */
 static int outbox_check(const struct outbox *outbox)
 {
     uint64_t at = outbox->tail;

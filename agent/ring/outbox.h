@@ -31,10 +31,10 @@ struct outbox_head {
     uint64_t lost;       /* records lost between slot and spool so far */
     uint64_t collectors; /* that have worked on it */
     char spool[1024];    /* path of the spool file; "" = none */
-    char dir[1024];      /* where a spool file is to lie; "" = not known */
+    char dir[1024];      /* where a spool file is to be; "" = not known */
     uint32_t identity_bytes;
     uint32_t pad0;
-    uint64_t identity[757]; /* the sealed frame that says who we are */
+    uint64_t identity[757]; /* the sealed IDENTITY frame of this agent */
 };
 
 _Static_assert(sizeof(struct outbox_head) == 8192, "whole pages");

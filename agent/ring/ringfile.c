@@ -5,7 +5,7 @@
  * A store to a page of a full tmpfs is a SIGBUS in the target, so no page is
  * ever offered without memory behind it: the head and the outbox are
  * allocated here, the first part of a slot before its state becomes FREE, the
- * rest before `backed` says so. A burst of new threads finds many slots with
+ * rest before `backed` is raised. A burst of new threads finds many slots with
  * their first part; a slot that is used gets the rest.
  */
 #include "agent/ring/ringfile.h"
@@ -261,7 +261,7 @@ static bool is_memory_tight(const struct ringfile *ring,
            ringplan_bodies(&all) <= ringplan_bodies(&ring->plan);
 }
 
-/* The same, where `dir` or what stands for it is. */
+/* The same, where `dir` or what takes its place is. */
 static int create_below(struct ringfile *ring,
                         char dir[CK_RING_DIR_BYTES],
                         const struct ringfile_wish *wish,
@@ -360,7 +360,7 @@ bool ringfile_is_shortened(int fd)
     return (uint64_t)st.st_size < made && is_header_sound(&header, made);
 }
 
-/* Map what header says. 0, or -1 with errno. */
+/* Map what header describes. 0, or -1 with errno. */
 static int adopted_map(struct ringfile *ring,
                        const struct ck_ring_header *header)
 {
@@ -387,7 +387,7 @@ static int adopted_map(struct ringfile *ring,
     return 0;
 }
 
-/* Open a ring's file where nobody else could have made it. */
+/* Open a ring's file where no other user could have made it. */
 static int adopted_open(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -33,12 +33,12 @@ struct ringfile {
     uint32_t narrow;   /* slots in use that are small or have not all memory */
     bool is_full;      /* the file system gave no more */
     bool is_tight;     /* wish->memory is the reason of its size */
-    char refused[160]; /* why it lies in no directory of the usual name, "" */
+    char refused[160]; /* why it is in no directory of the usual name, "" */
     int fd;
     char path[256];
 };
 
-/* What ringfile_create() is told. */
+/* What ringfile_create() is given. */
 struct ringfile_wish {
     const char *dir; /* NULL: /dev/shm/ck-<uid>, else TMPDIR; see ringdir.h */
     struct ringplan plan;
@@ -90,11 +90,11 @@ uint64_t ringfile_body_bytes(const struct ringfile *ring, uint32_t slot);
 /* The slot's body, mapped twice in a row for reading. NULL with errno. */
 const uint8_t *ringfile_body(struct ringfile *ring, uint32_t slot);
 
-/* Is it a ring's file of which a part was cut off? What lay there is gone, and
+/* Is it a ring's file with a part cut off? What was there is gone, and
  * with it the sums over the rest. */
 bool ringfile_is_shortened(int fd);
 
-/* Open a ring file that nobody holds, to be its only reader. 0, or -1 with
+/* Open a ring file that no agent holds, to be its only reader. 0, or -1 with
  * errno: EWOULDBLOCK its agent lives, EPROTO not a ring of this version,
  * EPERM it or its directory is not this user's alone.
  */

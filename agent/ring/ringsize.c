@@ -99,7 +99,7 @@ static void bound_line(const struct ringfile *ring,
     }
 }
 
-/* Where nobody asked for it. */
+/* Where the user did not ask for it. */
 static void place_line(const struct ringfile *ring,
                        const struct ringfile_wish *wish,
                        char line[PART_BYTES])

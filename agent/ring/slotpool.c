@@ -1,4 +1,4 @@
-/* slotpool.c - slots that stand ready for threads to come
+/* slotpool.c - slots that are kept ready for threads to come
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -11,7 +11,7 @@
 #define SLOTS_WHOLE 2  /* with all of it, and one an image, up to the most */
 #define SLOTS_WHOLE_MOST 8
 #define SLOTS_A_TURN 16 /* get memory in one turn */
-#define WHOLE_A_TURN 1  /* of those that nobody needs yet: some ms each */
+#define WHOLE_A_TURN 1  /* of those that are not needed yet: some ms each */
 #define SLOTS_FEW 16
 
 void slotpool_init(struct slotpool *slotpool, struct ringfile *ring)

@@ -1,4 +1,4 @@
-/* slotpool.h - slots that stand ready for threads to come
+/* slotpool.h - slots that are kept ready for threads to come
  *
  * SPDX-License-Identifier: Apache-2.0
  */

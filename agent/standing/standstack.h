@@ -28,7 +28,7 @@ void standstack_destroy(struct standstack *standstack);
 
 enum standstack_end {
     STANDSTACK_WHOLE,
-    STANDSTACK_PART,    /* of which the outer frames are missing */
+    STANDSTACK_PART,    /* its outer frames are missing */
     STANDSTACK_NONE,    /* it runs */
     STANDSTACK_REFUSED, /* its memory may not be read */
 };

@@ -21,7 +21,7 @@
 #include "agent/python/pythonmemory.h"
 
 #define LINE_BYTES 1024
-/* glibc's lock that somebody waits for. */
+/* glibc's lock that a thread waits for. */
 #define LOCK_CONTENDED 2
 
 /* A file of the thread's, up to room - 1 bytes. False: errno. */

@@ -29,11 +29,11 @@ struct threadlook {
 /* Look at the thread. False: it has ended. */
 bool threadlook_take(pid_t pid, uint32_t tid, struct threadlook *look);
 
-/* Ids of the process' threads; how many there are, of which `room` at most are
- * written. */
+/* Ids of the process' threads, at most `room` of them; returns how many there
+ * are. */
 size_t threadlook_threads(pid_t pid, uint32_t *tids, size_t room);
 
-/* Of a thread that waits for a lock: where the lock lies, and the thread that
+/* Of a thread that waits for a lock: where the lock is, and the thread that
  * holds it; 0 = not such a lock. */
 struct threadlook_lock {
     uint64_t address;

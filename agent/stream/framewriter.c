@@ -14,7 +14,7 @@
 #define SPOOL_KEPT_MAX ((uint64_t)1 << 20)
 
 /* A collector that was killed after its frame was in and before own_next
- * moved: the frames themselves tell. */
+ * moved: the frames themselves show it. */
 static void own_next_recover(struct outbox *outbox)
 {
     struct ck_frame_header header;
@@ -126,7 +126,7 @@ static size_t frame_write(struct framewriter *framewriter,
 }
 
 /* The last of the spool's room is kept until the end, when the losses are
- * said: what was lost must not be lost too. 0, or -1 with ENOSPC. */
+ * recorded: their count must not be lost too. 0, or -1 with ENOSPC. */
 static int
 frame_spool(struct framewriter *framewriter, const void *frame, size_t bytes)
 {

@@ -61,7 +61,7 @@ int framewriter_put(struct framewriter *framewriter,
                     const struct framewriter_cut *cut,
                     uint32_t *units);
 
-/* Move all frames from the outbox to the spool (nobody will fetch them). 0,
+/* Move all frames from the outbox to the spool (none will be fetched). 0,
  * or -1 with errno ENOSPC: some are left. */
 int framewriter_spool_all(struct framewriter *framewriter);
 

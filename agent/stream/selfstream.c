@@ -1,4 +1,4 @@
-/* selfstream.c - the collector's own stream: what it says itself, beside the
+/* selfstream.c - the collector's own stream: its own records, beside the
  * rings
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* selfstream.h - the collector's own stream: what it says itself, beside the
+/* selfstream.h - the collector's own stream: its own records, beside the
  * rings
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -6,8 +6,8 @@
  * Identity, processes, modules, symbols, counters, clock facts, losses, open
  * calls and notes. One a collector, used from its thread only. Records are
  * copied into a buffer of bounded size, which becomes a frame of the stream
- * (incarnation 0, CK_SLOT_COLLECTOR) when it is full or selfstream_flush() says
- * so.
+ * (incarnation 0, CK_SLOT_COLLECTOR) when it is full or by
+ * selfstream_flush().
  */
 #ifndef CK_AGENT_STREAM_SELFSTREAM_H
 #define CK_AGENT_STREAM_SELFSTREAM_H

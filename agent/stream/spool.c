@@ -206,7 +206,7 @@ bool spool_is_last(const struct spool *spool)
     return spool->is_last;
 }
 
-/* Append so that the kept room stays, but for the last words. 0 or -1. */
+/* Append so that the kept room stays, but for the last records. 0 or -1. */
 static int frame_append(const struct spool *spool,
                         struct ck_segment *segment,
                         const void *frame,
@@ -248,7 +248,7 @@ static int file_move(struct spool *spool, const void *frame, size_t bytes)
         frame_append(spool, segment, frame, bytes) != 0) {
         ck_segment_destroy(segment);
         (void)unlink(path);
-        (void)rmdir(spool->fallback); /* unless somebody uses it */
+        (void)rmdir(spool->fallback); /* unless it is in use */
         return -1;
     }
     (void)unlink(spool->path);
@@ -262,8 +262,8 @@ static int file_move(struct spool *spool, const void *frame, size_t bytes)
     return 0;
 }
 
-/* errno is what that disk or file said: no room, a quota, a limit on files, a
- * broken device. */
+/* errno is the answer of that disk or file: no room, a quota, a limit on
+ * files, a broken device. */
 static int refused(struct spool *spool)
 {
     spool->error = errno;
@@ -303,7 +303,7 @@ int spool_error(const struct spool *spool)
     return spool->error;
 }
 
-/* A reader that stands behind the first `skip` frames. */
+/* A reader that is behind the first `skip` frames. */
 static int reader_open(struct spool *spool, uint64_t skip)
 {
     struct ck_frame_header header;

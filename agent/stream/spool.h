@@ -7,7 +7,7 @@
  * in order when the aggregator is there, and removed when all of it is
  * acknowledged. What is left at the end is for ckmerge. One user, one thread.
  *
- * Some of the disk's room is kept back for the last words: a full disk must
+ * Some of the disk's room is kept back for the last records: a full disk must
  * not hide what was lost on it.
  */
 #ifndef CK_AGENT_STREAM_SPOOL_H
@@ -34,15 +34,15 @@ void spool_destroy(struct spool *spool);
 
 /* Another directory to prefer, as long as there is no file yet. */
 void spool_prefer(struct spool *spool, const char *dir);
-/* The frame that says who we are; a copy opens each new file. */
+/* The IDENTITY frame of this agent; a copy opens each new file. */
 int spool_identity(struct spool *spool, const void *frame, size_t bytes);
 /* Go on with a file that an earlier collector of this agent left. 0 or -1. */
 int spool_resume(struct spool *spool, const char *path);
 
-/* Take the room for the last words where frames would be spooled, if that
+/* Take the room for the last records where frames would be spooled, if that
  * directory is there. To be called now and then: it changes little. */
 void spool_prepare(struct spool *spool);
-/* The last words come now: the kept room may be used. */
+/* The last records come now: the kept room may be used. */
 void spool_last(struct spool *spool);
 bool spool_is_last(const struct spool *spool);
 

@@ -63,7 +63,7 @@ static bool question_parse(char *line, struct question *question)
     return true;
 }
 
-/* A word of the answer: nothing in it may end it. */
+/* A field of the answer: nothing in it may end it. */
 static void word_put(const char *word, FILE *out)
 {
     for (; *word != '\0'; word++) {

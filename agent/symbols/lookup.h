@@ -14,7 +14,7 @@
  * return address of a call, the module's load bias, its build id, its file)
  * by a line "LINE<tab>FUNCTION<tab>FILE"; 0 and nothing for what is not known.
  * Only a file with that very build id is believed. Questions about one module
- * stand together best. 0, or -1 with errno.
+ * are fastest together. 0, or -1 with errno.
  */
 int lookup_run(FILE *in, FILE *out);
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A site is a return address, so the instruction of the call lies before it:
+ * A site is a return address, so the instruction of the call is before it:
  * address - 1 is looked up. Modules are the runs of mappings of one file in
  * /proc/<pid>/maps. A module that was unmapped stays known.
  */
@@ -21,8 +21,8 @@
 
 #define PROCESSES_MAX 1024
 #define TEXT_BYTES 8192
-/* A process whose mappings are told by others is looked at anyway, each time
- * twice as long after the last look. */
+/* A process whose mappings are reported by others is looked at anyway, each
+ * time twice as long after the last look. */
 #define LOOK_AGAIN CK_TIME_S
 #define LOOK_AGAIN_MAX (16 * CK_TIME_S)
 
@@ -279,7 +279,7 @@ static uint64_t site_slot(uint32_t incarnation, uint64_t address)
     return ((code * 0x9e3779b97f4a7c15ull >> 32) << 8) + (address >> 4 & 0xff);
 }
 
-/* The newest module of the image that the address lies in. */
+/* The newest module of the image that the address is in. */
 static struct module *module_find(const struct symbols *symbols,
                                   uint32_t incarnation,
                                   uint64_t address)
@@ -455,7 +455,7 @@ static int vdso_name(const char *function, char *text, size_t room)
     return snprintf(text, room, SYMBOLTABLE_VDSO " %s", function);
 }
 
-/* The site's function, or how far behind the module's start it lies. Returns
+/* The site's function, or how far behind the module's start it is. Returns
  * as snprintf(). */
 static int function_name(const struct module *module,
                          const struct site *site,

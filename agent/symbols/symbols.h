@@ -33,7 +33,7 @@ void symbols_seen_process(struct symbols *symbols,
                           pid_t pid);
 
 /* The same where it is worth it: after symbols_mapped(), after an address that
- * lies in nothing that was seen, and else ever more rarely. */
+ * is in nothing that was seen, and else ever more rarely. */
 void symbols_follow_process(struct symbols *symbols,
                             uint32_t incarnation,
                             pid_t pid,
@@ -46,8 +46,8 @@ void symbols_site(struct symbols *symbols,
                   uint32_t incarnation,
                   uint64_t address);
 
-/* As a site, for an address of a sampled stack: its line is told only when the
- * module's own file has lines. A debug file that lies apart may take longer to
+/* As a site, for an address of a sampled stack: its line is recorded only when
+ * the module's own file has lines. A separate debug file may take longer to
  * read than all the rest, and stacks lead into every system library.
  */
 void symbols_frame(struct symbols *symbols,
@@ -60,14 +60,14 @@ void symbols_caller(struct symbols *symbols,
                     uint32_t incarnation,
                     uint64_t address);
 
-/* Say MODULE records of modules that are new since the last call. 0, or -1
- * with errno ENOSPC: some found no room, and are said again.
+/* Record MODULE of modules that are new since the last call. 0, or -1
+ * with errno ENOSPC: some found no room, and are recorded next time.
  */
 int symbols_modules(struct symbols *symbols, struct selfstream *selfstream);
 
-/* Say SYMBOL records, and MODULE records that are still due, for `limit` at
- * most (about: one module's tables may take longer). What was left out is said
- * by a note. 0, or -1 with errno ENOSPC: some found no room.
+/* Record SYMBOL, and MODULE where it is still due, for `limit` at
+ * most (about: one module's tables may take longer). A note counts what was
+ * left out. 0, or -1 with errno ENOSPC: some found no room.
  */
 int symbols_finish(struct symbols *symbols,
                    struct selfstream *selfstream,

@@ -89,7 +89,7 @@ static int bias_find(Elf *elf, uint64_t start, uint64_t offset, uint64_t *bias)
     return -1;
 }
 
-/* NULL = the kernel gives none. Its sections lie in the memory as well. */
+/* NULL = the kernel gives none. Its sections are in the memory as well. */
 static Elf *vdso_open(void)
 {
     char *image = (char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -315,8 +315,8 @@ static void lines_open(struct symboltable *table, const char *path)
     (void)dwfl_report_end(table->dwfl, NULL, NULL);
 }
 
-/* Of a file that was stripped, what its debug file says, if that is here: then
- * it is more than .dynsym has. 0, or -1 with ENOMEM. */
+/* Of a file that was stripped, the symbols of its debug file, if that is here:
+ * then it is more than .dynsym has. 0, or -1 with ENOMEM. */
 static int functions_debug(struct symboltable *table)
 {
     int count =

@@ -36,17 +36,17 @@ int symboltable_defined(const char *path,
 struct symboltable;
 
 /* Read the file's functions, unless its build id is not the one given. NULL
- * with errno (ESTALE: another file lies at that path now).
+ * with errno (ESTALE: another file is at that path now).
  */
 struct symboltable *symboltable_create(const char *path, const char *build_id);
 void symboltable_destroy(struct symboltable *table);
 
-/* Does the file itself say its lines? Else a debug file apart may. */
+/* Does the file itself have its lines? Else a separate debug file may. */
 bool symboltable_has_lines(const struct symboltable *table);
-/* The function that an address lies in, borrowed; NULL = not known. */
+/* The function that an address is in, borrowed; NULL = not known. */
 const char *symboltable_function(struct symboltable *table, uint64_t address);
 
-/* Where an address lies. */
+/* Where an address is. */
 struct symbol_place {
     const char *function; /* borrowed; NULL = not known */
     const char *file;     /* borrowed; NULL = not known */

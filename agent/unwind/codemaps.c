@@ -39,7 +39,7 @@ struct range {
 
 struct process {
     pid_t pid;            /* 0 = unused */
-    struct range *ranges; /* sorted, none lies in another */
+    struct range *ranges; /* sorted, none is in another */
     size_t count, room;
     ck_time_t looked; /* 0 = maps were not read */
 };

@@ -38,7 +38,7 @@ void codemaps_mapped(struct codemaps *codemaps,
                      pid_t pid,
                      const struct mapping *mapping);
 
-/* Code that an address lies in. */
+/* Code that an address is in. */
 struct code {
     const struct unwindfile *file; /* borrowed; NULL = not of a file */
     uint32_t number;               /* of the file */

@@ -7,7 +7,7 @@
  *
  * Code without rules (Go, what is compiled at run time, some assembler) mostly
  * has frame pointers: the frame that the pointer shows is believed where it
- * lies above the last one, in the copy, and returns into code.
+ * is above the last one, in the copy, and returns into code.
  */
 #include "agent/unwind/unwind.h"
 
@@ -84,7 +84,7 @@ rule_of(struct unwind *unwind, const struct code *code, uint64_t pc)
 /* ---- steps ----------------------------------------------------------------
  */
 
-/* False: the copy does not have it; walk->end says why. */
+/* False: the copy does not have it; walk->end has the reason. */
 static bool word_read(struct walk *walk, uint64_t address, uint64_t *word)
 {
     uint64_t at = address - walk->copied;
@@ -136,8 +136,8 @@ cfa_find(struct walk *walk, const struct ehframe_rule *rule, uint64_t *cfa)
     }
 }
 
-/* The caller's register. One whose place lies below the stack is unchanged: the
- * function's end has fetched it already, which rules do not say. */
+/* The caller's register. One whose place is below the stack is unchanged: the
+ * function's end has fetched it already, which rules do not show. */
 static bool register_find(struct walk *walk,
                           const struct ehframe_rule *rule,
                           enum ehframe_kept kept,

@@ -33,7 +33,7 @@ struct unwind_thread {
 
 /* How a walk ended. */
 enum unwind_end {
-    UNWIND_WHOLE,   /* at a function that nobody called */
+    UNWIND_WHOLE,   /* at a function without a caller */
     UNWIND_CUT,     /* at the end of the copy */
     UNWIND_UNKNOWN, /* in code without rules */
     UNWIND_WRONG,   /* at what cannot be a frame */

@@ -1,4 +1,4 @@
-/* unwindfile.c - what an ELF file says of the callers of its functions
+/* unwindfile.c - what an ELF file has of the callers of its functions
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -151,7 +151,7 @@ static const Elf64_Phdr *segment_of(const struct unwindfile *file,
 
 /* Read the table and what follows it in its segment; .eh_frame is there,
  * or before it. Without one that is understood nothing is read. 0, or -1: no
- * memory, or the file is shorter than it says. */
+ * memory, or the file is shorter than its headers have it. */
 static int table_read(struct unwindfile *file, const struct source *source)
 {
     const Elf64_Phdr *header = segment_find(file, PT_GNU_EH_FRAME);

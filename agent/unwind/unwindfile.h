@@ -1,4 +1,4 @@
-/* unwindfile.h - what an ELF file says of the callers of its functions
+/* unwindfile.h - what an ELF file has of the callers of its functions
  *
  * SPDX-License-Identifier: Apache-2.0
  *

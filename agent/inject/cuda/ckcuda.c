@@ -98,7 +98,7 @@ static struct cuda_hook *hook_of(const char *name)
     return hook == NULL ? cudarival_hook(name) : hook;
 }
 
-/* Ours, where the loader's answer is the function that we stand before; NULL:
+/* Ours, where the loader's answer is the function that we wrap; NULL:
  * give that answer as it is. */
 static void *symbol_ours(struct cuda_hook *hook, void *library)
 {

@@ -41,8 +41,8 @@ uint64_t cudacall_launches(void)
     return sum;
 }
 
-/* Whoever launches has initialised the driver, which loaded ckcupti: without a
- * word of it somebody else was loaded in its place. */
+/* A thread that launches has initialised the driver, which loaded ckcupti. If
+ * ckcupti has not reported itself, another library was loaded in its place. */
 static bool is_ours(void)
 {
     int now = atomic_load_explicit(&recorder, memory_order_relaxed);

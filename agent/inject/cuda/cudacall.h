@@ -1,4 +1,4 @@
-/* cudacall.h - calls of CUDA's driver, where CUPTI tells nothing of them
+/* cudacall.h - calls of CUDA's driver, where CUPTI does not report them
  *
  * SPDX-License-Identifier: Apache-2.0
  *

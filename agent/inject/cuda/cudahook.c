@@ -10,8 +10,8 @@
 
 #include "agent/inject/symbol.h"
 
-/* glibc's own is found without the loader: to ask it is what we stand before.
- */
+/* glibc's own is found without the loader: the function that asks the loader is
+ * the one that we wrap. */
 cuda_dlsym_f *cudahook_dlsym(void)
 {
     static void *_Atomic found;
@@ -26,7 +26,7 @@ cuda_dlsym_f *cudahook_dlsym(void)
     return function;
 }
 
-/* The process has libdl, or nobody has opened a library. */
+/* The process has libdl, or no library has been opened. */
 static void *library_symbol(const char *soname, const char *name)
 {
     cuda_dlsym_f *look = cudahook_dlsym();

@@ -1,4 +1,4 @@
-/* cudahook.h - the functions that ckcuda stands before, and the real ones
+/* cudahook.h - the functions that ckcuda wraps, and the real ones
  *
  * SPDX-License-Identifier: Apache-2.0
  */

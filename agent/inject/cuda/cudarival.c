@@ -1,4 +1,4 @@
-/* cudarival.c - stand before the functions that a client of CUPTI must call
+/* cudarival.c - wrap the functions that a client of CUPTI must call
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * CUPTI has one pair of buffer callbacks, and tells nobody that they were
- * replaced. Other tools find its functions by the loader, where ckcuda stands:
+ * CUPTI has one pair of buffer callbacks, and does not report that they were
+ * replaced. Other tools find its functions by the loader, which ckcuda wraps:
  * a client came when it registered its callbacks; it has left when it wants no
  * kernels any more and has flushed, or ended CUPTI.
  */

@@ -4,8 +4,8 @@
  *
  * The driver loads this library in cuInit (CUDA_INJECTION64_PATH) and calls
  * InitializeInjection(), where only CUPTI may be called. One session for the
- * life of the process; hooks stay in at exit. Whatever fails, the program
- * runs on and the report says why there are no device events.
+ * life of the process; hooks stay in at exit. If any of it fails, the program
+ * runs on and the report gives the reason why there are no device events.
  */
 #include "agent/inject/cupti/cuptiapi.h"
 
@@ -28,7 +28,7 @@
 #include "agent/inject/cupti/cuptitaken.h"
 #include "agent/inject/inject.h"
 
-/* Between two tries to have CUPTI that somebody holds. */
+/* Between two tries to have CUPTI while another client holds it. */
 #define RETRY_S 1
 
 #define EXPORT __attribute__((visibility("default")))
@@ -123,8 +123,8 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
     }
 }
 
-/* A CUPTI result; why it is not to be had is said once. A copy that the driver
- * refuses is no reason to do without: there may be another. */
+/* A CUPTI result; a failure is reported once. A copy that the driver refuses
+ * does not end the search: there may be another. */
 static int subscribe(bool is_sharing, void **subscriber)
 {
     static bool is_said;
@@ -163,7 +163,7 @@ static int subscribe(bool is_sharing, void **subscriber)
     return result;
 }
 
-/* As the options say, which are set to what it became. */
+/* By the options, which are set to what it became. */
 static int client_start(struct cupti_options *options, void **subscriber)
 {
     int result;
@@ -253,7 +253,7 @@ static const char *mode_name(const struct cupti_options *options)
     return options->is_sharing ? "share" : "own";
 }
 
-/* The report says in which mode the trace was taken. */
+/* The report shows in which mode the trace was taken. */
 static void mode_say(const struct cupti_options *options)
 {
     char text[160];
@@ -301,8 +301,8 @@ static int cupti_run(const struct cupti_options *options, void *subscriber)
     return 0;
 }
 
-/* Somebody holds CUPTI: until it is free. What was launched meanwhile is lost.
- */
+/* Another client holds CUPTI: until it is free. What was launched meanwhile is
+ * lost. */
 static void *retry_main(void *of)
 {
     static const struct timespec period = {RETRY_S, 0};

@@ -84,7 +84,7 @@ enum cupti_domain {
 #define CUPTI_STATE_FATAL 1u
 enum cupti_site { CUPTI_ENTER = 0, CUPTI_EXIT = 1 };
 
-/* Every record begins so. Records lie at multiples of 8 bytes. */
+/* Every record begins so. Records are at multiples of 8 bytes. */
 struct cupti_record {
     uint32_t kind;
 };

@@ -18,7 +18,7 @@ struct cupti_api {
 #define CUPTI_NEEDED(name) name##_f *name;
 #define CUPTI_OPTIONAL(name) name##_f *name; /* may be NULL */
 #include "agent/inject/cupti/cupti.def"
-    uint32_t version; /* as cuptiGetVersion() says */
+    uint32_t version; /* of cuptiGetVersion() */
 };
 
 extern struct cupti_api cupti_api;

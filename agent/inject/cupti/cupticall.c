@@ -85,8 +85,8 @@ static const struct {
     {"cuDevicePrimaryCtxReset", MEANS_END},
 };
 
-/* Calls of the runtime that are one of the driver's within: that one is told
- * alone, and so are launches of the driver's own. */
+/* Calls of the runtime with one of the driver's inside: only that one is
+ * reported, and so are the driver's own launches. */
 static const char *const outsides[] = {"cudaLaunchKernel", "__cudaLaunchKernel",
                                        "cudaLaunchCooperativeKernel",
                                        "cudaGraphLaunch"};
@@ -104,7 +104,7 @@ static struct domain runtime = {.id = CUPTI_DOMAIN_RUNTIME,
 static struct domain driver = {.id = CUPTI_DOMAIN_DRIVER,
                                .kind = CK_KIND_API_CUDA_DRIVER};
 
-/* With a subscription; and whether work came of launches that nobody told. */
+/* With a subscription; and whether work came of launches not reported. */
 static void *subscribed;
 static _Atomic int is_mismatched;
 
@@ -223,7 +223,7 @@ void call_mismatched(void)
 }
 
 /* A CUPTI that numbers the driver's call apart from the runtime's: kernels have
- * the number of the outer one, so that is to be told as well. */
+ * the number of the outer one, so that one must be reported as well. */
 static void outsides_enable(void)
 {
     int yes = 1;

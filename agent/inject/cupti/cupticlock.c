@@ -97,7 +97,7 @@ static int look_best(struct look *best)
     return rc;
 }
 
-/* Did nobody set either clock between the two? */
+/* Was neither clock set between the two? */
 static bool is_steady(int64_t stamps, int64_t raws)
 {
     int64_t off = llabs(stamps - raws);

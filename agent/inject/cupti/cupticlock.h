@@ -17,7 +17,7 @@
 /* Choose the clock; before the first kind is enabled. A CUPTI result. */
 int clock_start(void);
 /* Take a pair; only on the flush thread (and in clock_start()). False when
- * CUPTI's clock is another one than before: somebody else set it. */
+ * CUPTI's clock is another one than before: it was set from outside. */
 bool clock_pair(void);
 /* RAW ns of a stamp; 0 = the stamp is 0, or its clock was set just then. */
 uint64_t clock_raw(uint64_t stamp);

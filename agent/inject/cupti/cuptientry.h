@@ -5,8 +5,8 @@
  * Two threads may write one entry at once, and a third one may read it
  * meanwhile: what it then holds is of both, or of none. So it has a sum of its
  * key and its words, and an entry whose sum is another one is empty. Each word
- * has a factor of its own, so that words of two entries do not make up for each
- * other. Plain stores: they cost a launch less than to take the entry.
+ * has a factor of its own, so that errors in two words cannot cancel out.
+ * Plain stores: they cost a launch less than to take the entry.
  */
 #ifndef CK_AGENT_INJECT_CUPTI_CUPTIENTRY_H
 #define CK_AGENT_INJECT_CUPTI_CUPTIENTRY_H

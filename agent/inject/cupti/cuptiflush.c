@@ -4,7 +4,7 @@
  *
  * CUPTI's own period returns full buffers only, which is too late for a
  * process that is killed. A forced flush may hang (a kernel that waits for a
- * dead peer), so it is done here and nobody joins this thread.
+ * dead peer), so it is done here and this thread is never joined.
  */
 #include "agent/inject/cupti/cuptiflush.h"
 
@@ -124,7 +124,7 @@ static void flush_sleep(void)
     }
 }
 
-/* Said when there are some, and again each time there are ten times more. */
+/* Noted when there are some, and again each time there are ten times more. */
 static void bad_times_say(bool is_end)
 {
     uint64_t bad = record_bad_times();

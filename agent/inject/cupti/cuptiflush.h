@@ -29,7 +29,7 @@ void flush_now(void);
 /* A call of the program was reported. Before that nothing is asked of CUPTI: it
  * loads ck within cuInit(), which may take seconds. Any thread. */
 void flush_hear(void);
-/* Record no more; `why` (may be NULL) is said in a NOTE. Any thread. */
+/* Record no more; a NOTE gives `why` (may be NULL). Any thread. */
 void flush_stop(const char *why);
 
 /* Whether records are taken at all in this process. */

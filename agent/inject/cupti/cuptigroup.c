@@ -8,7 +8,7 @@
 
 #include "agent/inject/cupti/cuptientry.h"
 
-/* Launches of which cknccl has yet to say whether they are NCCL's. */
+/* Launches that cknccl has yet to claim as NCCL's, or not. */
 #define PENDING GROUP_LAUNCHES
 /* The record of one waits for that, for a launching thread may have lost its
  * CPU meanwhile, */
@@ -25,7 +25,7 @@ static _Atomic uint64_t pending[PENDING]; /* correlation + 1 */
 
 static __thread struct nccl_group current;
 static __thread uint32_t newest; /* launch; 0 = none since it was asked for */
-/* cknccl says behind a launch whose it was. */
+/* cknccl reports behind a launch which group it was of. */
 static _Atomic int is_behind;
 static _Atomic unsigned vain;
 

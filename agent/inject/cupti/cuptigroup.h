@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * cknccl says it on the launching thread (nccllink.h), and the kernel's record
- * comes later on another one, with the launch's correlation. A bounded table
- * without a lock.
+ * cknccl reports it on the launching thread (nccllink.h), and the kernel's
+ * record comes later on another one, with the launch's correlation. A bounded
+ * table without a lock.
  */
 #ifndef CK_AGENT_INJECT_CUPTI_CUPTIGROUP_H
 #define CK_AGENT_INJECT_CUPTI_CUPTIGROUP_H
@@ -17,7 +17,8 @@
 /* This thread launches a kernel. */
 void group_launch(uint32_t correlation);
 /* Of a kernel of NCCL. .name 0: of none that is known. Before version 5 cknccl
- * says it behind the launch: a record that is there before waits for that. */
+ * reports it behind the launch: a record that is there before waits for that.
+ */
 struct nccl_group group_get(uint32_t correlation);
 
 #endif

@@ -9,9 +9,9 @@
 
 #include "agent/inject/cudalink.h"
 
-/* Look for it, and have it tell what other clients of CUPTI do. Once. */
+/* Find it, and have it report what other clients of CUPTI do. Once. */
 void link_open(cuda_rival_f *told);
-/* Whether other clients are told. */
+/* Whether other clients are reported. */
 bool link_is_open(void);
 /* Who records the program's calls from now on. */
 void link_decide(enum cuda_recorder recorder);

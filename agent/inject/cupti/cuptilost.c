@@ -1,4 +1,4 @@
-/* cuptilost.c - keep a loss until there is room to tell it
+/* cuptilost.c - keep a loss until there is room to report it
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,11 +15,11 @@ struct loss {
 };
 
 /* Losses of one reason, added up. `count` is written last and read first: what
- * it counts is in the others, or was told with the losses before. */
+ * it counts is in the others, or was reported with the losses before. */
 static struct kept {
     _Atomic uint64_t count;
     _Atomic int64_t value;
-    _Atomic int64_t first, last; /* 0 = none since they were told */
+    _Atomic int64_t first, last; /* 0 = none since the last report */
 } kept[LOST_REASONS];
 
 static bool
@@ -27,7 +27,7 @@ loss_write(struct ck_ring_writer *writer, enum ck_lost reason, struct loss loss)
 {
     struct ck_counter *record;
 
-    /* Without room it is not even counted as dropped: it is told later. */
+    /* Without room it is not even counted as dropped: it is reported later. */
     if (writer == NULL || writer->slot->is_busy != 0 ||
         !ck_ring_has_room(writer->slot, writer->mask, 2)) {
         return false;

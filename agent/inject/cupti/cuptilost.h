@@ -1,9 +1,9 @@
-/* cuptilost.h - losses are told exactly, however full the ring is
+/* cuptilost.h - losses are reported exactly, however full the ring is
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A LOST record stands for many others. Where the thread that has to tell one
- * has no room for it, it is kept, added to others of its reason, until the
+ * One LOST record counts many others. Where the thread that has to write
+ * it has no room, the loss is kept, added to others of its reason, until the
  * flush thread has room; what never finds any is counted in the ring, record
  * by record.
  */
@@ -18,7 +18,7 @@ void lost_tell(enum ck_lost reason,
                int64_t value,
                ck_time_t first,
                ck_time_t last);
-/* Tell what was kept; one thread at a time. True when nothing is left. */
+/* Report what was kept; one thread at a time. True when nothing is left. */
 bool lost_tell_kept(void);
 /* The same for the last time: the ring counts what is left. */
 void lost_end(void);

@@ -4,7 +4,7 @@
  *
  * Times are RAW ns (cupticlock.h). A device time that cannot be (0, end before
  * start, in the future, before the library was loaded) is flagged and counted,
- * never repaired: the record then stands at the time of its decoding with no
+ * never repaired: the record then has the time of its decoding and no
  * length, and the time since its launch counts as unknown.
  */
 #include "agent/inject/cupti/cuptirecord.h"
@@ -37,7 +37,7 @@ uint64_t record_bad_times(void)
     return atomic_load(&bad_times);
 }
 
-/* When it was done, on RAW ns; start 0 = nobody knows. */
+/* When it was done, on RAW ns; start 0 = not known. */
 struct times {
     uint64_t start, end;
 };
@@ -121,8 +121,8 @@ static uint64_t correlation_of(uint32_t correlation, uint64_t node)
     return node != 0 ? node : correlation;
 }
 
-/* What CUPTI keeps of the time before the start is there only where somebody
- * asked for it; else it may be of another kernel. */
+/* CUPTI keeps times before the start only where a client asked for them; else
+ * they may be of another kernel. */
 static void latency_write(struct ck_kernel *record,
                           const struct cupti_kernel *k)
 {
@@ -133,7 +133,7 @@ static void latency_write(struct ck_kernel *record,
     }
 }
 
-/* The name's id; that some have none is said once. */
+/* The name's id; that some have none is noted once. */
 static uint32_t kernel_name(const char *text)
 {
     static _Atomic int is_said;
@@ -535,7 +535,7 @@ void record_write(const struct cupti_record *activity)
     case CUPTI_KIND_STREAM:
         table_stream_say((const void *)activity);
         break;
-    default: /* an event of a kind nobody asked for */
+    default: /* an event of a kind that was not asked for */
         break;
     }
 }

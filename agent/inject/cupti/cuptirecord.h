@@ -15,7 +15,7 @@ extern const size_t record_kinds_count;
 /* Records of the device whose times could not be used. */
 uint64_t record_bad_times(void);
 
-/* Write one activity record into this thread's slot; kinds that nobody asked
+/* Write one activity record into this thread's slot; kinds that were not asked
  * for are passed over. Frees what CUPTI hands over with it. */
 void record_write(const struct cupti_record *activity);
 

@@ -13,7 +13,7 @@
 #include "agent/inject/inject.h"
 
 static _Atomic uint32_t devices[TABLE_DEVICES]; /* DEVICE number by ordinal */
-/* Whether its identity was said, and how often it was asked for. */
+/* Whether its identity was recorded, and how often it was asked for. */
 static _Atomic uint32_t device_said[TABLE_DEVICES];
 static unsigned device_asked[TABLE_DEVICES];      /* flush thread only */
 static _Atomic uint32_t contexts[TABLE_CONTEXTS]; /* ordinal + 1 */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Bounded tables without a lock. A device or stream gets its number at first
- * sight, whichever record comes first; what is known of it is said then and
+ * sight, whichever record comes first; what is known of it is recorded then and
  * again when more is known (the last record of a number holds).
  */
 #ifndef CK_AGENT_INJECT_CUPTI_CUPTITABLE_H
@@ -25,8 +25,8 @@
 /* Number of the DEVICE record of an ordinal; 0: no room, or none. */
 uint32_t table_device(uint32_t ordinal);
 void table_device_say(const struct cupti_device *device);
-/* Ask CUPTI, and then the driver, for devices that had work and of which no
- * DEVICE activity came. Only on the flush thread, outside callbacks. */
+/* Ask CUPTI, and then the driver, for devices that had work and sent no DEVICE
+ * activity. Only on the flush thread, outside callbacks. */
 void table_devices_ask(void);
 
 void table_context(uint32_t context, uint32_t ordinal);

@@ -40,7 +40,7 @@ static taken_calls_f *calls_enable;
 static __thread uint32_t shard; /* + 1; 0 = none yet */
 static _Atomic uint64_t synced; /* launches before the newest wait for all */
 
-/* What ckcuda tells of another client: how often one came, and the launches
+/* What ckcuda reports of another client: how often one came, and the launches
  * until then. */
 static struct {
     _Atomic uint32_t came;
@@ -54,12 +54,12 @@ static struct {
     uint64_t buffers;  /* asked for and given back, at the last look */
     uint64_t launches; /* up to the last time when a buffer moved */
     ck_time_t since;   /* that time */
-    uint64_t lost;     /* launches said to be lost, of these */
+    uint64_t lost;     /* launches reported as lost, of these */
     unsigned looks;    /* under suspicion */
     unsigned away;     /* looks since the callbacks are another's; 0 = ours */
     uint32_t rivals;   /* that came, as far as they were looked at */
     unsigned ended;    /* looks since it wants no kernels */
-    bool is_rival;     /* away by one that was told */
+    bool is_rival;     /* away by one that ckcuda reported */
 } seen;
 
 void taken_share(taken_calls_f *enable)
@@ -111,7 +111,7 @@ static void ours(uint64_t buffers, uint64_t all)
     seen.is_rival = false;
 }
 
-/* What was launched and not yet said to be lost. */
+/* What was launched and not yet reported as lost. */
 static void lost_say(uint64_t all)
 {
     ck_time_t now = ck_time_raw();
@@ -184,7 +184,7 @@ static void rival_begin(void)
 }
 
 /* It has left: what is launched until the callbacks are ours again is lost,
- * too, and counted behind that. Where nobody counted, the time is unknown. */
+ * too, and counted behind that. Without a count the time is unknown. */
 static void rival_end(void)
 {
     ck_time_t since = atomic_load(&rival.since);

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * CUPTI has one pair of buffer callbacks a process, and a second client's
- * replace the first one's without a word. Launches are told to ckcupti either
- * way: work that was launched and is done, and of which no buffer came, says
- * that somebody else has them. What was launched meanwhile is counted as lost,
- * and after TAKEN_BACK the callbacks are registered again. Where ckcuda tells
+ * replace the first one's silently. Launches are reported to ckcupti either
+ * way: work that was launched and is done, but came in no buffer, shows that
+ * another client has them. What was launched meanwhile is counted as lost, and
+ * after TAKEN_BACK the callbacks are registered again. Where ckcuda reports
  * when the other one came and left (cuptilink.h), that counts instead.
  */
 #ifndef CK_AGENT_INJECT_CUPTI_CUPTITAKEN_H
@@ -26,8 +26,8 @@ void taken_synced(void);
 /* What another client did. Any thread. */
 void taken_rival(enum cuda_rival what);
 /* Without a subscription: calls come from CUPTI's records, which `enable` asks
- * for, and nobody tells of launches but ckcuda, while another client is there.
- * Before the first look. */
+ * for; while another client is there, ckcuda alone reports launches. Before the
+ * first look. */
 typedef void taken_calls_f(void);
 void taken_share(taken_calls_f *enable);
 /* Look; only on the flush thread, behind a flush. */

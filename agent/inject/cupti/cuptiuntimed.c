@@ -11,7 +11,7 @@
 
 /* Streams looked at in one buffer, a power of two. */
 #define UNTIMED_STREAMS 64
-/* Times said of one buffer; what more there is becomes one. */
+/* Times recorded of one buffer; what more there is becomes one. */
 #define UNTIMED_SAID 4
 
 struct stream {
@@ -28,7 +28,7 @@ static __thread struct {
     unsigned said;
     bool is_used; /* a bad one was seen: streams are followed */
     bool is_rest;
-    ck_time_t rest; /* since when, of what is said in one */
+    ck_time_t rest; /* since when, of those recorded in one */
     ck_time_t requested;
 } walk;
 

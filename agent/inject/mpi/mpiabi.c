@@ -1,4 +1,4 @@
-/* mpiabi.c - tell Open MPI from the MPICH family, read their values
+/* mpiabi.c - distinguish Open MPI from the MPICH family, read their values
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -87,7 +87,7 @@ static void fortran_find(void)
     }
 }
 
-/* One pointer of mpi_abi.call and the function that it stands for. */
+/* One pointer of mpi_abi.call and the name of its function. */
 struct call_name {
     size_t at;
     char name[40];
@@ -231,7 +231,7 @@ static void mpich_set(void)
     mpi_abi.cart = 2;
     mpi_abi.graph = 1;
     mpi_abi.dist_graph = 3;
-    /* MPICH 4.0 hands out what C said there. */
+    /* MPICH 4.0 hands out the values of C there. */
     mpi_abi.f08_first = !version_is("MPICH Version:", "4.0.");
 }
 

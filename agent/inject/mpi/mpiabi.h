@@ -4,8 +4,8 @@
  *
  * ckmpi is built without any mpi.h: on x86-64 and aarch64 every argument of
  * an MPI function but a double is one word. Handles are pointers in Open MPI
- * and ints in the MPICH family; constants and the status differ. They are
- * told apart once, at the first MPI call of the process; everything here is
+ * and ints in the MPICH family; constants and the status differ. Which one it
+ * is is found once, at the first MPI call of the process; everything here is
  * read-only afterwards.
  */
 #ifndef CK_AGENT_INJECT_MPI_MPIABI_H
@@ -110,7 +110,7 @@ static inline uint64_t mpi_abi_handle_at(const void *handles, size_t i)
                : ((const uint32_t *)handles)[i];
 }
 
-/* What a status says, in ck's numbers: peer -1 any, -2 MPI_PROC_NULL. */
+/* The values of a status, in ck's numbers: peer -1 any, -2 MPI_PROC_NULL. */
 struct mpi_status {
     int32_t peer;
     int32_t tag;
@@ -129,7 +129,7 @@ static inline int32_t mpi_abi_peer(int rank)
 }
 
 /* MPI_BOTTOM, MPI_IN_PLACE and MPI_STATUS(ES)_IGNORE of Fortran are addresses
- * of variables; tell them as what C has. Others are returned as they are. */
+ * of variables; return C's value for them. Others are returned as they are. */
 long mpi_abi_fortran_buffer(long address);
 bool mpi_abi_fortran_ignores(long status);
 

@@ -363,7 +363,7 @@ static void call_plain_leave(struct mpi_call *call)
                     request);
 }
 
-/* A communicator that nobody was seen to make: that the call took it shows
+/* A communicator whose creation was not recorded: that the call took it shows
  * that it is one. What entering does with it is done now. */
 static void comm_arrive(struct mpi_call *call, const struct mpi_class_row *row)
 {

@@ -106,7 +106,7 @@ extern const unsigned mpi_functions_count;
  * a fault a page. */
 void mpi_functions_fill(void);
 
-/* Requests of a call on several; lies in the wrappers that need it. */
+/* Requests of a call on several; is in the wrappers that need it. */
 struct mpi_many {
     uint64_t handles[MPI_MANY_MAX]; /* before the call nulls them */
     unsigned char statuses[MPI_MANY_MAX * MPI_STATUS_BYTES_MAX];
@@ -138,8 +138,8 @@ struct mpi_call {
     _Alignas(8) unsigned char status[MPI_STATUS_BYTES_MAX];
 };
 
-/* Around the library's function, in this order. The call must lie on the
- * caller's stack: its address tells nested calls. next is set by both. */
+/* Around the library's function, in this order. The call must be on the
+ * caller's stack: its address identifies nested calls. next is set by both. */
 void mpi_call_enter(struct mpi_call *call,
                     struct mpi_function *function,
                     long *words,

@@ -62,7 +62,7 @@ typed_sum(const struct mpi_call *call, const struct side *side, int ranks)
     for (int i = 0; i < ranks; i++) {
         uint64_t count = mpi_call_count_at(call, counts, i);
 
-        /* With nothing to send any word may stand for a type. */
+        /* With nothing to send any word may be in place of a type. */
         if (count > 0) {
             sum += count * mpi_call_type_bytes(
                                call, mpi_call_type(call, types, (size_t)i));

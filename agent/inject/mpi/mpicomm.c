@@ -1,4 +1,4 @@
-/* mpicomm.c - table of communicators, and what is said about each
+/* mpicomm.c - table of communicators, and what is recorded of each
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -229,7 +229,7 @@ static const char *topology_find(struct mpi_comm *comm)
 }
 
 /* The ranks that a process of the topology receives from; room for them all.
- * How many, -1 when they are not told. */
+ * How many, -1 when MPI does not give them. */
 static int sources_find(const struct mpi_comm *comm, int *sources)
 {
     const struct mpi_abi_calls *call = &mpi_abi.call;
@@ -258,8 +258,8 @@ static int sources_find(const struct mpi_comm *comm, int *sources)
     return in;
 }
 
-/* The line `sources`, of ranks in the communicator; the borders of a grid have
- * nobody beyond them. */
+/* The line `sources`, of ranks in the communicator; beyond the borders of a
+ * grid there is no rank. */
 static void sources_add(struct comm_text *text, const struct mpi_comm *comm)
 {
     size_t room = 2 * (size_t)comm->degree_in + 2 * (size_t)comm->degree_out;

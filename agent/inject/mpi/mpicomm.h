@@ -4,8 +4,8 @@
  *
  * Each handle gets a small id: 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF, then in
  * order of creation here. What makes a communicator the same one on all its
- * ranks is said in its COMM record and joined later: parent, number of the
- * creation within the parent, members as world ranks. Nothing is ever sent.
+ * order of creation here. Its COMM record has what identifies a communicator
+ * on all its ranks, joined later: parent, number of the
  *
  * COMM record: name = id, object = parent's id (0 = none), extra = number;
  * lines how, size, rank, members (world ranks "0-3,8"; a rank of another
@@ -90,7 +90,7 @@ void mpi_comm_create(uint64_t handle, const struct mpi_comm_birth *birth);
 void mpi_comm_remove(uint64_t handle);
 void mpi_comm_rename(struct mpi_comm *comm, const char *name, size_t length);
 
-/* Say again what a full ring refused; called where a communicator is used. */
+/* Record again what a full ring refused; called where one is used. */
 void mpi_comm_say(struct mpi_comm *comm);
 
 /* Communicators that found no room in the table. */

@@ -28,7 +28,7 @@ static void identity_say(void)
     mpi_rendezvous_start(rank, size);
 }
 
-/* Exit handlers that the library registers lie between ours. */
+/* Exit handlers that the library registers are between ours. */
 static void handlers_mark(bool is_behind)
 {
     void (*mark)(bool) =

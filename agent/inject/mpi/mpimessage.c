@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A blocking receive and a probe say what really came; when the program
+ * A blocking receive and a probe record what really came; when the program
  * ignores the status, it is taken into ours.
  */
 #include "agent/inject/mpi/mpicall.h"

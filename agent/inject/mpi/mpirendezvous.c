@@ -98,8 +98,8 @@ static bool pmix_find(void)
            pmix.initialized() != 0;
 }
 
-/* May some rank of the world be on another host? Where no launcher tells it
- * may: then asking costs a look in PMIx's own store. */
+/* May some rank of the world be on another host? Yes where no launcher set a
+ * variable: then asking costs a look in PMIx's own store. */
 static bool is_spread(int size)
 {
     static const char *const locals[] = {"OMPI_COMM_WORLD_LOCAL_SIZE",

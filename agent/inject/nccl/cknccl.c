@@ -52,13 +52,13 @@ struct comm {
 static __thread bool is_group_new;
 static __thread bool is_group_known; /* by task_launched() */
 
-/* What an event says, whatever its version. */
+/* The fields of an event, whatever its version. */
 struct task {
     const char *function, *algorithm, *protocol, *type;
     uint64_t number; /* of a message: the peer */
     uint32_t root;   /* of those that have one, else UINT32_MAX */
     uint64_t bytes;
-    uint64_t hash; /* of its communicator, 0 = said before */
+    uint64_t hash; /* of its communicator, 0 = recorded before */
     bool is_message;
 };
 
@@ -119,7 +119,7 @@ static void library_say(int version)
 }
 
 /* Before version 5: what this thread launched so far is none of NCCL's, and
- * from now on ckcupti waits for what is said of a launch. */
+ * from now on ckcupti waits for the report of each launch. */
 static void launches_forget(int version)
 {
     const struct nccl_link *to = atomic_load(&link);
@@ -237,7 +237,7 @@ static struct nccl_group group_of(struct comm *comm, uint64_t number)
 }
 
 /* Before version 5: the kernel of this thread's group was launched just now.
- * Afterwards is_group_known tells whether its number is the same on all. */
+ * Afterwards is_group_known shows whether its number is the same on all. */
 static void task_launched(struct comm *comm, const struct task *task)
 {
     const struct nccl_link *to = atomic_load(&link);
@@ -261,7 +261,7 @@ static void task_launched(struct comm *comm, const struct task *task)
     }
 }
 
-/* ---- what an event says -------------------------------------------------- */
+/* ---- fields of an event -------------------------------------------------- */
 
 static const char *const functions[] = {
     "Broadcast", "Reduce",   "AllGather", "ReduceScatter",
@@ -377,8 +377,8 @@ static bool is_over(const struct comm *comm)
     return atomic_load(&comm->is_over) != 0;
 }
 
-/* Of versions in which the type is a byte: is it a task? A group has a handle,
- * without which some versions tell nothing of its tasks. */
+/* Of versions with the type as a byte: is it a task? A group has a handle;
+ * without one some versions do not report its tasks. */
 static bool
 start_begin(void *context, void **handle, const struct nccl_event *event)
 {

@@ -35,7 +35,7 @@
 #define KEPT_MAX 65536
 #define NUMBER_DIGITS 18
 
-/* What stands for a domain, and for a registered text. */
+/* The object behind the handle of a domain, or of a registered text. */
 struct kept {
     char text[TEXT_MAX];
 };

@@ -103,7 +103,7 @@ static void driver_keep(void)
     }
 }
 
-/* Before the destructors of all libraries, whose order nobody knows. */
+/* Before the destructors of all libraries: their order is not known. */
 static void opencl_end(void)
 {
     if (opencl_driver != NULL) {

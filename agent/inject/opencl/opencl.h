@@ -4,7 +4,7 @@
  *
  * The program calls the loader, the loader calls the layer's wrapper, the
  * wrapper calls the driver through opencl_driver. Wrappers run on any thread
- * of the program; a command's end is told on a thread of the driver.
+ * of the program; a command's end is reported on a thread of the driver.
  */
 #ifndef CK_AGENT_INJECT_OPENCL_OPENCL_H
 #define CK_AGENT_INJECT_OPENCL_OPENCL_H

@@ -27,10 +27,10 @@ struct await_found {
 };
 
 /* An event that `call` has made; is_held: ck has a reference to it until
- * await_forget(). False: it is not recorded, or there is no room, so nobody
- * will be said to wait for it. */
+ * await_forget(). False: it is not recorded, or there is no room, so no wait
+ * for it will be recorded. */
 bool await_enter(cl_event event, const struct opencl_call *call, bool is_held);
-/* Of the references to an event, how many are ck's. */
+/* How many of the references to an event are ck's. */
 cl_uint await_held(cl_event event);
 /* The event is complete. */
 void await_forget(cl_event event);

@@ -228,7 +228,7 @@ cl_int CL_API_CALL wrap_clGetEventInfo(
     return rc;
 }
 
-/* A program that asked for no profiling is told so, as without ck. */
+/* A program that asked for no profiling gets an error, as without ck. */
 cl_int CL_API_CALL wrap_clGetEventProfilingInfo(cl_event event,
                                                 cl_profiling_info what,
                                                 size_t room,

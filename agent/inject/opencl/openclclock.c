@@ -17,7 +17,7 @@ static ck_time_t clock_drift(ck_time_t elapsed)
 }
 
 /* Bounds in the wrong order mean that the clock drifted more than allowed, or
- * stepped: the newest sample then stands alone. */
+ * stepped: then only the newest sample counts. */
 static void clock_tighten(struct device_clock *clock,
                           ck_time_t low,
                           ck_time_t high,

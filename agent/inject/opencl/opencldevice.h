@@ -21,13 +21,13 @@ struct opencl_device {
 /* The device's entry, made at first sight; NULL: the table is full. Entries
  * stay for the life of the process. */
 struct opencl_device *device_find(cl_device_id handle);
-/* DEVICE number in this process image, said before if need be; 0 = not
+/* DEVICE number in this process image, recorded before if need be; 0 = not
  * known. `device` may be NULL. */
 uint32_t device_number(struct opencl_device *device);
 /* Sample the device's timer if it has one and it is time. Not from a
  * recording path. */
 void device_timer_look(struct opencl_device *device);
-/* Say every device again, with the clock error as it is now. */
+/* Record every device again, with the clock error as it is now. */
 void device_say_all(void);
 
 #endif

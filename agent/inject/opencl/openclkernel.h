@@ -11,7 +11,7 @@
 void kernel_enter(cl_kernel kernel);
 /* The last reference goes. */
 void kernel_forget(cl_kernel kernel);
-/* Id of its NAME record; 0 = not known, or nobody records. */
+/* Id of its NAME record; 0 = not known, or recording is off. */
 uint32_t kernel_name(cl_kernel kernel);
 
 #endif

@@ -42,7 +42,7 @@ wrap_clCreateCommandQueue(cl_context context,
     opencl_returned(&call);
     if (queue != NULL && is_recording() && !queue_enter(queue, change) &&
         change != QUEUE_UNCHANGED) {
-        /* Nobody would remember what it asked for. */
+        /* There is no room to remember what it asked for. */
         (void)opencl_driver->clReleaseCommandQueue(queue);
         queue = opencl_driver->clCreateCommandQueue(context, device, asked,
                                                     errcode);

@@ -32,7 +32,7 @@ static _Atomic uint64_t free_head; /* changes << 32 | index + 1 */
 static _Atomic uint32_t fresh;     /* entries handed out at least once */
 static uint32_t pool_limit = PENDING_MAX;
 
-/* Commands that found no entry since it was last told. */
+/* Commands that found no entry since the last report. */
 static _Atomic int64_t refused;
 static _Atomic int64_t refused_first; /* RAW ns */
 
@@ -297,8 +297,8 @@ void pending_begin(uint32_t entries)
     began_ticks = ck_time_ticks();
 }
 
-/* A command may be complete whose callback the driver has not made yet: the
- * program is told of the end first. Returns whether it is written now. */
+/* A command may be complete before the driver makes its callback: the program
+ * sees the end first. Returns whether it is written now. */
 static bool complete_write(struct pending *pending)
 {
     cl_int status = CL_QUEUED;

@@ -4,7 +4,7 @@
  *
  * A bounded pool without a lock. A wrapper takes an entry and hands it to the
  * driver with the command's event; the driver's callback writes the record
- * and gives the entry back. What is still here at exit is told as lost.
+ * and gives the entry back. What is still here at exit is reported as lost.
  */
 #ifndef CK_AGENT_INJECT_OPENCL_OPENCLPENDING_H
 #define CK_AGENT_INJECT_OPENCL_OPENCLPENDING_H
@@ -35,7 +35,7 @@ struct pending {
     int64_t start;    /* of the enqueueing call, on the ring's clock */
     ck_time_t before; /* RAW around it; 0 = no clock sample */
     ck_time_t after;
-    bool is_awaitable; /* commands may be told to wait for its event */
+    bool is_awaitable; /* waits for its event may be recorded */
     struct command_work work;
 };
 
@@ -49,7 +49,7 @@ void pending_give(struct pending *pending);
 /* Have the command's end recorded. The entry and the reference to its event
  * are taken in any case. */
 void pending_watch(struct pending *pending);
-/* At exit: tell what never completed, and stop recording. */
+/* At exit: report what never completed, and stop recording. */
 void pending_end(void);
 
 #endif

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A queue is entered when it is created, or at its first command if the layer
- * did not see that. Its QUEUE record and its device's DEVICE record are said
+ * did not see that. Its QUEUE record and its device's DEVICE record are written
  * once a process image. Any thread.
  */
 #ifndef CK_AGENT_INJECT_OPENCL_OPENCLQUEUE_H
@@ -47,7 +47,7 @@ bool queue_enter(cl_command_queue handle, enum queue_change change);
 /* The program releases its last reference. Events of the queue may outlive it,
  * so it is known until another one takes its address, or its room. */
 void queue_release(cl_command_queue handle);
-/* QUEUE id in this process image, said before if need be; 0 = not known. */
+/* QUEUE id in this process image, recorded before if need be; 0 = not known. */
 uint32_t queue_id(struct opencl_queue *queue);
 uint32_t queue_id_of(cl_command_queue handle);
 /* False where it is not known. */

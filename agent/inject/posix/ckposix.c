@@ -54,7 +54,7 @@
 /* The library's own descriptor, between its open and its close. */
 static __thread int own_fd = -1;
 
-/* What a finished call says about its object. */
+/* What a finished call shows of its object. */
 static inline struct posix_object
 object_of(enum posix_shape shape, long first, long second, long rc)
 {

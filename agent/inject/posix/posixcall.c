@@ -4,8 +4,8 @@
  *
  * A process attaches when it makes its first long call after LIFE_MIN, so
  * that the short-lived helpers of a script take no entry of the ring. One that
- * has its entry by another library of ours attaches at once: else nobody knew
- * whose the threads are that MPI_Init makes, where they end soon. Until a
+ * has its entry by another library of ours attaches at once: else the threads
+ * that MPI_Init makes would have no process, where they end soon. Until a
  * thread has a slot its calls carry RAW stamps.
  */
 #include "agent/inject/posix/posixcall.h"
@@ -23,7 +23,7 @@
 #define SAY_EACH CK_TIME_S
 
 /* A wait for 10 us is two switches on a machine of today; recording it costs
- * 0.5 % of that. Shorter ones cannot be told from the scheduler's noise. */
+ * 0.5 % of that. Shorter ones are below the scheduler's noise. */
 #define THRESHOLD_NS 10000
 
 int64_t posix_threshold = THRESHOLD_NS;
@@ -147,7 +147,7 @@ static void thread_claiming(bool is_done)
 
 /* What a signal handler ends while its thread is at this is in the totals and
  * no loss. Threads that wake each other come here together, with what may be a
- * long wait for one of them: none stands back. */
+ * long wait for one of them: none of them is turned away. */
 static struct ck_ring_writer *writer_first(void)
 {
     struct ck_ring_writer *writer;

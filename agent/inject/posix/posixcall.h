@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A wrapper enters, calls what it stands before, leaves. Between the two lies
- * no state outside the wrapper's frame: a thread may be cancelled, or jump
- * out of a handler, in the middle. Calls inside a recorded call of another
+ * A wrapper enters, calls the real function, leaves. Between the two there is
+ * no state outside the wrapper's frame: a thread may be cancelled there, or
+ * jump out of a handler. Calls inside a recorded call of another
  * library (MPI, a device's API) go straight on: neither counted nor recorded.
  */
 #ifndef CK_AGENT_INJECT_POSIX_POSIXCALL_H
@@ -17,14 +17,14 @@
 #include "agent/inject/posix/posixcount.h"
 
 enum posix_shape {
-    POSIX_PLAIN,   /* -1 is failure; nothing to say about an object */
+    POSIX_PLAIN,   /* -1 is failure; nothing is recorded of an object */
     POSIX_NUMBER,  /* returns an error number */
     POSIX_REST,    /* returns what is left: never a failure */
     POSIX_FD,      /* on the descriptor in the first word */
     POSIX_BYTES,   /* as FD, returns bytes */
     POSIX_OPEN,    /* path in the first word, returns a descriptor */
     POSIX_OPENAT,  /* path in the second word */
-    POSIX_CLOSE,   /* the descriptor stands for nothing any more */
+    POSIX_CLOSE,   /* the descriptor is free again */
     POSIX_ADDRESS, /* on the object at the first word, returns an error number
                     */
     POSIX_BARRIER, /* as ADDRESS; -1 is no error */
@@ -33,7 +33,7 @@ enum posix_shape {
 
 typedef void (*posix_next_f)(void);
 
-/* A symbol that we stand before: no pointer, which the loader would have to
+/* A symbol that we wrap: no pointer, which the loader would have to
  * place in each program. */
 struct posix_entry {
     char symbol[30];

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A thread that ends without a slot in the ring adds its counts to those of
- * the process; so short-lived threads cost nobody a slot.
+ * the process; so short-lived threads need no slot.
  */
 #include "agent/inject/posix/posixcount.h"
 
@@ -131,7 +131,7 @@ bool posix_counts_is_paused(void)
 }
 
 /* Constructors of libraries run before our own, their threads beside them: no
- * line of the program made such a call, so it is nobody's. */
+ * line of the program made such a call, so it is not counted. */
 static bool is_before_program(void)
 {
     if (atomic_load_explicit(&is_loaded, memory_order_relaxed)) {
@@ -230,7 +230,7 @@ INJECT_START static void child_after_fork(void)
 INJECT_START void posix_counts_load(void)
 {
     counted_pid = getpid();
-    /* Before inject.c's key: a thread says its counts while it has a slot. */
+    /* Before inject.c's key: a thread's counts need its slot. */
     if (pthread_key_create != NULL &&
         pthread_key_create(&key, thread_end) == 0) {
         atomic_store(&has_key, 1);

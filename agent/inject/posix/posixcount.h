@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A thread counts in a block of its own out of a fixed pool. Totals are said
- * (CALLS records) when a thread ends, at the end of the process unless that is
- * killed, and about each second by threads that record.
+ * A thread counts in a block of its own out of a fixed pool. Totals are
+ * recorded (CALLS records) when a thread ends, at the end of the process unless
+ * that is killed, and about each second by threads that record.
  */
 #ifndef CK_AGENT_INJECT_POSIX_POSIXCOUNT_H
 #define CK_AGENT_INJECT_POSIX_POSIXCOUNT_H
@@ -20,8 +20,8 @@ enum posix_function {
     POSIX_FUNCTIONS
 };
 
-/* Threads that are counted at once; calls of more are not counted, which a
- * note says. */
+/* Threads that are counted at once; calls of more are not counted, and a note
+ * reports that. */
 #define POSIX_THREADS 256
 
 struct posix_count {
@@ -59,9 +59,9 @@ posix_count_add(unsigned function, int64_t ns, uint64_t bytes)
     mine->of[function].bytes += bytes;
 }
 
-/* Say this thread's totals. Only with a writer. */
+/* Record this thread's totals. Only with a writer. */
 void posix_counts_say(void);
-/* At the end of the process: say those of all threads that are left. */
+/* At the end of the process: record those of all threads that are left. */
 void posix_counts_last(void);
 
 /* What this thread asks libc for is ours: UCX, for one, takes locks around the

@@ -9,7 +9,8 @@
  * a program whose loader is glibc's for this processor $PLATFORM may as well be
  * left out. execve() gives such a program the same text with as many
  * characters that lead nowhere else; there it is written back before main(),
- * so that nobody finds it changed, and other children are as safe as before.
+ * so that the program finds it unchanged, and other children are as safe as
+ * before.
  */
 #include "agent/inject/posix/posixexec.h"
 
@@ -173,7 +174,7 @@ static size_t preload_find(char *const *env, size_t *count)
     return found;
 }
 
-/* Nothing lies outside of this frame: a child of vfork() shares our memory. */
+/* Nothing is outside of this frame: a child of vfork() shares our memory. */
 ALONE static int exec_direct(execve_f next,
                              const char *path,
                              char *const *argv,

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What was counted since the last word is said first. They are not counted
- * themselves: none returns.
+ * What was counted since the last record is recorded first. The calls are not
+ * counted themselves: none returns.
  */
 #include <sys/syscall.h>
 #include <unistd.h>

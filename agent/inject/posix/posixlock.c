@@ -194,7 +194,7 @@ int entry_wrlock(void *lock)
         }
         return rc;
     }
-    /* A thread that holds it is told so by the real one. */
+    /* A thread that holds it gets an error from the real one. */
     return WAIT(pthread_rwlock_wrlock, lock, NULL, -1, 0);
 }
 

@@ -17,17 +17,17 @@ void posix_path_set(int fd, const char *path);
  * looked at (posixsocket.h). */
 void posix_path_open(int fd, const char *path);
 void posix_path_forget(int fd);
-/* Has nobody looked at what the descriptor is? The empty path says that it has
+/* Is it still unknown what the descriptor is? An empty path means that it has
  * none. */
 bool posix_path_is_unknown(int fd);
-/* Was it opened, and nobody has looked? */
+/* Was it opened, and not looked at yet? */
 bool posix_path_is_fresh(int fd);
-/* It was looked at, and what it was opened by says all. */
+/* It was looked at, and the path that it was opened by is enough. */
 void posix_path_settle(int fd);
 /* Is its path that of a connection or a pipe (posixsocket.h)? */
 bool posix_path_is_socket(int fd);
-/* Id of the path as a name of this process image, said on first use; 0 = not
- * known. Only with a writer. */
+/* Id of the path as a name of this process image, recorded on first use; 0 =
+ * not known. Only with a writer. */
 uint32_t posix_path_id(int fd);
 /* Is it the ring's own? Those calls are ck's. */
 bool posix_path_is_ring(const char *path);

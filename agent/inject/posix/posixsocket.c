@@ -39,7 +39,7 @@ static bool end_text(const struct sockaddr_storage *end, char text[END_BYTES])
     } else if (end->ss_family != AF_INET) {
         return false;
     }
-    /* The port lies at the same place in both. */
+    /* The port is at the same place in both. */
     return inet_ntop(is_six ? AF_INET6 : AF_INET, bytes, address,
                      sizeof(address)) != NULL &&
            snprintf(text, END_BYTES, is_six ? "[%s]:%u" : "%s:%u", address,
@@ -101,8 +101,8 @@ static uint32_t partner_find(uint32_t number)
     return 0;
 }
 
-/* A UNIX socket by its number, and its other end by number or, where somebody
- * else made the pair, or it was connected, the process that had it then. */
+/* A UNIX socket by its number, and its other end: by number, or, where another
+ * process made the pair or it was connected, the process that had it then. */
 static void unix_find(int fd, char text[TEXT_BYTES])
 {
     struct ucred peer = {.pid = 0};

@@ -3,28 +3,28 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The path of a TCP socket is "tcp LOCAL PEER", each an address and a port, so
- * that two processes' ends of one connection can be told: the merge knows then
- * whose data a thread waited for. That of a pipe, with a name or without, is
- * "pipe NUMBER r" or "pipe NUMBER w", by the end. That of a UNIX socket is
+ * that the merge can match the ends of one connection in two processes and
+ * knows whose data a thread waited for. That of a pipe, with a name or without,
+ * is "pipe NUMBER r" or "pipe NUMBER w", by the end. That of a UNIX socket is
  * "unix LOCAL PEER", the numbers of both ends, where this process or one that
  * it was forked from made the pair; else "unix LOCAL pid PID": that process had
  * the other end when the two were connected. A read of such a socket that is
  * the first after a long wait for descriptors is recorded however short it is:
- * it says what ended the wait. So is the first write to one: who writes may
- * never take long, and then nothing else would say whose data it is.
+ * it shows what ended the wait. So is the first write to one: a writer may
+ * never take long, and then nothing else would show whose data it is.
  */
 #ifndef CK_AGENT_INJECT_POSIX_POSIXSOCKET_H
 #define CK_AGENT_INJECT_POSIX_POSIXSOCKET_H
 
 #include "agent/inject/posix/posixcall.h"
 
-/* Give the descriptor its path, if it is a connected socket or a pipe and
- * nobody has looked. Keeps errno. */
+/* Give the descriptor its path, if it is a connected socket or a pipe and has
+ * none yet. Keeps errno. */
 void posix_socket_look(int fd);
 
 /* Two UNIX sockets were made that are each other's ends. Keeps errno. */
 void posix_socket_pair(const int fds[2]);
-/* Say the latest of them, once, as names "pair NUMBER NUMBER". Only with a
+/* Record the latest of them, once, as names "pair NUMBER NUMBER". Only with a
  * writer. */
 void posix_pairs_say(void);
 
