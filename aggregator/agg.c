@@ -181,7 +181,7 @@ static int url_bind(struct agg *agg, const char *url, struct ck_err *err)
     return 0;
 }
 
-/* Before anybody can connect. */
+/* Before any peer can connect. */
 static int watch_open(struct agg *agg, struct ck_err *err)
 {
     if (agg->sockets[SOCKET_TCP]) {
@@ -510,8 +510,8 @@ static bool reports_take(void *reports, bool *is_greeted)
     return is_over;
 }
 
-/* Wait until the answer can be read: 0, or -1 with errno, EAGAIN where nobody
- * is there or the time is over, ECONNRESET where the connection ended. */
+/* Wait until the answer can be read: 0, or -1 with errno, EAGAIN where no ckagg
+ * listens or the time is over, ECONNRESET where the connection ended. */
 static int answer_wait(void *socket, void *reports, int timeout_ms)
 {
     zmq_pollitem_t items[] = {{.socket = socket, .events = ZMQ_POLLIN},

@@ -45,7 +45,7 @@ enum agg_ready {
     AGG_READY_NONE = 0,
     AGG_READY_MESSAGE = 1,
     AGG_READY_FD = 2,
-    AGG_READY_STRANGER = 4, /* somebody's keys are not ours; once */
+    AGG_READY_STRANGER = 4, /* a peer's keys are not ours; once */
     AGG_READY_SHUT = 8,     /* connections were shut down (admission.h) */
     AGG_READY_OTHER = 16,   /* the second descriptor */
 };
@@ -68,7 +68,7 @@ int agg_wait(struct agg *agg, const int fds[AGG_FDS], int timeout_ms);
 /* Next message: 1; 0 when there is none now; -1 one was dropped that has not
  * exactly one part. */
 int agg_receive(struct agg *agg, struct agg_message *message);
-/* Its sender said hello, or had the right to ask: it is no stranger. */
+/* Its sender sent HELLO, or had the right to ask: it is no stranger. */
 void agg_accept(struct agg *agg, const struct agg_message *message);
 /* Connections that were shut down so far. */
 uint64_t agg_shut(const struct agg *agg);
@@ -83,7 +83,7 @@ struct agg_question {
     const struct ck_endpoint *to;
     const void *bytes;
     size_t length;
-    int timeout_ms; /* for each URL that somebody listens at */
+    int timeout_ms; /* for each URL that a ckagg listens at */
 };
 
 /* Ask a ckagg one question: *answer is malloc'ed, the caller's to free. 0, or

@@ -273,7 +273,7 @@ static int say_ready(const struct agg *agg,
     }
     if (!options.is_embedded) {
         (void)printf("%s\n", text);
-        (void)fflush(stdout); /* nobody may be reading */
+        (void)fflush(stdout); /* there may be no reader */
         ck_info("listens; runs are stored in %s", dir);
         return 0;
     }
@@ -306,7 +306,7 @@ static bool is_log_fit(int fd)
 }
 
 /* From now on stderr is the run's log. A link or a pipe of that name is not
- * followed or waited for: somebody else may have put it there. */
+ * followed or waited for: another user may have put it there. */
 static int log_open(const char *dir, struct ck_err *err)
 {
     const int flags =
@@ -400,7 +400,7 @@ static void say_live(const struct pages *pages)
     }
 }
 
-/* An embedded one that takes up a run after another that died says so. */
+/* An embedded one that takes up a run after another that died logs it. */
 static void say_known(const struct jobs *jobs)
 {
     if (options.is_embedded && job_peers(jobs_at(jobs, 0)) > 0) {
@@ -409,7 +409,7 @@ static void say_known(const struct jobs *jobs)
     }
 }
 
-/* Said once: probes that were not answered were not ours. */
+/* Logged once: probes that were not answered were not ours. */
 static void clock_say(const struct clockserve *serve)
 {
     struct clocksession_facts facts;

@@ -1,4 +1,4 @@
-/* clockstatus.c - what ckagg says of its agents' clocks while they run
+/* clockstatus.c - what ckagg reports of its agents' clocks while they run
  *
  * SPDX-License-Identifier: Apache-2.0
  */

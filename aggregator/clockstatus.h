@@ -1,4 +1,4 @@
-/* clockstatus.h - what ckagg says of its agents' clocks while they run
+/* clockstatus.h - what ckagg reports of its agents' clocks while they run
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -28,7 +28,8 @@
 /* Longest control message: a text and all acknowledgements. */
 #define CONTROL_BYTES_MAX                                                      \
     (CK_CONTROL_TEXT_MAX + CK_CONTROL_ACKS_MAX * sizeof(struct ck_ack) + 4096)
-/* Strangers that were told lately, so that each is told twice a second. */
+/* Strangers that were answered lately, so that each is answered twice a second.
+ */
 #define TOLD_MAX 64
 #define TOLD_AGAIN (500 * CK_TIME_MS)
 #define LINES_BYTES (PATH_MAX + 512)
@@ -42,8 +43,8 @@ struct intake {
     struct agg *agg;               /* borrowed */
     struct jobs *jobs;             /* borrowed */
     struct reply *reply;           /* borrowed */
-    struct clockserve *clockserve; /* borrowed; NULL = no clock is told */
-    struct where *where;           /* borrowed; NULL = nobody is asked */
+    struct clockserve *clockserve; /* borrowed; NULL = no clock is offered */
+    struct where *where;           /* borrowed; NULL = no agent is asked */
     struct intake_facts facts;
     struct told told[TOLD_MAX];
     unsigned told_next;
@@ -129,7 +130,7 @@ static int64_t realtime(void)
     return now.tv_sec * CK_TIME_S + now.tv_nsec;
 }
 
-/* A connection that said no hello is told to, twice a second at most. */
+/* A connection that sent no HELLO gets an answer, twice a second at most. */
 static void stranger(struct intake *intake, const struct intake_item *item)
 {
     const struct route *route = &item->message->from;
@@ -147,7 +148,8 @@ static void stranger(struct intake *intake, const struct intake_item *item)
                      REPLY_HELLO_FIRST);
 }
 
-/* The first frame that finds no room: the agent is told, and keeps its own. */
+/* The first frame that finds no room: the agent learns it, and keeps its own.
+ */
 static void
 frame_full(struct intake *intake, const struct intake_item *item, bool is_told)
 {
@@ -228,7 +230,7 @@ static bool has_right(const struct intake *intake,
     return ck_auth_equal(agg_endpoint(intake->agg)->token, token);
 }
 
-/* Refuse a hello and tell its sender why. */
+/* Refuse a HELLO; its sender gets the reason. */
 static void hello_refuse(struct intake *intake,
                          const struct intake_item *item,
                          const char *why)

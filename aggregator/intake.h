@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Everything from outside comes through here: it is checked before anything
- * is done with it, and what is refused is counted and said (rate-limited).
+ * is done with it, and what is refused is counted and logged (rate-limited).
  * Used from the loop only.
  */
 #ifndef CK_AGGREGATOR_INTAKE_H
@@ -28,7 +28,7 @@ struct intake;
 struct intake *
 intake_create(struct agg *agg, struct jobs *jobs, struct reply *reply);
 void intake_destroy(struct intake *intake);
-/* Who answers clock probes (borrowed; NULL = nobody): hellos are told. */
+/* What answers clock probes (borrowed; NULL = nothing): it gets each HELLO. */
 void intake_clock(struct intake *intake, struct clockserve *serve);
 
 /* Who finds out where ranks are (borrowed). */

@@ -26,11 +26,11 @@
 /* Clients that wait for one report. */
 #define JOB_WAITERS_MAX 64
 
-/* Ranks that never said hello are waited for until both are over: so long
- * after the last goodbye, and so long after the first hello. */
+/* Ranks that never sent HELLO are waited for until both are over: so long
+ * after the last GOODBYE, and so long after the first HELLO. */
 #define JOB_LAST_LEFT_GRACE (2 * CK_TIME_S)
 #define JOB_FIRST_HELLO_GRACE (10 * CK_TIME_S)
-/* A job of which nobody ever says hello. */
+/* A job without any HELLO. */
 #define JOB_NOBODY_LIMIT (60 * CK_TIME_S)
 
 enum job_state {
@@ -46,14 +46,14 @@ enum job_end {
     JOB_END_COMPLETE, /* all ranks of the world came and left */
     JOB_END_DEAD,     /* all came, and some died or were cut off */
     JOB_END_MISSING,  /* all that came left; others never came */
-    JOB_END_NOBODY,   /* nobody came at all */
-    JOB_END_TIMEOUT,  /* nothing heard for --job-timeout */
+    JOB_END_NOBODY,   /* no agent came at all */
+    JOB_END_TIMEOUT,  /* no message for --job-timeout */
     JOB_END_STOPPED,  /* a client asked for the end */
 };
 
 /* What the decision needs. */
 struct job_census {
-    size_t peers;  /* that said hello, or are known from the directory */
+    size_t peers;  /* that sent HELLO, or are known from the directory */
     size_t active; /* of them, not left and not dead */
     size_t ranks;  /* different ranks among them */
     size_t dead;   /* of the peers: nothing of their end came */
@@ -63,7 +63,7 @@ struct job_census {
     ck_time_t last_left;
     ck_time_t last_heard;
     bool is_stopped; /* a client wants the end */
-    bool is_hurried; /* ckagg is to end: nobody new is waited for */
+    bool is_hurried; /* ckagg is to end: no new agent is waited for */
 };
 
 /* Of an address without keys. */
@@ -79,12 +79,12 @@ struct job_options {
     const char *name; /* for people */
     const char *dir;
     uint32_t number; /* in addresses of its pages */
-    int64_t size;    /* agents to expect; 0 = as the hellos say */
+    int64_t size;    /* agents to expect; 0 = as each HELLO has it */
     struct ck_keep keep;
 };
 
-/* Clock probes that came to ckagg while the job ran, of whatever job: whose a
- * probe is that was not answered, nobody knows. */
+/* Clock probes that came to ckagg while the job ran, of whatever job: the job
+ * of a probe that was not answered is not known. */
 struct job_probes {
     uint64_t answered;
     uint64_t malformed;
@@ -122,7 +122,7 @@ struct job_totals {
     uint64_t bytes;
     uint64_t old;
     uint64_t missing;
-    uint64_t lost; /* as the agents say */
+    uint64_t lost; /* as the agents report */
     uint64_t discarded_records;
     uint64_t discarded_bytes;
 };
@@ -150,7 +150,7 @@ void job_destroy(struct job *job);
  * err. Borrowed. */
 struct peer *
 job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err);
-/* A hello was taken: key, name and size that it tells. */
+/* A HELLO was taken: the key, name and size in it. */
 void job_hello(struct job *job,
                const char *key,
                const char *name,

@@ -17,13 +17,13 @@
 
 /* Jobs at once; a hello for one more is refused. */
 #define JOBS_MAX 256
-/* A job that is done and of which nothing is heard is put away. */
+/* A job that is done and sends nothing any more is put away. */
 #define JOBS_DONE_KEPT (60 * CK_TIME_S)
 
 struct jobs_options {
     const char *dir; /* embedded: the run directory; else that of the runs */
     const char *key; /* embedded: the job's key, "" = the first hello's */
-    int64_t size;    /* embedded: of the world, 0 = as the hellos say */
+    int64_t size;    /* embedded: of the world, 0 = as each HELLO has it */
     bool is_embedded;
     struct ck_keep keep; /* of each job */
 };

@@ -5,8 +5,8 @@
  * Each merge is a ckmerge of what is stored so far, at a lower priority. Its
  * CPU time is known from the one before it, and from how much the run has grown
  * since: it begins when that is LIVEMERGE_SHARE of the time since the last one
- * began, and only where somebody looked lately. One that takes far more CPU
- * time than expected, or wall time, is ended. They write below DIR/live
+ * began, and only where the page was asked for lately. One that takes far more
+ * CPU time than expected, or wall time, is ended. They write below DIR/live
  * (livedir.h), which is removed when the job has ended.
  */
 #ifndef CK_AGGREGATOR_LIVEMERGE_H
@@ -23,7 +23,7 @@
 #define LIVEMERGE_SHARE 20
 /* They follow each other no faster. */
 #define LIVEMERGE_PERIOD (2 * CK_TIME_S)
-/* Nobody asked for so long: no merge. */
+/* No page was asked for in so long: no merge. */
 #define LIVEMERGE_WANTED (120 * CK_TIME_S)
 /* One that takes so long, and so many times the CPU time that it may take, is
  * ended: it is stopped, or its disk does not answer. */
@@ -48,7 +48,7 @@ struct livemerge *livemerge_create(const char *run, ck_time_t now);
 void livemerge_destroy(struct livemerge *merge);
 /* Ends the merge that is at work; what the last one made stays. */
 void livemerge_stop(struct livemerge *merge);
-/* Somebody looks at what it makes. */
+/* A page of what it makes was asked for. */
 void livemerge_want(struct livemerge *merge, ck_time_t now);
 /* Take the end of a merge; begin one where it is due, `bytes` being stored now
  * and `may_begin`. 0, or -1 with err (once of each failure). */

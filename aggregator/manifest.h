@@ -15,8 +15,8 @@
  * or -1 with err (it is tried again). */
 int manifest_save(struct job *job, struct ck_err *err);
 
-/* The job's fields and its agents, into an open object: manifest and status
- * say the same. */
+/* The job's fields and its agents, into an open object: the same for manifest
+ * and status. */
 void manifest_job(struct ck_json *json, const struct job *job);
 
 #endif

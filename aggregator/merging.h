@@ -42,7 +42,7 @@ int merging_look(struct merging *merging, int *code);
 ck_time_t merging_cpu(const struct merging *merging);
 /* What it printed, after its end; borrowed, NUL-terminated. */
 const char *merging_text(struct merging *merging, size_t *length);
-/* Kill the child, the end of which is looked for as that of any. */
+/* Kill the child; its end is looked for as that of any. */
 void merging_kill(const struct merging *merging);
 /* Ends the child when it is still running: one on a finished run by SIGTERM,
  * waiting for it; one of a running job is killed, and not waited for long. */

@@ -29,7 +29,7 @@ struct peer {
     struct peer_facts facts;
 };
 
-/* Rows: state; columns: HELLO HEARD QUIET GOODBYE GONE. A goodbye stands
+/* Rows: state; columns: HELLO HEARD QUIET GOODBYE GONE. A goodbye holds
  * until the next hello, whatever is late; only a silent peer can be dead.
  */
 static const enum peer_state table[PEER_STATES][PEER_EVENTS] = {

@@ -19,10 +19,10 @@
 #include "schema/time.h"
 
 enum peer_state {
-    PEER_KNOWN,  /* found in the run directory, not heard of yet */
-    PEER_RUN,    /* said hello */
+    PEER_KNOWN,  /* found in the run directory, no message yet */
+    PEER_RUN,    /* sent HELLO */
     PEER_SILENT, /* no beat for a while: stopped, cut off, or gone */
-    PEER_LEFT,   /* said goodbye: nothing will follow */
+    PEER_LEFT,   /* sent GOODBYE: nothing will follow */
     PEER_DEAD,   /* silent and its process is gone */
     PEER_STATES
 };
@@ -50,12 +50,12 @@ struct peer_limits {
     ck_time_t remote; /* silence that makes a peer of another host dead */
 };
 
-/* What a peer said of itself. Texts are cut at their size. */
+/* What a peer reported of itself. Texts are cut at their size. */
 struct peer_facts {
     int64_t rank; /* -1 = none */
-    int64_t size; /* of its world; 0 = not said */
+    int64_t size; /* of its world; 0 = not known */
     int64_t pid;
-    int64_t uid; /* -1 = not said */
+    int64_t uid; /* -1 = not known */
     char host[65];
     char boot_id[40];
     char command[256];
@@ -99,7 +99,7 @@ enum peer_verdict peer_frame(struct peer *peer,
                              const void *frame);
 /* True since a frame met a full disk, until the next hello. */
 bool peer_is_full(const struct peer *peer);
-/* It said goodbye, and that it keeps what is not stored. */
+/* Its GOODBYE came, and it keeps what is not stored. */
 bool peer_is_kept(const struct peer *peer);
 /* Bytes stored since the last acknowledgement was taken. */
 uint64_t peer_bytes_due(const struct peer *peer);

@@ -1,4 +1,4 @@
-/* reply.c - what ckagg says to a peer or a client
+/* reply.c - what ckagg answers to a peer or a client
  *
  * SPDX-License-Identifier: Apache-2.0
  */

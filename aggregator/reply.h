@@ -1,4 +1,4 @@
-/* reply.h - what ckagg says to a peer or a client
+/* reply.h - what ckagg answers to a peer or a client
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -16,7 +16,7 @@
 #include "schema/batch/wire.h"
 #include "schema/err.h"
 
-/* Text of REFUSED that makes an agent say hello and send again. */
+/* Text of REFUSED that makes an agent send HELLO and its frames again. */
 #define REPLY_HELLO_FIRST "hello first"
 /* To a farewell: the manifest names the agent's spool. */
 #define REPLY_NOTED "noted"

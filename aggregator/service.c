@@ -45,7 +45,7 @@ struct service {
     ck_time_t next_merge;
     ck_time_t next_judge;
     ck_time_t next_save;
-    struct ck_err unsaved; /* said last of a manifest */
+    struct ck_err unsaved; /* logged last of a manifest */
     ck_time_t next_full;
     ck_time_t next_end;
     uint64_t goodbyes; /* that were looked at */
@@ -280,7 +280,7 @@ static void merge_end(struct service *service, int code)
         ck_error("ckmerge ended with %d; the run is stored in %s", code,
                  job_facts(job)->dir);
     }
-    /* Somebody came back meanwhile: it is merged again when all have left. */
+    /* An agent came back meanwhile: it is merged again when all have left. */
     if (job_facts(job)->state == JOB_MERGE) {
         job_done(service, job, length > 0 ? text : NULL);
     }
@@ -364,7 +364,7 @@ static bool is_time(ck_time_t *next, ck_time_t period, ck_time_t now)
 }
 
 /* The same for something that was waited for: a period in the mean, but at once
- * after quiet times, of which a second is kept. */
+ * after quiet times. A second of those is kept. */
 static bool is_earned(ck_time_t *next, ck_time_t period, ck_time_t now)
 {
     if (now < *next) {
@@ -454,7 +454,7 @@ static bool is_stopped(const struct service *service, ck_time_t now)
     return true;
 }
 
-/* True when a signal came, or the embedded job is done and nobody may still
+/* True when a signal came, or the embedded job is done and no client may still
  * ask. */
 static bool is_over(struct service *service, ck_time_t now)
 {

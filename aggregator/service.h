@@ -65,10 +65,10 @@ void service_clock(struct service *service, struct clockserve *serve);
 void service_live(struct service *service, struct live *live);
 
 /* Serve until a signal, or until the embedded job is done. At a signal jobs
- * whose agents have left are merged, those of which some are at work have
- * SERVICE_STOP_GRACE or SERVICE_STEP_GRACE to leave and are only stored else;
- * another signal later, or a second SIGINT, ends at once, with everything
- * stored too. Exit code. */
+ * whose agents have all left are merged. A job with agents at work has
+ * SERVICE_STOP_GRACE or SERVICE_STEP_GRACE to finish, else it is only stored.
+ * Another signal later, or a second SIGINT, ends at once; then, too, everything
+ * is stored. Exit code. */
 int service_run(struct service *service);
 
 #endif

@@ -1,4 +1,4 @@
-/* status.c - what ckagg says of itself: a line on a terminal, JSON
+/* status.c - what ckagg reports of itself: a line on a terminal, JSON
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* status.h - what ckagg says of itself: a line on a terminal, JSON, a table
+/* status.h - what ckagg reports of itself: a line on a terminal, JSON, a table
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -14,7 +14,7 @@
 
 struct watch;
 
-/* Watch the ZeroMQ socket, to which nobody can connect yet; all borrowed. NULL
+/* Watch the ZeroMQ socket, before any peer can connect; all borrowed. NULL
  * with errno. */
 struct watch *watch_create(void *context, void *socket, struct admission *gate);
 /* Before the socket is closed. */
@@ -22,7 +22,7 @@ void watch_destroy(struct watch *watch);
 
 /* The ZeroMQ socket that has something to read when there are reports. */
 void *watch_socket(const struct watch *watch);
-/* Read all reports. True, once in a life: somebody's keys are not ours. */
+/* Read all reports. True, once in a life: a peer's keys are not ours. */
 bool watch_take(struct watch *watch, ck_time_t now);
 
 #endif

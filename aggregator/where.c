@@ -25,7 +25,7 @@ struct awaited {
 struct where {
     struct jobs *jobs;   /* borrowed */
     struct reply *reply; /* borrowed */
-    struct job *job;     /* NULL = nobody asks */
+    struct job *job;     /* NULL = no client asks */
     ck_time_t asked;
     struct awaited *awaited;
     size_t count;
@@ -46,7 +46,7 @@ struct where *where_create(struct jobs *jobs, struct reply *reply)
     return where;
 }
 
-/* Nobody asks any more. */
+/* No client asks any more. */
 static void question_end(struct where *where)
 {
     merging_destroy(where->merging);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The agents are asked to look and to send all that they have; then a ckmerge
- * of what is stored says who waits for whom, and where. Those who ask while
- * that is under way get the same answer. Used from the loop only.
+ * of what is stored finds which rank waits for which, and where. Clients that
+ * ask meanwhile get the same answer. Used from the loop only.
  */
 #ifndef CK_AGGREGATOR_WHERE_H
 #define CK_AGGREGATOR_WHERE_H

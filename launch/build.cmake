@@ -18,7 +18,7 @@ function(ck_commit source result)
     return()
   endif()
   find_program(CK_GIT git)
-  # Not of a repository that this folder merely lies in.
+  # Not of a repository that merely contains this folder.
   if(NOT CK_GIT OR NOT EXISTS ${source}/.git)
     return()
   endif()

@@ -13,7 +13,7 @@
 
 /* Path of another program of ck ("ckagg") or an injected library
  * ("libckmpi.so"): beside this one in a build tree, ../lib/ck when installed.
- * 0, or -1 with err (says where it was looked for). */
+ * 0, or -1 with err (names the places). */
 int ck_child_find(const char *name, char path[PATH_MAX], struct ck_err *err);
 
 struct ck_child {

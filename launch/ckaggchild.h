@@ -21,7 +21,8 @@ struct ckaggchild {
 };
 
 /* Start `program` (ckagg) with these arguments and wait for its ready line
- * (docs/protocol.md). 0, or -1 with err: it ended, or said nothing in time. */
+ * (docs/protocol.md). 0, or -1 with err: it ended, or printed nothing in time.
+ */
 int ckaggchild_start(struct ckaggchild *service,
                      char *const *argv,
                      struct ck_err *err);

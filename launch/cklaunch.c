@@ -6,7 +6,7 @@
  *
  * On one host the agents start their aggregator themselves. For several hosts
  * cklaunch starts it here and hands its endpoint to them by a variable, so the
- * job's key never stands in an argument list.
+ * job's key is never in an argument list.
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,7 +31,7 @@
 enum { HOSTS_MAX = 4096 };
 
 /* After the launcher's end: for the last frames and the merge, and for a stop
- * where an agent never said goodbye. */
+ * where the GOODBYE of an agent is missing. */
 static const int64_t service_work_ns = 60000000000;
 static const int64_t service_stop_ns = 60000000000;
 

@@ -38,7 +38,7 @@ enum ck_cli_result ck_cli_parse_text(const struct ck_cli *cli,
 void ck_cli_forget(void);
 
 /* The same of a variable of the environment; unset and empty are no options.
- * The name of the variable begins what err says. */
+ * err begins with the name of the variable. */
 enum ck_cli_result ck_cli_parse_variable(const struct ck_cli *cli,
                                          const char *name,
                                          struct ck_err *err);

@@ -35,7 +35,7 @@ enum ck_format {
     CK_FORMAT_WHERE,
 };
 
-/* The format, or -1 with err. *file is what stands behind "=", NULL = none;
+/* The format, or -1 with err. *file is what follows "=", NULL = none;
  * it points into the text. */
 int ck_format_parse(const char *text, const char **file, struct ck_err *err);
 

@@ -57,7 +57,7 @@ static int text_columns(const char *text, size_t bytes)
 }
 
 /* Print words, broken before `width`; lines but the first start at `indent`;
- * the cursor stands at `column` now. */
+ * the cursor is at `column` now. */
 static void
 print_wrapped(FILE *out, const char *text, int column, int indent, int width)
 {

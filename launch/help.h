@@ -1,4 +1,4 @@
-/* help.h - what a program says about its options (used by cli.c)
+/* help.h - what a program prints about its options (used by cli.c)
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -280,7 +280,7 @@ static bool has_line(const char *text, const char *word)
     return false;
 }
 
-/* Do the caller's words, or the environment, say it already? */
+/* Do the caller's words, or the environment, set it already? */
 static bool is_mpi_named(const struct ck_cli_list *extra)
 {
     for (int i = 0; i < extra->count; i++) {
@@ -375,7 +375,7 @@ int launcher_command(const struct launcher_found *found,
 }
 
 /* Physical cores of this machine, as mpirun counts its slots: a core whose
- * lowest thread is this CPU. 0 when /sys does not say. */
+ * lowest thread is this CPU. 0 when /sys does not have it. */
 static int64_t count_cores(void)
 {
     int64_t cores = 0;

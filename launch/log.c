@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A call site is its format text. Each may say LOG_BURST lines at once, then
- * one a second; the next line that passes, or the end of the process, says
- * how many were left out. A line is one write(), so lines of several
+ * A call site is its format text. Each may log LOG_BURST lines at once, then
+ * one a second; the next line that passes, or the end of the process, has
+ * the number of those left out. A line is one write(), so lines of several
  * processes do not mix.
  */
 #include "launch/log.h"
@@ -24,7 +24,7 @@ enum {
     LOG_SITES = 64, /* more share a place with others */
     LOG_BURST = 5,
     LOG_LINE_BYTES = 1024,
-    LOG_LIKE_BYTES = 128, /* of a line that stands for those left out */
+    LOG_LIKE_BYTES = 128, /* of a line in place of those left out */
 };
 
 static const int64_t log_period_ns = 1000000000;
@@ -131,7 +131,7 @@ static struct site *site_of(const char *format)
     return site;
 }
 
-/* May this site speak now? Counts it when not. */
+/* May this site log now? Counts it when not. */
 static bool site_may_speak(struct site *site)
 {
     int64_t now = now_ns();
@@ -209,7 +209,7 @@ void ck_log_fact(const char *format, ...)
     errno = saved;
 }
 
-/* At exit: say what was left out and not said since. */
+/* At exit: log what was left out since the last count. */
 static void say_left_out(void)
 {
     for (int i = 0; i < LOG_SITES; i++) {

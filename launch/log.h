@@ -4,7 +4,7 @@
  *
  * Only main files and loops log. Repeats of one call site are rate-limited
  * (5 at once, then one a second with the count of those left out), but for
- * facts of which each is asked for afterwards.
+ * the facts that are each asked for afterwards.
  */
 #ifndef CK_LAUNCH_LOG_H
 #define CK_LAUNCH_LOG_H

@@ -34,8 +34,8 @@ bool ck_auth_is(const uint8_t key[CK_AUTH_KEY_BYTES],
                 const void *bytes,
                 size_t length,
                 const uint8_t tag[CK_AUTH_TAG_BYTES]);
-/* Are two secret texts equal? In a time that does not tell where they differ;
- * that their lengths differ may be told. */
+/* Are two secret texts equal? The time it takes does not show where they
+ * differ; it may show that their lengths do. */
 bool ck_auth_equal(const char *secret, const char *text);
 /* Overwrite a key that is not needed any more. */
 void ck_auth_forget(uint8_t key[CK_AUTH_KEY_BYTES]);

@@ -28,8 +28,8 @@ struct ck_endpoint {
     char token[CK_ENDPOINT_TOKEN_BYTES]; /* "" = none */
 };
 
-/* Take the text, or the whole ready line of ckagg, apart. 0, or -1 with err
- * that says which word is wrong and what is wanted; *endpoint is untouched
+/* Take the text, or the whole ready line of ckagg, apart. 0, or -1 with err,
+ * which names the wrong word and what is wanted; *endpoint is untouched
  * then. */
 int ck_endpoint_parse(const char *text,
                       struct ck_endpoint *endpoint,

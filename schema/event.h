@@ -82,7 +82,7 @@ struct ck_mark {
     int64_t value;
 };
 
-/* Sites from here on are no addresses: the process itself says the SYMBOL of
+/* Sites from here on are no addresses: the process itself records the SYMBOL of
  * each, once in a process image (a line of an interpreted program). */
 #define CK_SITE_TOLD ((uint64_t)1 << 62)
 
@@ -168,7 +168,7 @@ struct ck_sample {
     uint32_t tid;
     uint32_t cpu;
     uint64_t stack;
-    int64_t weight; /* ns of CPU time that it stands for */
+    int64_t weight; /* ns of CPU time that it represents */
     uint64_t reserved[2];
 };
 
@@ -230,7 +230,7 @@ static_assert(sizeof(struct ck_event) == 16, "head of every record");
                   "units of " #type);
 #include "schema/kind.def"
 
-/* What the tables of kind.def say, by number (event.c). */
+/* The tables of kind.def, by number (event.c). */
 extern const uint8_t ck_kind_classes[CK_KIND_LIMIT];
 static inline enum ck_class ck_kind_class(unsigned kind)
 {

@@ -76,7 +76,7 @@ uint32_t ck_crc32c(uint32_t crc, const void *bytes, size_t length);
 void ck_frame_seal(struct ck_frame_header *header, const void *payload);
 
 /* Look at bytes that should begin with a frame. Returns its whole length in
- * bytes, 0 when `length` is too short to tell or to hold it all, or -1 with
+ * bytes, 0 when `length` is too short to know or to hold it all, or -1 with
  * err: not a frame, wrong version, out of bounds, or wrong crc. On success
  * *header is a copy; the payload follows the header in `bytes`.
  */

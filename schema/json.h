@@ -44,7 +44,7 @@ void ck_json_double(struct ck_json *json, const char *name, double value);
 void ck_json_bool(struct ck_json *json, const char *name, bool value);
 void ck_json_null(struct ck_json *json, const char *name);
 
-/* The caller cannot go on, for that reason: ck_json_finish() will say so. */
+/* The caller cannot go on, for that reason: ck_json_finish() will return it. */
 void ck_json_fail(struct ck_json *json, int error);
 /* Close what is open, flush. 0, or -1 with errno of the first failure. */
 int ck_json_finish(struct ck_json *json);

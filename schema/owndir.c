@@ -1,4 +1,4 @@
-/* owndir.c - a directory that nobody else writes to
+/* owndir.c - a directory that no other user writes to
  *
  * SPDX-License-Identifier: Apache-2.0
  */

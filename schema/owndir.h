@@ -1,8 +1,8 @@
-/* owndir.h - a directory that nobody else writes to
+/* owndir.h - a directory that no other user writes to
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * In /dev/shm and /tmp anybody may make a directory of the name that this user
+ * In /dev/shm and /tmp any user may make a directory of the name that this user
  * would use. What is in such a directory is not believed: it is opened once,
  * looked at by its descriptor, and used by its descriptor.
  */
@@ -21,7 +21,7 @@ int ck_owndir_open(const char *dir, struct ck_err *err);
 /* The same; made when it is not there. */
 int ck_owndir_make(const char *dir, struct ck_err *err);
 
-/* Open a plain file of this user in it that nobody else may write to or read;
+/* Open a plain file of this user in it that no other can write to or read;
  * `flags` of open(), not O_CREAT. Descriptor, or -1 with errno (EPERM: it is
  * not so). Never waits, as for a FIFO. */
 int ck_owndir_file(int dir, const char *name, int flags);

@@ -29,7 +29,7 @@ static int number_read(const char **at, int places, int64_t *value)
             continue;
         }
         if (left == 0) {
-            return -1; /* finer than can be said */
+            return -1; /* finer than can be represented */
         }
         if (sum > (INT64_MAX - 9) / 10) {
             return -1;
@@ -101,7 +101,7 @@ static int item_read(struct ck_skew *skew, const char **at)
             if (number_read(at, rows[i].places, rows[i].value) != 0) {
                 return -1;
             }
-            /* At -1,000,000 ppm a clock stands still, and waits never end. */
+            /* At -1,000,000 ppm a clock does not move, and waits never end. */
             return skew->rate_ppb > -900000000 ? 0 : -1;
         }
     }

@@ -4,8 +4,8 @@
  *
  * Of an answer the kernel's stamp is known only once it has gone, so it
  * travels with the next answer of the session. What has come at the same time
- * is therefore answered in rounds, in each round one of a session. Which answer
- * a stamp belongs to is told by its number: the socket counts what it sends.
+ * is therefore answered in rounds, in each round one of a session. A stamp is
+ * matched to its answer by a number: the socket counts what it sends.
  */
 #include "aggregator/clock/clockserve.h"
 
@@ -150,7 +150,7 @@ static void arrival_time(const struct clockserve *serve,
     }
 }
 
-/* Send the answers of a round; `round` says whose they are. */
+/* Send the answers of a round; `round` has their sessions. */
 static void answers_send(struct clockserve *serve, const struct sent *round)
 {
     size_t count = clockbatch_answers(serve->batch);
@@ -210,7 +210,7 @@ round_find(const struct sent *round, size_t count, uint64_t session)
     return at;
 }
 
-/* Answer an item in the round, with what is already said to its session or
+/* Answer an item in the round, with what its session is already sent, or
  * alone. False: it deserves none. */
 static bool item_answer(struct clockserve *serve,
                         size_t item,
@@ -239,8 +239,8 @@ static bool item_answer(struct clockserve *serve,
 }
 
 /* Of each session: its first item alone, those between in one datagram, which
- * can tell when the first answer left, and its last alone, which can tell when
- * that datagram left. What is left waits for the next round. */
+ * can report when the first answer left, and its last alone, which can report
+ * when that datagram left. What is left waits for the next round. */
 static void
 round_answer(struct clockserve *serve, struct waiting *waiting, bool is_first)
 {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A session's number is its place in the table (low 20 bits, from 1) and 44
- * random bits, so a stranger's datagram is told by one look, without a tag
- * being computed. Numbers of exchanges may come out of order within a window
+ * random bits, so a stranger's datagram is found by one look, without
+ * computing a tag. Numbers of exchanges may come out of order within a window
  * of 64; each is answered once.
  */
 #include "aggregator/clock/clocksession.h"
@@ -197,7 +197,7 @@ static bool is_replay(struct session *session, uint64_t number)
     return false;
 }
 
-/* The agent tells how an earlier exchange went for it. */
+/* The agent reports how an earlier exchange went for it. */
 static void earlier_take(struct history *history, const struct ck_probe *probe)
 {
     const struct answer *answer = &history->answers[probe->earlier % ANSWERS];
@@ -220,7 +220,7 @@ static void earlier_take(struct history *history, const struct ck_probe *probe)
     history->complete++;
 }
 
-/* A time that a datagram may say: no sum of them overflows. */
+/* A time that a datagram may carry: no sum of them overflows. */
 static bool is_sane(ck_time_t time)
 {
     return time >= -(INT64_MAX / 8) && time <= INT64_MAX / 8;

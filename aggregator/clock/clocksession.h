@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A session is made by a HELLO that has a key; its number is told in WELCOME.
+ * A session is made by a HELLO that has a key; WELCOME carries its number.
  * Every datagram is checked against it before it is answered. From what an
- * agent tells of earlier exchanges the latest probes are kept complete, for
+ * agent reports of earlier exchanges the latest probes are kept complete, for
  * `ckagg --clocks`. Used from the loop and from the thread of clockserve.c: a
  * lock inside.
  */
@@ -66,7 +66,7 @@ void clocksessions_destroy(struct clocksessions *sessions);
 uint64_t clocksessions_open(struct clocksessions *sessions,
                             const uint8_t agent[16],
                             const uint8_t key[CK_AUTH_KEY_BYTES]);
-/* The agent has said goodbye. */
+/* The agent has sent GOODBYE. */
 void clocksessions_close(struct clocksessions *sessions,
                          const uint8_t agent[16]);
 

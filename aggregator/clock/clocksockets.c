@@ -17,7 +17,7 @@
  * doubles it): the kernel has stamped them, so waiting costs no accuracy, but
  * an agent waits no longer than 200 ms. */
 #define WAITING_BYTES (512 << 10)
-/* Ports that are tried for one of which TCP is free, too. */
+/* Ports that are tried until one is free for TCP, too. */
 #define PORT_TRIES 16
 
 static int address_make(const struct clocksockets_options *options,

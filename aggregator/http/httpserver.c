@@ -63,8 +63,8 @@ struct header {
     const char *value;
 };
 
-/* Of each answer: it is kept nowhere, is no part of another page, and is what
- * it says it is. */
+/* Of each answer: it is kept nowhere, is no part of another page, and is of the
+ * type that it is given. */
 static const struct header headers_all[] = {
     {"Cache-Control", "no-store"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -168,7 +168,7 @@ static void connection_note(void *context,
     }
 }
 
-/* Whose connection it is; NULL = nobody's. */
+/* The visitor behind a connection; NULL = none. */
 static struct visitor *visitor_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
@@ -223,7 +223,7 @@ static bool is_local(const struct httpserver *server,
     return false;
 }
 
-/* What is asked for, of somebody with the token; NULL of others. */
+/* The path that a visitor with the token asks for; NULL of others. */
 static const char *path_wanted(const struct httpserver *server,
                                struct MHD_Connection *connection,
                                const char *url)

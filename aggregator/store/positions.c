@@ -6,7 +6,7 @@
  *   ....|===========  ===============|
  *
  * Streams begin anywhere (a slot is reused by the next process image), so
- * what lies before the first frame seen is open, but not missing.
+ * what precedes the first frame seen is open, but not missing.
  */
 #include "aggregator/store/positions.h"
 
@@ -160,7 +160,7 @@ static void gap_remove(struct position *position, unsigned i)
             (position->gaps_count - i) * sizeof(position->gaps[0]));
 }
 
-/* A hole in the middle of a gap makes two of it, while there is room. */
+/* A hole within a gap makes two of it, while there is room. */
 static void
 gap_split(struct position *position, unsigned i, uint64_t first, uint64_t end)
 {

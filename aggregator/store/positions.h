@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One entry a stream, found by (incarnation, slot). A frame takes the range
- * [first, first + units); what lies below `next` and in no gap is stored
+ * [first, first + units); what is below `next` and in no gap is stored
  * already. Used from the loop only.
  */
 #ifndef CK_AGGREGATOR_STORE_POSITIONS_H

@@ -1,4 +1,4 @@
-/* segments.c - the segments of one agent, of which the oldest may be discarded
+/* segments.c - the segments of one agent; the oldest may be discarded
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #include "schema/store/segment.h"
 
 /* Numbers that are looked for behind the last one found: a segment that
- * somebody took away must not hide those behind it. */
+ * was taken away must not hide those behind it. */
 #define HOLES_MAX 64
 /* Facts that have at most a quarter of what is kept, or so much, are left as
  * they are. */
@@ -158,7 +158,7 @@ static int part_open(struct segments *segments,
                                              : ck_err_set(err, "out of memory");
 }
 
-/* Remove a segment that the note says is discarded. */
+/* Remove a segment that is discarded by the note. */
 static void part_remove(const struct segments *segments, uint32_t number)
 {
     char path[PATH_MAX];
@@ -302,7 +302,7 @@ static int oldest_read(struct segments *segments,
     }
     reader = ck_segment_reader_create(path, NULL);
     if (!reader) {
-        return errno == ENOENT ? 0 : -1; /* somebody else removed it */
+        return errno == ENOENT ? 0 : -1; /* it was removed from outside */
     }
     while (rc == 0 && ck_segment_next(reader, &header, &payload) > 0) {
         rc = thin_add(thin, &header, payload, is_last(state, &header));

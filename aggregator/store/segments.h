@@ -1,4 +1,4 @@
-/* segments.h - the segments of one agent, of which the oldest may be discarded
+/* segments.h - the segments of one agent; the oldest may be discarded
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -83,8 +83,8 @@ static void frame_scan(struct store *store,
     free(rows);
 }
 
-/* A frame that is there already. Below what the facts say of a stream nothing
- * is missing: it was discarded. */
+/* A frame that is there already. Nothing is missing below where the facts begin
+ * for a stream: it was discarded. */
 static int frame_found(void *state,
                        const struct ck_frame_header *header,
                        const void *payload,

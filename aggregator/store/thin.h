@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Later records are not understood without what earlier ones said once: names,
+ * Later records are not understood without what came once before: names,
  * threads, communicators, devices, modules, clock facts, running totals, losses
  * and open calls. A thin frame holds these of a frame, with its stream,
  * position and units; a frame without any leaves a hole, unless it is the last
@@ -25,7 +25,7 @@ struct thin_note {
     uint64_t segments;
     uint64_t records; /* that are there no more */
     uint64_t bytes;   /* of the segments */
-    uint64_t units;   /* of frames of which nothing stayed */
+    uint64_t units;   /* of frames that are gone entirely */
     /* Latest end of a record that is there no more, by its clock: INT64_MIN =
      * none. All that ended later is there. */
     int64_t until_raw;

@@ -136,7 +136,7 @@ static int pair_order(const void *a, const void *b)
     return (left->stamp > right->stamp) - (left->stamp < right->stamp);
 }
 
-/* Each domain's pairs lie side by side. */
+/* Each domain's pairs come side by side. */
 static void pairs_sort(struct align *align)
 {
     for (size_t i = 0; i < align->pairs_count; i++) {
@@ -284,7 +284,7 @@ static void devices_place(struct align *align, const struct clockedges *edges)
     }
 }
 
-/* RAW of a domain beside a clock that nobody can set, as its collectors read
+/* RAW of a domain beside a clock that cannot be set, as its collectors read
  * them: CLOCK_BOOTTIME goes on while the machine sleeps, which RAW and
  * CLOCK_MONOTONIC do not; older runs have only the latter. */
 static void readings_fill(const struct map *map, struct clockstep_clock *clock)
@@ -675,7 +675,7 @@ static void parts_ticks(const struct align *align,
 }
 
 /* Whatever clock stamped the records, which may be put as far beyond a part as
- * `room` says; NULL = 0. */
+ * `room` has it; NULL = 0. */
 static int bound_parts(const struct align *align,
                        uint32_t agent,
                        const ck_time_t stretch[2],

@@ -7,7 +7,7 @@
  * ranks are exactly aligned; ticks of the time stamp counter go to RAW by one
  * piecewise straight line a domain, made of the (ticks, RAW) pairs that its
  * collectors stored. Domains whose offset was not measured are placed by their
- * REALTIME snapshot, and said to be so.
+ * REALTIME snapshot, and reported as such.
  */
 #ifndef CK_MERGE_CLOCKS_ALIGN_H
 #define CK_MERGE_CLOCKS_ALIGN_H
@@ -41,8 +41,8 @@ void align_forget_probes(struct align *align);
 /* Once the definitions is closed: place every domain roughly, by one offset.
  * `defs` is read only now. 0 or -1. */
 int align_close(struct align *align, const struct defs *defs);
-/* Make the maps for good, with what messages and collectives say (NULL =
- * nothing). */
+/* Make the maps for good, with the facts of messages and collectives (NULL =
+ * none). */
 int align_settle(struct align *align, const struct clockedges *edges);
 
 /* Before that: the dates are believed. `errors` (by rank of the definitions) is

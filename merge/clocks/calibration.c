@@ -109,7 +109,7 @@ calibration_probes(const struct calibration *calibration, size_t *count)
     return calibration->probes;
 }
 
-/* The reference's boot id and time namespace as some agent was told them. */
+/* The reference's boot id and time namespace as some agent received them. */
 static bool
 reference_read(const struct defs *defs, char boot[64], char timens[64])
 {
@@ -525,7 +525,7 @@ void calibration_believe(struct calibration *calibration)
     }
 }
 
-/* A limit that lies in readings that a clock showed twice is no wrong stamp. */
+/* A limit within readings that a clock showed twice is no wrong stamp. */
 static bool is_twice(const struct calibration *calibration,
                      uint32_t domain,
                      const struct ck_clock_fault *fault)

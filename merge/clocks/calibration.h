@@ -52,9 +52,9 @@ void calibration_forget(struct calibration *calibration);
 /* Once the definitions is closed: the bands of all domains. `defs` is read only
  * now. */
 int calibration_close(struct calibration *calibration, const struct defs *defs);
-/* Make the maps, with what messages and collectives say if there are any (NULL
- * = none), else of the bands alone. `stamp_error` says by domain how wrong its
- * RAW may be where it was made of ticks. */
+/* Make the maps, with the facts of messages and collectives if there are any
+ * (NULL = none), else of the bands alone. `stamp_error` has by domain how wrong
+ * its RAW may be where it was made of ticks. */
 int calibration_solve(struct calibration *calibration,
                       const struct clockedges *edges,
                       const ck_time_t *stamp_error);
@@ -76,7 +76,7 @@ struct clockmap *calibration_map(const struct calibration *calibration,
 
 struct calibration_domain {
     enum calibration_method method;
-    ck_time_t offset;             /* in the middle of what its map covers */
+    ck_time_t offset;             /* at half of what its map covers */
     int64_t drift_ppb;            /* over all of it */
     int64_t wander_ppb;           /* about its trend, as is assumed */
     int64_t hidden_ppb;           /* more for the bound, as facts are vague */

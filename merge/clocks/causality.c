@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Messages as match.h pairs them; collectives that nobody leaves before all
- * have entered, where all send and receive something, or a barrier.
+ * Messages as match.h pairs them; collectives that no rank leaves before all
+ * have entered: those in which all send and receive something, and barriers.
  */
 #include "merge/clocks/causality.h"
 
@@ -58,7 +58,7 @@ message_count(void *state, enum match_news news, const struct match *match)
     return 0;
 }
 
-/* Somebody leaves before the last has entered. */
+/* A rank leaves before the last has entered. */
 static bool is_backwards(const struct causality *causality,
                          const struct collective_meeting *meeting,
                          bool is_recorded)

@@ -1,4 +1,4 @@
-/* clockdevices.c - what launches and synchronisations say of devices' clocks
+/* clockdevices.c - what launches and synchronisations show of devices' clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -449,7 +449,7 @@ int clockdevices_take(void *state, const struct timeline_event *event)
 
 /* ---- what comes of it ---------------------------------------------------- */
 
-/* Do launches and synchronisations say that the device's clock is not its
+/* Do launches and synchronisations show that the device's clock is not its
  * host's? */
 static bool is_off(const struct report_device_clock *facts)
 {

@@ -1,8 +1,8 @@
-/* clockdevices.h - what launches and synchronisations say of devices' clocks
+/* clockdevices.h - what launches and synchronisations show of devices' clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A device's records are on its host's clock, by what its tracer says. That can
+ * A device's records are on its host's clock, by its tracer's claim. That can
  * be refuted: a kernel does not begin before it is launched, and a
  * synchronisation does not return before what was launched before it has
  * ended. Where several facts refute it, and both kinds are there, the device

@@ -1,10 +1,10 @@
-/* clockedges.c - what the messages and collectives of a run say about clocks
+/* clockedges.c - what the messages and collectives of a run show of clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * Collectives of a few domains are taken as messages between any two of them;
- * of many, as meetings, of which one in a group is kept when there are too
- * many: the one in which the members stayed shortest.
+ * those of many as meetings. When there are too many meetings, one in a group
+ * is kept: the one in which the members stayed shortest.
  */
 #include "merge/clocks/clockedges.h"
 
@@ -23,7 +23,7 @@
 /* First windows of 1 ms: a clock wanders less in it than a fact has to spare.
  */
 #define WINDOW_BITS 20
-/* Launches are many, and say little: windows of 64 ms. */
+/* Launches are many, and bound little: windows of 64 ms. */
 #define DEVICE_BITS 6
 /* Collectives of so few domains are messages from each to each. */
 #define PAIRWISE_MAX 4

@@ -1,10 +1,10 @@
-/* clockedges.h - what the messages and collectives of a run say about clocks
+/* clockedges.h - what the messages and collectives of a run show of clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * Takes all events once, before the clocks are aligned, and keeps of each pair
  * of domains the facts that may bound an offset: of a short window the lower
- * hull of (sent, received - sent), since the tightest fact lies on it whatever
+ * hull of (sent, received - sent), since the tightest fact is on it whatever
  * the drift. Memory is bounded: when there are too many, windows double.
  */
 #ifndef CK_MERGE_CLOCKS_CLOCKEDGES_H

@@ -1,4 +1,4 @@
-/* clockfacts.c - all that a run's events say about its clocks
+/* clockfacts.c - all that a run's events show of its clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,7 +53,7 @@ int clockfacts_read(struct clockfacts *facts,
     /* Calls are many: they are read where they may be launches. */
     bool has_devices = facts->defs->physicals_count > 0;
     const struct timeline_consumer consumers[] = {
-        /* What is lost is told by counters. */
+        /* Counters report what is lost. */
         {clockedges_take, facts->edges,
          OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER)},
         {clockkernels_take, facts->kernels, OF(KERNEL)},

@@ -1,4 +1,4 @@
-/* clockfacts.h - all that a run's events say about its clocks
+/* clockfacts.h - all that a run's events show of its clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *

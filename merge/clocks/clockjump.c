@@ -1,4 +1,4 @@
-/* clockjump.c - where the solution of all facts says that a clock jumped
+/* clockjump.c - where a clock jumped, by the solution of all facts
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* clockjump.h - where the solution of all facts says that a clock jumped
+/* clockjump.h - where a clock jumped, by the solution of all facts
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@ void clockjump_points(const struct clocksolve_knot *knots,
 /* How fast an offset moves, ppb: over the stretches between jumps, each for as
  * long as it lasts. */
 int64_t clockjump_drift(const struct clockmap_point *points, size_t count);
-/* A clock that was set backwards reads the same twice, and no map can tell the
- * two apart. Leave out the points where that may be, so that the jump's bound
+/* A clock that was set backwards reads the same twice, and no map can separate
+ * the two. Leave out the points where that may be, so that the jump's bound
  * covers them. Returns how many stay. */
 size_t clockjump_clear(struct clockmap_point *points, size_t count);
 /* Jumps between points that a map is made of, as faults of kind STEP: where the

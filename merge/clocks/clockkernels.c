@@ -1,4 +1,4 @@
-/* clockkernels.c - what collective kernels of devices say about clocks
+/* clockkernels.c - what collective kernels of devices show of clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ struct run {
     struct region part; /* on the clock of its rank's domain */
     uint32_t agent;     /* a profile's, where its rank has a run, too */
     uint32_t device;
-    uint32_t number; /* in its group; 0 = not said */
+    uint32_t number; /* in its group; 0 = not known */
 };
 
 /* Kernels of one name and process group: the first ones of each rank. */
@@ -24,7 +24,7 @@ struct row {
     const char *name;  /* kept */
     const char *group; /* kept; NULL = of all ranks, if it is known */
     bool is_known;     /* who meets */
-    bool is_used;      /* they met, as far as anything tells */
+    bool is_used;      /* they met, as far as is known */
     bool is_ordered;   /* numbered here, by when they end */
     bool is_doubtful;  /* nothing shows that the n-th are the same */
     uint32_t *first;   /* by rank: of what is ordered, the first one's number */
@@ -174,7 +174,7 @@ static uint64_t kept_of(const struct row *row, size_t rank)
     return count < CLOCKKERNELS_EACH ? count : CLOCKKERNELS_EACH;
 }
 
-/* Do all members say the numbers of all their kernels, in order? */
+/* Do all members give the numbers of all their kernels, in order? */
 static bool is_numbered(const struct clockkernels *kernels,
                         const struct row *row)
 {
@@ -222,7 +222,7 @@ static uint32_t number_next(const struct clockkernels *kernels,
     return wanted;
 }
 
-/* Where kernels say their numbers, those that all members have are left: then
+/* Where kernels have their numbers, those that all members have are left: then
  * the n-th are the same wherever a profile begins, and whatever one lacks. */
 static void row_pair(const struct clockkernels *kernels, struct row *row)
 {
@@ -249,7 +249,7 @@ static void row_pair(const struct clockkernels *kernels, struct row *row)
     free(at);
 }
 
-/* All of the group have equally many, and nobody else has any. */
+/* All of the group have equally many, and no other rank has any. */
 static bool is_even(const struct clockkernels *kernels, const struct row *row)
 {
     for (size_t i = 0; i < kernels->defs->ranks_count; i++) {
@@ -593,7 +593,7 @@ static ck_time_t ends_compare(const struct clockkernels *kernels,
 }
 
 /* How far the median of these may be from the true one: as of a normal
- * distribution, of which 1.35 deviations lie between the quartiles. They are
+ * distribution, which has 1.35 deviations between the quartiles. They are
  * sorted. */
 static ck_time_t median_error(const ck_time_t *times, size_t count)
 {

@@ -1,4 +1,4 @@
-/* clockkernels.h - what collective kernels of devices say about clocks
+/* clockkernels.h - what collective kernels of devices show of clocks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -6,9 +6,9 @@
  * which every rank's kernel ends after the last one's has begun. The n-th of a
  * name and process group (kernelgroup.h) on one rank is the n-th on all others
  * of the group, where all have equally many: a profile that lacks some makes
- * the name useless, and none of it is used. Where kernels say their numbers in
+ * the name useless, and none of it is used. Where kernels have their numbers in
  * the group, those of equal number are the same, and others are left out; where
- * they do not, when they end may show it (kernelshift.h).
+ * they do not, the times of their ends may show it (kernelshift.h).
  *
  * That two kernels met is a fact only where their group is known. Those without
  * are compared with dates, and where these disagree it is either: clocks that
@@ -42,17 +42,17 @@ void clockkernels_destroy(struct clockkernels *kernels);
 int clockkernels_take(void *kernels, const struct timeline_event *event);
 /* Which kernels without a known group are taken to be of all ranks. */
 enum clockkernels_assume {
-    CLOCKKERNELS_NONE,  /* others say where the clocks are */
+    CLOCKKERNELS_NONE,  /* other facts place the clocks */
     CLOCKKERNELS_ALIKE, /* those that end together: nothing else does */
-    CLOCKKERNELS_ALL,   /* the user says so */
+    CLOCKKERNELS_ALL,   /* the user asked for it */
 };
 /* Hand over what can be used, each on the clock of its device. */
 void clockkernels_finish(struct clockkernels *kernels,
                          enum clockkernels_assume assume,
                          const struct clockdevices *devices,
                          struct clockedges *edges);
-/* Once all is settled, of kernels of a name and group (kept texts) that do not
- * say their numbers: that of the rank's first one (by rank of the definitions),
+/* Once all is settled, of kernels of a name and group (kept texts) without
+ * numbers: that of the rank's first one (by rank of the definitions),
  * so that those of equal number met; 0 = as the n-th are the same, or it is not
  * known. `kernels` may be NULL. */
 uint32_t clockkernels_first(const struct clockkernels *kernels,
@@ -79,7 +79,7 @@ struct clockkernels_dates {
     ck_time_t apart_worst;
 };
 /* While clocks are placed by their dates: `errors` (by rank of the definitions)
- * gets how far a rank's ends lie from the others', again and again: as far its
+ * gets how far a rank's ends are from the others', again and again: as far its
  * date may be off. */
 int clockkernels_dates(struct clockkernels *kernels,
                        struct clockkernels_dates *dates,

@@ -9,7 +9,7 @@
 
 #include "schema/store/run.h"
 
-/* A line of what an agent said of itself, at its end or at its beginning. */
+/* A line that an agent wrote of itself, at its end or at its beginning. */
 static bool line_get(const struct defs_agent *agent,
                      const char *name,
                      char *value,
@@ -45,7 +45,7 @@ static enum clocklack agent_lack(const struct defs_agent *agent)
     return CLOCKLACK_FACTS;
 }
 
-/* Of several agents one probes: what went furthest is told. */
+/* Of several agents one probes: what went furthest is returned. */
 enum clocklack clocklack_find(const struct defs *defs, uint32_t domain)
 {
     enum clocklack most = CLOCKLACK_REFERENCE;

@@ -10,7 +10,7 @@
 
 #include "merge/model/defs.h"
 
-/* What its agents say of how the clock was probed. */
+/* What its agents report of how the clock was probed. */
 enum clocklack {
     CLOCKLACK_COMMON, /* a profile: nothing can be probed */
     CLOCKLACK_REFERENCE,

@@ -1,4 +1,4 @@
-/* clockpair.c - how far two clocks may be apart, neither of which is the axis
+/* clockpair.c - how far two clocks may be apart when neither is the axis
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -7,7 +7,7 @@
  * and each difference constraint between two nodes holds for r as well, wider
  * by what v_g may move from the instant of the one to that of the other. So
  * the same relaxing gives the largest and the least r; the truth of a pair is
- * no further from the difference of the two middles than the farther one.
+ * no further from the difference of the two midpoints than the farther one.
  */
 #include "merge/clocks/clockpair.h"
 

@@ -1,9 +1,9 @@
-/* clockpair.h - how far two clocks may be apart, neither of which is the axis
+/* clockpair.h - how far two clocks may be apart when neither is the axis
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * What is known of two clocks against the axis may be vague, and yet exact of
- * one against the other: two hosts that talk to each other, far from the rest.
+ * one against the other: two hosts that exchange messages, far from the rest.
  * So the facts are solved once more for one of the two, and kept: all pairs
  * that it is in are answered by that.
  */
@@ -26,8 +26,8 @@ struct clockpair;
 /* Of a solve that has run, borrowed. */
 struct clockpair *clockpair_create(const struct clocksolve *solve);
 void clockpair_destroy(struct clockpair *pair);
-/* At a time on the axis: what the solution says of the one clock less what it
- * says of the other is no more than that from the truth. CK_CLOCK_NONE: no more
+/* At a time on the axis: the offset of the one clock less that of the other is
+ * no more than that from the truth. CK_CLOCK_NONE: no more
  * is known than of each alone. */
 ck_time_t
 clockpair_bound(struct clockpair *pair, uint32_t a, uint32_t b, ck_time_t time);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Facts compare two clocks, so a step of either looks the same. A host's
- * CLOCK_MONOTONIC, which nobody can set, tells whether its RAW jumped; else a
+ * CLOCK_MONOTONIC, which cannot be set, shows whether its RAW jumped; else a
  * clock against which all others jump at once is the one that did.
  */
 #ifndef CK_MERGE_CLOCKS_CLOCKSTEP_H

@@ -4,9 +4,9 @@
  *
  * Agents that name one machine have one clock. Machines that name one clock
  * are compared: in the reference's domain the offset has to be 0 at each probe,
- * in another one each probe has to lie in the band of the first machine. What
+ * in another one each probe has to be in the band of the first machine. What
  * contradicts that becomes another clock, and its machines are compared again.
- * A machine without probes is believed as long as nobody else contradicts.
+ * A machine without probes is believed as long as no other contradicts.
  */
 #include "merge/clocks/clocktwins.h"
 
@@ -184,7 +184,7 @@ static uint32_t clocks_part(struct twins *twins, uint32_t domain)
     return clock;
 }
 
-/* What a domain's machines say of its being one clock. */
+/* Whether the probes of a domain's machines show one clock. */
 static void domain_count(struct twins *twins, uint32_t number, uint32_t clock)
 {
     struct defs_domain *domain = &twins->defs->domains[number];
@@ -229,7 +229,7 @@ static uint32_t domain_of(struct twins *twins, uint32_t domain, uint32_t clock)
     return added;
 }
 
-/* Of a domain that is several clocks nobody is believed without probes. */
+/* Of a domain that is several clocks no machine is believed without probes. */
 static uint32_t
 doubtful_part(struct twins *twins, uint32_t domain, uint32_t end)
 {

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Cloned machines may have one boot id. What their probes say of the reference
+ * Cloned machines may have one boot id. Their probes of the reference
  * shows whether they have one clock as well.
  */
 #ifndef CK_MERGE_CLOCKS_CLOCKTWINS_H

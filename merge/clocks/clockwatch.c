@@ -16,7 +16,7 @@
 #define SLEW_MIN_PPB 1000
 #define SLEW_SPAN (2 * CK_TIME_S)
 #define SUSPEND_MIN CK_TIME_MS
-/* Readings are taken once a second; this late, nobody ran. */
+/* Readings are taken once a second; this late, no collector ran. */
 #define PAUSE_MIN (1500 * CK_TIME_MS)
 #define EVENTS_MAX 1000
 
@@ -110,7 +110,7 @@ static void slews_find(const struct clockwatch_reading *readings,
     }
 }
 
-/* BOOTTIME: a step forward is sleep. RAW stood still meanwhile. */
+/* BOOTTIME: a step forward is sleep. RAW did not advance meanwhile. */
 static void suspends_find(const struct clockwatch_reading *readings,
                           size_t count,
                           struct events *events)
@@ -129,7 +129,7 @@ static void suspends_find(const struct clockwatch_reading *readings,
     }
 }
 
-/* REALTIME's readings: nobody took one for too long. */
+/* REALTIME's readings: none was taken for too long. */
 static void pauses_find(const struct clockwatch_reading *readings,
                         size_t count,
                         struct events *events)

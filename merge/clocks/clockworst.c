@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is known of two clocks is at least what each one's bound says, so their
+ * What is known of two clocks is at least what each one's bound gives, so their
  * sum is a limit that costs nothing. Of few domains every pair is looked at,
- * and told. Of many they are looked at from the largest sum on, until no sum
- * that is left is larger than what was found.
+ * and reported. Of many they are looked at from the largest sum on, until no
+ * sum that is left is larger than what was found.
  */
 #include "merge/clocks/clockworst.h"
 
@@ -14,7 +14,7 @@
 #include "merge/clocks/calibration.h"
 #include "merge/model/memory.h"
 
-/* Of so many domains each pair is told. */
+/* Of so many domains each pair is reported. */
 #define DOMAINS_TOLD 32
 /* Pairs that are looked at of more. */
 #define PAIRS_LOOKED 4000

@@ -16,7 +16,7 @@
 
 #include "schema/time.h"
 
-/* Ends of kernels that met lie no farther apart, but for the clocks' error. */
+/* Ends of kernels that met are no farther apart, but for the clocks' error. */
 #define KERNELSHIFT_TOGETHER (40 * CK_TIME_US)
 /* One in so many may be farther apart. */
 #define KERNELSHIFT_LOOSE 10

@@ -15,7 +15,7 @@
 #define GUESS_MAX 0x1p48
 
 /* By position; of equal ones the longer first, of those the fuller: a thin one
- * may lie beside the one that it is of. */
+ * may be beside the one that it is of. */
 static int by_position(const void *a, const void *b)
 {
     const struct store_frame *left = a;
@@ -87,7 +87,7 @@ static void gap_count(struct defs_agent *agent, uint64_t gaps, uint64_t units)
 }
 
 /* Units behind the last stored ones of its slots; `ends` = of all slots. What
- * the agent itself says it left out at the end is no news. */
+ * the agent itself reports as left out at the end is no news. */
 static void tail_check(struct defs_agent *agent, uint64_t ends)
 {
     const char *lines = agent->has_exit ? agent->exit : "";
@@ -105,7 +105,7 @@ static void tail_check(struct defs_agent *agent, uint64_t ends)
     }
 }
 
-/* Records that were in the gaps, as far as their size tells: as large as those
+/* Records that were in the gaps, by their size: taken to be as large as those
  * that are there. A collector without room to store counts what it drops, and
  * leaves a gap as well. */
 static uint64_t records_guess(const struct defs_agent *agent)
@@ -133,9 +133,9 @@ static uint64_t exit_number(const struct defs_agent *agent, const char *key)
     return (uint64_t)defs_exit_number(agent, key, 0);
 }
 
-/* Records that are missing at least by what the agent says at its end: it had
+/* Records that are missing at least by the agent's EXIT: it had
  * made frames of `events`, before that of its EXIT. What it dropped of these
- * again is told apart. */
+ * is counted apart. */
 static uint64_t records_short(const struct defs_agent *agent)
 {
     uint64_t there = defs_sum(
@@ -146,7 +146,7 @@ static uint64_t records_short(const struct defs_agent *agent)
     return made > there && !agent->has_overlap ? made - there : 0;
 }
 
-/* Is that all? One collector counted, left nothing out, and nobody recovered
+/* Is that all? One collector counted, left nothing out, and no one recovered
  * more of its slots; `ends` = of all slots. */
 static bool is_short_exact(const struct defs_agent *agent, uint64_t ends)
 {
@@ -159,7 +159,7 @@ static bool is_short_exact(const struct defs_agent *agent, uint64_t ends)
 /* Records that are missing: those that the manifest had seen and are there no
  * more, and those of frames that do not decode. That is all when nothing else
  * is missing, and nothing might be there in another file. Else the agent's own
- * count says it. */
+ * count holds. */
 static void records_count(struct defs_agent *agent, uint64_t ends)
 {
     uint64_t known = agent->undecoded;
@@ -263,8 +263,8 @@ static void absent_add(struct defs *defs, const struct manifest_agent *told)
     absent->records = told->records;
 }
 
-/* What an agent said that it keeps, where its last words are not here: they lie
- * beside it. `agent`: NULL = nothing of it is. 0 or -1. */
+/* Records that an agent reported as kept, where its last ones are not here:
+ * they are beside it. `agent`: NULL = nothing of it is. 0 or -1. */
 static int spool_take(struct defs *defs,
                       const struct manifest_agent *told,
                       struct defs_agent *agent)
@@ -299,8 +299,8 @@ static int spool_take(struct defs *defs,
     return 0;
 }
 
-/* Its last words are missing, and nobody recovered what it had: how much that
- * is, nobody knows. */
+/* Its last records are missing, and what it had was not recovered: how much
+ * that is, is not known. */
 static bool is_end_unknown(const struct manifest_agent *told,
                            const struct defs_agent *agent)
 {

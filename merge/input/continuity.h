@@ -4,9 +4,9 @@
  *
  * Positions of a slot begin at 0 and go on from owner to owner, so units are
  * missed in front of a stream as well as within it. Behind the last stream of
- * a slot only the EXIT record can tell: its `units` are those that the
+ * a slot only the EXIT record shows it: its `units` are those that the
  * collector took from all slots. How many records were in a gap, and what was
- * cut off with the EXIT record, the manifest may tell.
+ * cut off with the EXIT record, may be in the manifest.
  */
 #ifndef CK_MERGE_INPUT_CONTINUITY_H
 #define CK_MERGE_INPUT_CONTINUITY_H
@@ -20,11 +20,11 @@
 /* Order the frames of a stream, drop what is there twice, count what is not
  * there between them. */
 void continuity_trim(struct rundir_stream *stream);
-/* Note what the manifest says of the segments, and which of them are not there
- * at all. One that could not be read, or that was written before the end, says
+/* Note what the manifest has of the segments, and which of them are not there
+ * at all. A manifest that could not be read, or was written before the end, has
  * nothing. */
 int continuity_tell(const struct manifest *manifest, struct defs *defs);
-/* Say of each agent what is missing. The streams were read. */
+/* Note for each agent what is missing. The streams were read. */
 void continuity_check(const struct rundir_stream *streams,
                       size_t count,
                       struct defs *defs);

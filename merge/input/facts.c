@@ -1,4 +1,4 @@
-/* facts.c - what the records of a stream say about who takes part
+/* facts.c - what the records of a stream have of those who take part
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 /* Threads of an agent. */
 #define STANDINGS_MAX 4096
 #define OPENS_MAX 4096
-/* Where ckagent's libraries lie, and how their names begin. */
+/* Where ckagent's libraries are, and how their names begin. */
 #define OWN_LIBRARIES "/ck/libck"
 
 /* Value of a key of a text record, kept; `otherwise` when it is not there. */
@@ -48,7 +48,7 @@ text_number(const struct ck_text *text, const char *key, int64_t otherwise)
     return strtoll(value, NULL, 10);
 }
 
-/* Does it say just that? */
+/* Is the value just that? */
 static bool
 is_text(const struct ck_text *text, const char *key, const char *what)
 {
@@ -403,7 +403,7 @@ static int standing_read(struct defs *defs,
     return 0;
 }
 
-/* The note of ckagg; the latest one says all. */
+/* The note of ckagg; the latest one is complete. */
 static void discarded_read(struct defs_agent *agent, const struct ck_text *text)
 {
     struct defs_discarded *discarded = &agent->discarded;

@@ -1,4 +1,4 @@
-/* facts.h - what the records of a stream say about who takes part
+/* facts.h - what the records of a stream have of those who take part
  *
  * SPDX-License-Identifier: Apache-2.0
  */

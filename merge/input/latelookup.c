@@ -60,7 +60,7 @@ static bool is_wanted(const struct defs_agent *agent, const char *boot_id)
            is_here(agent, boot_id);
 }
 
-/* The newest module of the image that the call lies in. */
+/* The newest module of the image that the call is in. */
 static const struct defs_module *module_find(const struct defs_process *process,
                                              uint64_t address)
 {
@@ -104,7 +104,7 @@ static void rows_take(struct sites *sites,
     while (at < end) {
         const struct ck_event *event = (const struct ck_event *)at;
 
-        /* The site lies at the same place in all three classes. */
+        /* The site is at the same place in all three classes. */
         if (((uint32_t)1 << ck_kind_class(event->kind) & SITES) != 0) {
             site_add(sites, stream->process,
                      ((const struct ck_call *)event)->site);
@@ -268,8 +268,8 @@ answers_take(const struct sites *sites, struct defs *defs, FILE *file)
     free(line);
 }
 
-/* Let ckagent answer what stands in one memory file into another. False, and
- * said: it did not. */
+/* Let ckagent answer the questions of one memory file into another. False, with
+ * a line on stderr: it did not. */
 static bool ask(int questions, int answers)
 {
     char program[PATH_MAX];

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A collector tells function, file and line of each call site when its target
+ * A collector records function, file and line of each call site when its target
  * has ended, and the modules as they show up. Where it was killed with all
  * others, the modules and the addresses are there: `ckagent --lines` is asked,
  * on the host where it ran.
@@ -18,8 +18,8 @@
 /* Call sites that are asked for. */
 #define LATELOOKUP_SITES_MAX ((size_t)65536)
 
-/* Give names to the call sites of agents that gave none. What cannot be told
- * is said on stderr and is no failure. 0, or -1 with err. */
+/* Give names to the call sites of agents that gave none. What cannot be found
+ * is reported on stderr and is no failure. 0, or -1 with err. */
 int latelookup_sites(struct rundir *store,
                      struct defs *defs,
                      struct ck_err *err);

@@ -1,4 +1,4 @@
-/* manifest.c - what ckagg said of a run when it wrote manifest.json
+/* manifest.c - what ckagg wrote of a run into manifest.json
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
-/* manifest.h - what ckagg said of a run when it wrote manifest.json
+/* manifest.h - what ckagg wrote of a run into manifest.json
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The manifest tells what the files cannot tell of themselves: which agents
+ * The manifest has what the files cannot show of themselves: which agents
  * took part, and how many records each had stored.
  */
 #ifndef CK_MERGE_INPUT_MANIFEST_H
@@ -20,13 +20,13 @@ struct manifest_agent {
     int32_t rank;           /* -1 = none */
     uint64_t records;       /* in its segment, of all frames */
     uint64_t missing_units; /* between them: these never came */
-    bool is_left;           /* it said goodbye: all it made was stored, or. */
-    bool has_made;          /* the agent said. */
+    bool is_left;           /* its GOODBYE came: all it made was stored, or. */
+    bool has_made;          /* it reported. */
     uint64_t made;          /* records that it made in all */
     uint64_t lost;          /* beside these */
-    char *host;             /* "" = not said */
+    char *host;             /* "" = not known */
     char *spool; /* file with what found no room; "" = none did; NULL = all that
-                    was made was stored, or nobody said */
+                    was made was stored, or it is not known */
 };
 
 /* Clock probes that ckagg got. */
@@ -49,8 +49,8 @@ struct manifest {
     size_t agents_count, agents_room;
 };
 
-/* Read the manifest of a run directory into *manifest, whatever that held. What
- * is wrong with it is said in `why`. */
+/* Read the manifest of a run directory into *manifest, whatever that held.
+ * `why` has what is wrong with it. */
 int manifest_read(struct manifest *manifest, const char *dir);
 void manifest_fini(struct manifest *manifest);
 

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A frame that is stored packed, or of which another frame has the beginning,
- * or that is small, comes at once. Of any other one only the pieces asked for
+ * A frame comes at once when it is small, stored packed, or begun in another
+ * frame. Of any other one only the pieces asked for
  * are in memory; the frame's bytes are mapped.
  */
 #ifndef CK_MERGE_INPUT_PIECES_H

@@ -33,13 +33,13 @@ static bool is_timed(enum ck_class cls)
            cls != CK_CLASS_CLOCK && cls != CK_CLASS_OPEN;
 }
 
-/* Classes that are read as records at once: they speak of the definitions. */
+/* Classes that are read as records at once: they are about the definitions. */
 #define FACTS                                                                  \
     ((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE |           \
      (uint32_t)1 << CK_CLASS_CLOCK | (uint32_t)1 << CK_CLASS_OPEN |            \
      (uint32_t)1 << CK_CLASS_COUNTER)
 
-/* Records that say something themselves. */
+/* Records with facts of their own. */
 static int rows_read(struct reading *reading)
 {
     const uint8_t *at = reading->rows.bytes;
@@ -108,9 +108,9 @@ static uint64_t texts_held(const struct store_rows *rows)
     return units;
 }
 
-/* Who seals a frame may lie in it: what its header, its batch and the records
- * in it say of each other. One that lies is left out before anybody relies on
- * its figures. A thin frame keeps the place of the one that it is of. */
+/* A frame's header, batch and records may contradict each other, by whoever
+ * sealed it. Such a one is left out before its figures are
+ * used. A thin frame keeps the place of the one that it is of. */
 static bool is_true(const struct opened *opened,
                     const struct store_frame *frame,
                     const struct store_rows *rows,

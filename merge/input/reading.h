@@ -18,7 +18,7 @@ struct reading {
     struct store_rows rows; /* reused */
     struct survey survey;
     uint64_t others; /* records that the survey does not take */
-    uint32_t told;   /* records that the frame's header says */
+    uint32_t told;   /* records by the frame's header */
 };
 
 /* Read a frame for the first time: 1; 0 with err: it does not decode; or -1:

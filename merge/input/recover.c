@@ -26,8 +26,8 @@
 
 enum ring_use {
     RING_NONE,  /* or its agent lives, which shares the lock */
-    RING_MOVED, /* somebody moves what is in it: the lock is his alone */
-    RING_LEFT,  /* nobody drains it: the lock is free */
+    RING_MOVED, /* a ckagent moves what is in it: it holds the lock */
+    RING_LEFT,  /* it is not drained: the lock is free */
 };
 
 static enum ring_use ring_use(int dir, const char *name)

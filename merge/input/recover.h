@@ -6,8 +6,8 @@
 #define CK_MERGE_INPUT_RECOVER_H
 
 /* Let ckagent look for ring files that belong to the run. Nothing is started
- * where this user has none; what cannot be recovered is said on stderr and is
- * no failure of the merge. */
+ * where this user has none; what cannot be recovered is reported on stderr and
+ * is no failure of the merge. */
 void recover_rings(const char *run);
 
 #endif

@@ -20,7 +20,7 @@
 #include "merge/model/table.h"
 #include "schema/store/run.h"
 
-/* A job whose files nobody wrote to for so many seconds is not running: its
+/* A job whose files were not written to for so many seconds is not running: its
  * ckagg was killed. Collectors read the clocks each second.
  */
 #define RUNNING_AGE 30
@@ -243,7 +243,7 @@ static int readers_open(struct rundir *rundir, struct ck_err *err)
     return opened > 0 ? 0 : -1;
 }
 
-/* What the run's manifest says of its segments. A run that never saw a ckagg
+/* The segments of the run by its manifest. A run that never saw a ckagg
  * has spools alone and no manifest. */
 static int
 manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
@@ -309,7 +309,7 @@ static int rundir_open(struct rundir *rundir,
     return 0;
 }
 
-/* Spools that lie elsewhere. 0, or -1 with err. */
+/* Spools outside the run. 0, or -1 with err. */
 static int
 spools_take(struct rundir *rundir, const char *dir, struct ck_err *err)
 {

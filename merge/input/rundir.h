@@ -4,8 +4,9 @@
  *
  * Opening reads every frame twice: once to find and order the frames of each
  * stream (overlaps of re-cut frames are trimmed by position), once for what
- * the records say about the definitions and the clocks, and for the time that
- * each frame begins at. Only offsets and texts are kept.
+ * stream (overlaps of re-cut frames are trimmed by position), once for the
+ * facts in the records about the definitions and the clocks, and for the time
+ * that
  */
 #ifndef CK_MERGE_INPUT_RUNDIR_H
 #define CK_MERGE_INPUT_RUNDIR_H
@@ -53,10 +54,10 @@ size_t rundir_streams(const struct rundir *rundir);
 const struct rundir_stream *rundir_stream(const struct rundir *rundir,
                                           size_t at);
 const struct rundir_damage *rundir_damage(const struct rundir *rundir);
-/* What ckagg said of clock probes. */
+/* What ckagg counted of clock probes. */
 const struct manifest_probes *rundir_probes(const struct rundir *rundir);
-/* True when the job had not ended when the run was opened: its manifest says
- * so, and its files still grow. */
+/* True when the job had not ended when the run was opened: by its manifest,
+ * and its files still grow. */
 bool rundir_is_running(const struct rundir *rundir);
 /* Bytes of all frames. */
 uint64_t rundir_bytes(const struct rundir *rundir);

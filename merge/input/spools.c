@@ -28,7 +28,7 @@ static bool is_spool_of(const char *path, const uint8_t agent[16])
            status.st_uid == geteuid();
 }
 
-/* Somebody copied it into the run, or it always was there. */
+/* A copy of it is in the run, or it always was there. */
 static bool is_listed(const struct ck_run_files *files, const char *path)
 {
     const char *name = strrchr(path, '/');

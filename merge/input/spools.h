@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An agent whose aggregator had no room kept its data in a file of its own
- * host. It is read where it lies, if it is here; else it is named.
+ * host. It is read where it is, if that is here; else it is named.
  */
 #ifndef CK_MERGE_INPUT_SPOOLS_H
 #define CK_MERGE_INPUT_SPOOLS_H

@@ -23,7 +23,7 @@ struct store_frame {
         thread; /* in the definitions: a slot is used by one after the other */
     uint32_t trim;    /* units at its head that an earlier frame has */
     uint32_t records; /* with a time of their own, after the trim; at first all
-                         that its header says */
+                         of its header */
     uint32_t classes; /* of those: 1 << class */
     struct stamps stamps; /* starts of those */
     uint32_t bound;       /* of its first piece, in the stream's */

@@ -109,7 +109,7 @@ is_fit(const struct matcher *matcher, const struct match *match, uint64_t bytes)
                 defs->agents[taker->agent].domain);
 }
 
-/* Say what is known of a pair; parts with it when both ends are over. */
+/* Report what is known of a pair; parts with it when both ends are over. */
 int channel_tell(struct matcher *matcher,
                  uint32_t recv_index,
                  bool is_recv_news)
@@ -146,7 +146,7 @@ static int pair_make(struct matcher *matcher, uint32_t send, uint32_t recv)
     matcher->posts[send].partner = recv;
     matcher->posts[recv].partner = send;
     if (matcher->posts[send].end.is_done) {
-        /* It may go with its second end: tell it first. */
+        /* It may go with its second end: report it first. */
         matcher->posts[recv].end.is_done = false;
         if (channel_tell(matcher, recv, false) != 0) {
             return -1;

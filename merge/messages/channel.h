@@ -77,7 +77,7 @@ struct matcher {
 /* Keep a post. POST_NONE when there are too many, or out of memory. */
 uint32_t post_new(struct matcher *matcher, const struct post *what);
 void post_free(struct matcher *matcher, uint32_t index);
-/* Say that an end is complete. 0, or -1. */
+/* Report that an end is complete. 0, or -1. */
 int post_completed(struct matcher *matcher, const struct post *post);
 void queue_add(struct matcher *matcher, struct queue *queue, uint32_t index);
 
@@ -92,7 +92,7 @@ uint32_t channel_find(struct matcher *matcher,
 int channel_add(struct matcher *matcher,
                 uint32_t channel_index,
                 uint32_t index);
-/* Say what is known of a pair; it goes when both ends are over. 0, or -1. */
+/* Report what is known of a pair; it goes when both ends are over. 0, or -1. */
 int channel_tell(struct matcher *matcher, uint32_t recv_index, bool is_recv);
 
 #endif

@@ -40,7 +40,7 @@ static const struct {
 /* Who entered a call last so far. */
 struct latest {
     ck_time_t enter;
-    uint32_t thread; /* DEFS_NONE = nobody yet */
+    uint32_t thread; /* DEFS_NONE = not entered yet */
     int64_t mark;    /* largest */
 };
 
@@ -70,10 +70,10 @@ struct window {
 
 struct collective {
     const struct defs *defs; /* borrowed */
-    collective_meet_f meet;  /* NULL = nobody asks */
+    collective_meet_f meet;  /* NULL = no consumer */
     void *state;
     struct window *windows; /* by communicator of the run; the world is last
-                               where nobody described it */
+                               where no record describes it */
     struct {
         const char *name;
         enum collective_role role;
@@ -218,7 +218,7 @@ static void instance_begin(const struct collective *collective,
     }
 }
 
-/* Tell of a meeting to which all have come. */
+/* Report a meeting to which all have come. */
 static int instance_meet(const struct collective *collective,
                          struct instance *item)
 {

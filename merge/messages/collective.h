@@ -23,7 +23,7 @@
 #define COLLECTIVE_WINDOW 1024
 
 enum collective_role {
-    COLLECTIVE_OTHER, /* not known to wait for anybody */
+    COLLECTIVE_OTHER, /* not known to wait for any rank */
     COLLECTIVE_BARRIER,
     COLLECTIVE_ALL,
     COLLECTIVE_FROM_ROOT,
@@ -68,7 +68,7 @@ struct collective_part {
 struct collective_meeting {
     enum collective_role role;
     bool is_sparse; /* some may exchange nothing with each other */
-    bool has_bytes; /* nobody sent or received nothing */
+    bool has_bytes; /* no rank sent or received nothing */
     uint32_t size;
     const struct collective_part *parts; /* by rank in the communicator */
 };
@@ -82,7 +82,7 @@ struct collective *
 collective_create(const struct defs *defs, collective_meet_f meet, void *state);
 void collective_destroy(struct collective *collective);
 /* Enter a COLLECTIVE or ICOLLECTIVE record; `mark` is kept for its rank. 0, or
- * -1 with ENOMEM or what `meet` said. */
+ * -1 with ENOMEM or the result of `meet`. */
 int collective_enter(struct collective *collective,
                      const struct timeline_event *event,
                      int64_t mark,

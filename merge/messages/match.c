@@ -104,7 +104,7 @@ request_number(struct matcher *matcher, uint32_t process, uint64_t request)
     return (uint32_t)number;
 }
 
-/* The handle is taken anew: what it stood for was freed unseen. */
+/* The handle is taken anew: its old request was freed unseen. */
 static void request_take(struct matcher *matcher, uint32_t index)
 {
     struct post *post = &matcher->posts[index];
@@ -230,7 +230,7 @@ inbox_add(struct matcher *matcher, struct inbox *inbox, uint32_t index)
 
 /* ---- records ------------------------------------------------------------ */
 
-/* What stands for the request of a blocking MPI_Sendrecv's receive half. */
+/* In place of the request of a blocking MPI_Sendrecv's receive half. */
 static uint64_t half_of(const struct timeline_event *event)
 {
     return (uint64_t)event->thread << 32 | 1;
@@ -258,7 +258,7 @@ static struct post post_of(const struct timeline_event *event,
     return post;
 }
 
-/* Keep the post, under its request. POST_NONE: not kept, *rc says why. */
+/* Keep the post, under its request. POST_NONE: not kept, *rc has the reason. */
 static uint32_t
 post_keep(struct matcher *matcher, struct post *post, uint64_t request, int *rc)
 {
@@ -478,7 +478,7 @@ static int complete_take(struct matcher *matcher,
                : 0;
 }
 
-/* Its send half, and a receive half of which nothing is known as yet. */
+/* Its send half, and a receive half that is not known as yet. */
 static int sendrecv_take(struct matcher *matcher,
                          const struct timeline_event *event,
                          int64_t mark)

@@ -5,9 +5,9 @@
  * By MPI's rules: of the messages with one communicator, source, destination
  * and tag the n-th sent is the n-th received, receives counted in the order
  * in which they were posted. A receive from any source or with any tag counts
- * once it is complete and says what it got; later ones that might have got the
- * same wait for it. The order of events between processes does not matter, so
- * clocks need not be aligned.
+ * once it is complete and its message is known; later ones that might have got
+ * the same wait for it. The order of events between processes does not matter,
+ * so clocks need not be aligned.
  *
  * No claim is made for a channel whose parts do not fit (other sizes, received
  * before sent on one clock, a canceled receive after its match), nor for a
@@ -26,7 +26,7 @@ struct matcher *
 matcher_create(const struct defs *defs, match_take_f take, void *state);
 void matcher_destroy(struct matcher *matcher);
 /* The next event, of any kind; each process's in its own order. `mark` goes
- * into the ends that it posts. 0, or -1 with ENOMEM or what `take` said. */
+ * into the ends that it posts. 0, or -1 with ENOMEM or the result of `take`. */
 int matcher_take(struct matcher *matcher,
                  const struct timeline_event *event,
                  int64_t mark);

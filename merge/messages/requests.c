@@ -1,8 +1,8 @@
-/* requests.c - what the requests of processes stand for, while they are open
+/* requests.c - the values of processes' requests, while they are open
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Open addressing. What is taken out leaves no tombstone: what lies behind it
+ * Open addressing. What is taken out leaves no tombstone: what follows it
  * up to the next free slot moves up, where it may.
  */
 #include "merge/messages/requests.h"

@@ -1,4 +1,4 @@
-/* requests.h - what the requests of processes stand for, while they are open
+/* requests.h - the values of processes' requests, while they are open
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -17,13 +17,13 @@
 struct requests;
 struct requests *requests_create(void);
 void requests_destroy(struct requests *requests);
-/* Such a request stands for `value` now, 0 = for nothing that matters; beyond
- * the bound for nothing. */
+/* The value of such a request is `value` now, 0 = none that matters; beyond
+ * the bound none. */
 void requests_set(struct requests *requests,
                   uint32_t process,
                   uint64_t request,
                   uint32_t value);
-/* What it stands for. */
+/* Its value. */
 uint32_t requests_get(const struct requests *requests,
                       uint32_t process,
                       uint64_t request);

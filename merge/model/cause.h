@@ -27,7 +27,7 @@
  *      sleep
  *  11  host_compute   h is between calls and, as far as is known, has a CPU;
  *      offcpu_runnable  it was preempted, offcpu_blocked  it waited in the
- *      kernel for something that no call tells
+ *      kernel for something that no call shows
  *  12  no_host_data   nothing is recorded of h up to b
  *  13  unattributed   what is known of h does not reach back so far
  */

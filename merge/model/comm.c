@@ -56,7 +56,7 @@ static int32_t line_number(const struct ck_text *text, const char *key)
                : -1;
 }
 
-/* "how;tag;members" as a kept text, NULL when it is not fully said. */
+/* "how;tag;members" as a kept text, NULL when a part is missing. */
 static int
 birth_keep(struct defs *defs, const struct ck_text *text, const char **birth)
 {
@@ -120,7 +120,7 @@ int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
         comm.sources = NULL;
     }
     if (at < owner->comms_count && owner->comms[at].id == comm.id) {
-        owner->comms[at] = comm; /* said again: it got a name */
+        owner->comms[at] = comm; /* recorded again: it got a name */
         return 0;
     }
     array_grow(&owner->comms, &owner->comms_room, owner->comms_count,

@@ -17,7 +17,7 @@
 int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text);
 /* Once the definitions is closed: number them. */
 int comm_close(struct defs *defs);
-/* NULL = never said. */
+/* NULL = not recorded. */
 const struct defs_comm *
 comm_find(const struct defs *defs, uint32_t process, uint32_t id);
 

@@ -214,7 +214,7 @@ uint32_t defs_rank_search(const struct defs *defs, int32_t number)
 }
 
 /* Another agent is this rank as well: a run and a profile of one rank go
- * together, and the run says who the rank is. */
+ * together, and the run identifies the rank. */
 static void
 rank_again(const struct defs *defs, struct defs_rank *rank, uint32_t agent)
 {
@@ -528,7 +528,7 @@ static const char *note_rest(const char *text, uint64_t *number)
     return errno == 0 && *end == ' ' ? end : NULL;
 }
 
-/* A note that counts something and one that says the same: their sum, or NULL
+/* A note that counts something and one with the same text: their sum, or NULL
  * when that cannot be. */
 static int note_sum(struct defs *defs,
                     const char *left,

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Filled by input, read by everybody. Arrays grow while a run is read and
- * stand still afterwards; things refer to each other by index. Texts are kept
+ * Filled by input, read by every later room. Arrays grow while a run is read
+ * and are fixed afterwards; things refer to each other by index. Texts are kept
  * in definitions.texts.
  */
 #ifndef CK_MERGE_MODEL_DEFS_H
@@ -55,7 +55,7 @@ static inline bool stamps_has(const struct stamps *stamps)
 struct defs_rank {
     int32_t number;
     uint32_t agent;
-    bool is_claimed_twice; /* several agents say that they are this rank */
+    bool is_claimed_twice; /* several agents claim to be this rank */
     bool has_both;         /* an agent of a run (`agent`), and a profile */
     bool is_wanted;        /* to be looked at (--ranks) */
 };
@@ -78,7 +78,7 @@ struct defs_counter {
 /* Running totals of a thread's calls of one function of libc. */
 struct defs_libc {
     uint32_t name;
-    uint32_t tid; /* 0 = threads that ended without a word of their own */
+    uint32_t tid; /* 0 = threads that ended without a record of their own */
     uint64_t calls;
     ck_time_t ns;
     uint64_t bytes;
@@ -115,7 +115,7 @@ struct defs_discarded {
     uint64_t segments; /* 0 = nothing */
     uint64_t records;
     uint64_t bytes;
-    uint64_t units;      /* of frames of which nothing stayed */
+    uint64_t units;      /* of frames that are gone entirely */
     struct stamps until; /* all that ended later is there */
 };
 
@@ -125,23 +125,23 @@ struct defs_agent {
     bool has_identity;
     const char *identity; /* key=value lines; "" */
     int32_t rank;
-    int32_t size; /* of the world, 0 = not said */
+    int32_t size; /* of the world, 0 = not known */
     const char *host;
     const char *job;
     const char *command;
     uint32_t domain;   /* clock domain */
-    int64_t start_raw; /* 0 = not said */
+    int64_t start_raw; /* 0 = not known */
     int64_t start_realtime;
     bool is_profile;  /* no agent, but a foreign profile that was read */
     bool is_cut;      /* ... to a place before its end */
-    bool is_unclosed; /* ... to its end, which does not say that it is one */
+    bool is_unclosed; /* ... to its end, which may not be its true one */
     bool is_alone;    /* nothing started it as a rank of a job */
     bool has_symbols; /* it named call sites */
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
     int status;         /* wait status */
     const char *exit;
-    int64_t exit_time; /* RAW of its host; 0 = not said */
+    int64_t exit_time; /* RAW of its host; 0 = not known */
     struct defs_counter *counters;
     size_t counters_count, counters_room;
     struct defs_open *opens;
@@ -161,19 +161,19 @@ struct defs_agent {
     uint64_t unknown; /* records of a kind that this ckmerge does not know */
     uint64_t gaps;    /* places where units are missing from its streams */
     uint64_t gap_units;
-    uint64_t gap_records; /* in them at least, beyond what it says it lost
+    uint64_t gap_records; /* in them at least, beyond what it reports as lost
                              itself; all of them when that is exact */
     uint64_t gap_about;   /* as many at a guess, by their size */
     bool is_gap_exact;
     uint64_t elsewhere;    /* records in a spool that is not here, or lost as
-                              only that one says */
-    bool is_end_unknown;   /* it never said how much it made */
-    uint64_t gone;         /* of these, that the manifest says were stored */
+                              only that one shows */
+    bool is_end_unknown;   /* its total was never reported */
+    uint64_t gone;         /* of these, that were stored by the manifest */
     uint64_t stored;       /* records in the frames of its segment */
     uint64_t undecoded;    /* of these, in frames that do not decode */
     bool has_spool;        /* some of its frames are in a spool */
     bool has_overlap;      /* some units are there twice */
-    bool is_told;          /* the manifest says of its segment. */
+    bool is_told;          /* the manifest has its segment. */
     uint64_t told;         /* records that were stored */
     uint64_t told_missing; /* units between them that never came */
     uint64_t units;        /* that are there, of all streams */
@@ -186,7 +186,7 @@ struct defs_queue {
     uint32_t id;
     uint32_t device;
     const char *name;
-    bool is_in_order; /* as it said */
+    bool is_in_order; /* as it reported */
 };
 
 /* A file that a process had mapped. */
@@ -207,11 +207,11 @@ struct defs_comm {
     uint32_t number; /* of its creation from the parent */
     int32_t size;
     int32_t rank;      /* of this process in it */
-    const char *birth; /* how it was made, of whom; NULL = not fully said */
+    const char *birth; /* how it was made, of whom; NULL = a part is missing */
     const char *name;  /* given by the program, NULL = none */
     uint32_t global;   /* number in the run, DEFS_NONE = not known */
     /* Of a topology: "0-3,8", the ranks that this process receives from. NULL =
-     * has none, or not all are said. */
+     * has none, or not all are known. */
     const char *sources;
 };
 
@@ -229,11 +229,11 @@ struct defs_process {
     uint32_t agent;
     uint32_t incarnation; /* 0 = the collector */
     uint32_t pid;
-    int32_t rank; /* its own if it said one, else its agent's, or unknown */
+    int32_t rank; /* its own if it has one, else its agent's, or unknown */
     int32_t size; /* of the world that its own rank is of */
     bool has_identity;
     int32_t restart; /* how often its ranks had been started again by then */
-    int64_t started; /* RAW of its host; 0 = not said */
+    int64_t started; /* RAW of its host; 0 = not known */
     int64_t ended;   /* the same: it was seen to have ended */
     const char *command;
     struct names *names;
@@ -260,7 +260,7 @@ struct defs_process {
 struct defs_thread {
     uint32_t process;
     uint32_t tid;
-    const char *name; /* NULL = not said */
+    const char *name; /* NULL = not known */
 };
 
 /* A device of a machine, maybe used by several processes. */
@@ -354,7 +354,7 @@ uint32_t
 defs_process_find(struct defs *defs, uint32_t agent, uint32_t incarnation);
 uint32_t defs_thread_find(struct defs *defs, uint32_t process, uint32_t tid);
 
-/* Texts of the process's ids; NULL = never said. */
+/* Texts of the process's ids; NULL = not recorded. */
 static inline const char *
 defs_name(const struct defs *defs, uint32_t process, uint32_t id)
 {
@@ -369,7 +369,7 @@ defs_file(const struct defs *defs, uint32_t process, uint64_t address);
 bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address);
 /* To an OpenMP runtime? */
 bool defs_is_team(const struct defs *defs, uint32_t process, uint64_t address);
-/* NULL = never said. */
+/* NULL = not recorded. */
 static inline const struct defs_device *
 defs_device(const struct defs *defs, uint32_t process, uint32_t number)
 {
@@ -382,7 +382,7 @@ defs_device(const struct defs *defs, uint32_t process, uint32_t number)
     }
     return NULL;
 }
-/* NULL = never said. */
+/* NULL = not recorded. */
 const struct defs_queue *
 defs_queue(const struct defs *defs, uint32_t process, uint32_t id);
 /* The next one where ranks are missing: not for callers. */
@@ -428,15 +428,15 @@ static inline void defs_window(const struct defs *defs,
 /* False for a device that no wanted rank used. */
 bool defs_is_device_wanted(const struct defs *defs, uint32_t physical);
 
-/* Once everything was read: ranks, devices of machines, clock domains. Says a
- * device for each process that used one without saying which. Communicators
+/* Once everything was read: ranks, devices of machines, clock domains. Makes a
+ * device for each process that used one without recording which. Communicators
  * come next (comm_close()). 0 or -1. */
 int defs_close(struct defs *defs);
 /* Add a domain for a clock that turned out to be another one than its name
- * says, the number-th of that name. Its number, DEFS_NONE with ENOMEM. */
+ * has it, the number-th of that name. Its number, DEFS_NONE with ENOMEM. */
 uint32_t defs_domain_clone(struct defs *defs, uint32_t domain, uint32_t number);
 /* True when the beginning of some rank was discarded: calls that are counted
- * from their first cannot be told. */
+ * from their first have no number then. */
 static inline bool defs_has_discarded(const struct defs *defs)
 {
     for (size_t i = 0; i < defs->agents_count; i++) {
@@ -463,7 +463,7 @@ static inline bool defs_ended_well(const struct defs_agent *agent)
 {
     return agent->has_exit && agent->is_exit_known && agent->status == 0;
 }
-/* Size of the world: the largest said, at least the ranks there are. */
+/* Size of the world: the largest recorded, at least the ranks there are. */
 int32_t defs_size(const struct defs *defs);
 /* Remember a sentence for the report; equal ones are counted, those that begin
  * with a number and are equal behind it added up. 0 or -1. */

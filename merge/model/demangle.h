@@ -7,9 +7,9 @@
 
 #include "merge/model/names.h"
 
-/* The kept copy of a name; of a mangled C++ one, what it stands for. */
+/* The kept copy of a name; of a mangled C++ one, the demangled name. */
 const char *demangle(struct texts *texts, const char *bytes, size_t length);
-/* What a mangled name stands for, the caller's to free; NULL where it is none,
+/* The demangled name, the caller's to free; NULL where it is not mangled,
  * or with ENOMEM. */
 char *demangle_name(const char *name);
 

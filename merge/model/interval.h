@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Intervals are half open, [start, end). They come in order of start, so a
- * union needs no memory for what lies behind it.
+ * union needs no memory for what is behind it.
  */
 #ifndef CK_MERGE_MODEL_INTERVAL_H
 #define CK_MERGE_MODEL_INTERVAL_H

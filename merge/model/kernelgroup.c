@@ -41,7 +41,7 @@ static bool list_has(const char *list, int32_t rank, bool *is_cut)
     return is_there;
 }
 
-/* How many ranks there are, as each knows; 0 = nobody does. */
+/* How many ranks there are, as each knows; 0 = none does. */
 static int32_t world_of(const struct defs *defs)
 {
     int32_t world = 0;
@@ -84,7 +84,7 @@ static bool has_name(const struct defs *defs, const char *group, int32_t rank)
     return false;
 }
 
-/* All ranks of a communicator are here: as many as it says, or all that there
+/* All ranks of a communicator are here: as many as its size, or all that there
  * are. */
 static bool is_complete(const struct defs *defs, const char *group)
 {

@@ -26,7 +26,7 @@ char *xstrndup(const char *text, size_t length)
     __attribute__((malloc, returns_nonnull));
 
 /* As open_memstream(), but complete: that one's stream drops what it has no
- * memory for, and its fclose() does not say so. *text, ended by a zero, and
+ * memory for, and its fclose() succeeds. *text, ended by a zero, and
  * *length are the caller's once fclose() was called, which does not fail. */
 FILE *xmemstream(char **text, size_t *length)
     __attribute__((malloc, returns_nonnull));

@@ -36,15 +36,15 @@ struct names {
 
 struct names *names_create(void);
 void names_destroy(struct names *names);
-/* Say what an id stands for (`text` is kept elsewhere). The last one said
+/* Set the text of an id (`text` is kept elsewhere). The last one set
  * holds. 0, or -1 with errno (ERANGE: no honest recorder gives such an id). */
 int names_set(struct names *names, uint32_t id, const char *text);
-/* NULL = never said. */
+/* NULL = not set. */
 static inline const char *names_get(const struct names *names, uint32_t id)
 {
     return id < names->ids_count ? names->ids[id] : NULL;
 }
-/* One more than the largest id that may have been said. */
+/* One more than the largest id that may have been set. */
 static inline size_t names_count(const struct names *names)
 {
     return names->ids_count;

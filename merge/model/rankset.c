@@ -11,7 +11,7 @@
 
 #include "merge/model/memory.h"
 
-/* Shorter ones are told one by one. */
+/* Shorter ones are listed one by one. */
 #define RUN_LEAST 3
 
 size_t rankset_run(const int32_t *ranks,

@@ -29,7 +29,7 @@ size_t rankset_run(const int32_t *ranks,
 size_t rankset_put(const struct rankset_run *run, char *to, size_t room);
 /* The whole set, in memory of the caller's. */
 char *rankset_text(const int32_t *ranks, size_t count);
-/* How much of a text of rankset_text() stands in so many columns, with
+/* How much of a text of rankset_text() fits in so many columns, with
  * RANKSET_MORE behind it where that is not all: whole runs, at least one. */
 size_t rankset_fit(const char *text, size_t columns);
 

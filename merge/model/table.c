@@ -14,7 +14,7 @@ struct table {
     size_t count;
     size_t room;
     /* number + 1; 0 = unused. The bits that numbers do not need are of the
-     * key's hash: other keys are told apart without looking at them. */
+     * key's hash: most other keys are excluded without looking at them. */
     uint32_t *slots;
     size_t mask;
 };

@@ -23,7 +23,7 @@
 static struct {
     pthread_mutex_t lock;
     char paths[PATHS_MOST][PATH_MAX]; /* "" = free */
-    pid_t owner;                      /* 0 = nobody entered a path */
+    pid_t owner;                      /* 0 = no path was entered */
     void *reserve;
 } temp = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -88,7 +88,7 @@ static int one_remove(const char *path,
 
 void tempfiles_remove(void)
 {
-    /* A fork has the table, and maybe the lock, of whom it is of. */
+    /* A fork has the table, and maybe the lock, of its parent. */
     if (temp.owner != 0 && temp.owner != getpid()) {
         return;
     }

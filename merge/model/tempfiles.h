@@ -25,7 +25,7 @@ void tempfiles_hold(void);
 void tempfiles_release(void);
 
 /* Remove all of them; links are not followed. Errors are passed over. The
- * program ends next: nobody else gets behind tempfiles_hold() any more. In a
+ * program ends next: no thread gets behind tempfiles_hold() any more. In a
  * fork of the process that entered them nothing is removed. */
 void tempfiles_remove(void);
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The user's is what lies in files that no package installs.
+ * The user's is what is in files that no package installs.
  */
 #ifndef CK_MERGE_MODEL_USERFILE_H
 #define CK_MERGE_MODEL_USERFILE_H
@@ -13,7 +13,7 @@
 
 /* Is that the path of a file that the user has made? */
 bool userfile_path(const char *path);
-/* Does the address (of the process) lie in one, and not in ck? */
+/* Is the address (of the process) in one, and not in ck? */
 bool userfile_is(const struct defs *defs, uint32_t process, uint64_t address);
 
 #endif

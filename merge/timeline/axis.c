@@ -142,7 +142,7 @@ bool axis_stamps(const struct axis *axis,
     return true;
 }
 
-/* start and dur lie next to each other in every record that has both. */
+/* start and dur are next to each other in every record that has both. */
 static inline void
 span_align(struct axis_map *map, bool is_ticks, struct ck_mark *span)
 {

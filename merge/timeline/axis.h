@@ -36,7 +36,7 @@ struct axis_device {
     uint32_t number;
     struct axis_map map; /* its ticks are the host's */
     ck_time_t lead;      /* its records may be earlier by it */
-    ck_time_t offset;    /* to its host's clock, in the middle */
+    ck_time_t offset;    /* to its host's clock, at half its time */
     ck_time_t bound;     /* of that offset */
 };
 
@@ -65,8 +65,8 @@ ck_time_t axis_device_time(const struct axis *axis,
                            uint32_t agent,
                            uint32_t device,
                            ck_time_t stamp);
-/* How much earlier records of an agent's devices may be than its own clock says
- * of their stamps. */
+/* How much earlier records of an agent's devices may be than their stamps on
+ * its own clock. */
 ck_time_t axis_lead(const struct axis *axis, uint32_t agent);
 /* A time on the axis as the agent's own RAW had it, within some ns. */
 ck_time_t axis_undo(const struct axis *axis, uint32_t agent, ck_time_t time);

@@ -64,7 +64,7 @@ static bool is_outside(const struct clockfold_jump *jump,
     return piece_end(piece) < jump->from || piece_start(piece) > jump->to;
 }
 
-/* The error of what lies beside a jump, as far as its times reach. */
+/* The error of what is beside a jump, as far as its times reach. */
 static void jump_sides(struct clockfold_jump *jump,
                        struct clockmap *map,
                        size_t first,

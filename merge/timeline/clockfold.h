@@ -4,8 +4,8 @@
  *
  * Where a clock jumped, its map does not ascend: one time on the axis may be of
  * two stamps, one on each side, or of none. From the first time that either
- * side may have to the last one nobody can tell, so there the largest error of
- * all of these stamps holds.
+ * side may have to the last one it cannot be known, so there the largest error
+ * of all of these stamps holds.
  */
 #ifndef CK_MERGE_TIMELINE_CLOCKFOLD_H
 #define CK_MERGE_TIMELINE_CLOCKFOLD_H

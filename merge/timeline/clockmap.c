@@ -90,7 +90,7 @@ static void pieces_add(struct clockmap *map,
 }
 
 /* How the offset moves over a stretch, from its first to its last point. A
- * single point says nothing of it. */
+ * single point is no evidence of it. */
 struct course {
     int64_t slope; /* times 2^36 */
     int64_t rate_ppb;
@@ -106,7 +106,7 @@ static struct course course_of(const struct clockmap_point *first,
         return (struct course){0, RATE_BLIND};
     }
     /* The ends may be wrong, each on another side: of a stretch as short as a
-     * burst the slope says less than nothing. */
+     * burst the slope is worse than no evidence. */
     vague = (__int128)(first->bound + last->bound) * 1000000000 /
             (last->at - first->at);
     if (vague + last->rate_ppb > RATE_BLIND) {
@@ -148,7 +148,7 @@ static void jump_add(struct clockmap *map,
     pieces_add(map, &left, &right, 0, CLOCKMAP_FAULT);
 }
 
-/* Whether all points between two lie near their line, are no vaguer, and not
+/* Whether all points between two are near their line, are no vaguer, and not
  * much better known. */
 static bool
 is_straight(const struct clockmap_point *points, size_t first, size_t last)
@@ -208,7 +208,7 @@ static ck_time_t bend_of(const struct clockmap_point *point)
 }
 
 /* The piece between two points; those between them are left out, and their
- * bends may lie anywhere. */
+ * bends may be anywhere. */
 static void straight_add(struct clockmap *map,
                          const struct clockmap_point *points,
                          size_t first,

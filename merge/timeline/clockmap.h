@@ -6,7 +6,7 @@
  *
  *   T(c) = c + offset + ((c - c0) slope >> 36)
  *   error(c) = between error0 and error1, plus what the clock may leave the
- *              straight line by, which is largest in the middle
+ *              straight line by, which is largest halfway
  *
  * Outside of what was measured the first and the last stretch go on, and the
  * error grows. T ascends everywhere but at a piece that is marked as a fault.
@@ -33,7 +33,7 @@ struct clockmap_piece {
     int64_t slope;  /* of the offset, times 2^36 */
     uint32_t error0;
     uint32_t error1;
-    uint32_t bulge; /* more error in the middle */
+    uint32_t bulge; /* more error halfway */
     uint32_t flags;
     int64_t length; /* to the next piece */
 };

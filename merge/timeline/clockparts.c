@@ -52,7 +52,7 @@ static void part_raise(ck_time_t *part, ck_time_t error)
     *part = error > *part ? error : *part;
 }
 
-/* Where the parts lie. */
+/* Where the parts are. */
 struct stretch {
     ck_time_t start;
     double width; /* of a part */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Records lie in order of completion. The store knows before which time no
+ * Records come in order of completion. The store knows before which time no
  * later piece of the frame has a start: what began before that is in order
  * once it is sorted, and only that much is in memory. Used by lane.c alone.
  */
@@ -18,7 +18,7 @@
 
 #define FEED_END INT64_MAX
 
-/* Where a record lies in the rows. */
+/* Where a record is in the rows. */
 struct feed_entry {
     ck_time_t time;
     uint32_t offset; /* in units */

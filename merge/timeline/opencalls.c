@@ -28,7 +28,7 @@ static bool rows_complete(const struct store_rows *rows,
     while (at < end) {
         const struct ck_call *call = (const struct ck_call *)at;
 
-        /* The number lies at the same place in all three classes. */
+        /* The number is at the same place in all three classes. */
         if (is_host_call(call->e.kind) && call->call == open->open.call &&
             call->e.start == open->start) {
             return true;
@@ -44,8 +44,8 @@ _Static_assert(offsetof(struct ck_message, call) ==
                        offsetof(struct ck_call, call),
                "one place for the number");
 
-/* Begun before all is there (--keep): its record may be discarded, and nobody
- * said at the end of its thread that it was open. */
+/* Begun before all is there (--keep): its record may be discarded, and no
+ * record at the end of its thread shows it open. */
 static bool is_doubtful(const struct defs_agent *agent,
                         const struct defs_open *open)
 {
@@ -54,8 +54,8 @@ static bool is_doubtful(const struct defs_agent *agent,
            open->start <= agent->discarded.until.last[open->is_ticks];
 }
 
-/* Whatever the thread recorded of what began later says that it had left the
- * call, or was in another one within it: that it is open, nobody knows. */
+/* A later record of the thread shows that it had left the call, or was in
+ * another one within it: that it is open is not known. */
 static bool is_later(const struct store_frame *frame,
                      const struct defs_open *open)
 {
@@ -94,7 +94,7 @@ static int open_check(struct rundir *store,
     return rc;
 }
 
-/* An agent that lived to its end has said again what was open then. */
+/* An agent that lived to its end has recorded again what was open then. */
 static void doubts_settle(struct defs_agent *agent)
 {
     for (size_t i = 0; i < agent->opens_count && agent->has_exit; i++) {

@@ -30,7 +30,7 @@ void region_begins(struct defs *defs,
 void region_windows(struct defs *defs, const struct axis *axis);
 
 /* What calls are counted in: the whole run, where the program marks no part of
- * it and nobody asked for one.
+ * it and the user did not ask for one.
  */
 struct region region_calls(const struct report *report);
 

@@ -5,8 +5,8 @@
  * A part's slope is a double: a part of an hour has 2^44 ticks, so the product
  * is good to well under a nanosecond.
  *
- * With several pieces a stamp goes to the first one whose points it lies
- * between, else to the nearest. All others that it may be of (as far as their
+ * With several pieces a stamp goes to the first one with points on both sides
+ * of it, else to the nearest. All others that it may be of (as far as their
  * lines go on, up to the next point of the neighbour) count as error.
  */
 #include "merge/timeline/ticks.h"
@@ -19,7 +19,7 @@
 
 /* Two points nearer than this are one: their brackets would tilt the line. */
 #define PAIR_GAP CK_TIME_MS
-/* A rate that nothing says is taken from a neighbour. */
+/* A rate without evidence is taken from a neighbour. */
 #define RATE_ALIEN 500e-6
 /* Where brackets leave any rate open, it is no less than that part. */
 #define RATE_LEAST 0.01
@@ -105,13 +105,13 @@ static size_t pieces_count(const struct ticks *ticks)
     return count;
 }
 
-/* Pairs right behind each other with wide brackets say next to nothing. */
+/* Pairs right behind each other with wide brackets show next to nothing. */
 static bool is_rate_known(struct ticksfit_rate rate)
 {
     return rate.rate > 0 && rate.doubt <= RATE_ALIEN * rate.rate;
 }
 
-/* The rates at both ends of a piece, of what lies in it. */
+/* The rates at both ends of a piece, of what is in it. */
 static void piece_rates(const struct ticks *ticks, struct ticks_piece *piece)
 {
     const struct ticks_point *points = &ticks->points[piece->first];
@@ -380,7 +380,7 @@ static ck_time_t rivals_worst(const struct ticks *ticks,
     return worst;
 }
 
-/* Whether a point's stretch also lies between points of an earlier piece. */
+/* Whether a point's stretch is also between points of an earlier piece. */
 static bool is_shared(const struct ticks *ticks, size_t number, size_t at)
 {
     for (size_t i = 0; i < number; i++) {
@@ -402,7 +402,7 @@ static void error_raise(struct ticks_point *point, ck_time_t error)
 
 /* A point alone does not show whether the counter jumped to it or changed its
  * rate. Either way the counter was no further from the other piece's line than
- * the point is; next to another point alone nobody knows. */
+ * the point is; next to another point alone no bound is known. */
 static ck_time_t alone_error(const struct ticks *ticks,
                              const struct ticks_piece *piece,
                              const struct ticks_piece *next)
@@ -423,7 +423,7 @@ static ck_time_t alone_error(const struct ticks *ticks,
     return off < gap ? off : gap;
 }
 
-/* What lies behind a piece, up to the next one. */
+/* What is behind a piece, up to the next one. */
 static void end_error(struct ticks *ticks, size_t number)
 {
     const struct ticks_piece *piece = &ticks->pieces[number];
@@ -666,7 +666,7 @@ ck_time_t ticks_jump(const struct ticks *ticks, size_t point)
         if (ticks->pieces[i].last == point) {
             int64_t stamp = ticks->points[point + 1].ticks;
 
-            /* Where the counter is ahead, its old line says a later time. */
+            /* Where the counter is ahead, its old line gives a later time. */
             return piece_raw(ticks, &ticks->pieces[i], stamp) -
                    ticks->points[point + 1].raw;
         }

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Points (ticks, RAW) in order of RAW. Between two of them a stamp lies on
+ * Points (ticks, RAW) in order of RAW. Between two of them a stamp is on
  * their straight line, with the error of that line; outside, the line of the
  * first two, or of the last two, goes on.
  *

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A stretch lies between two neighbouring points. A pair says the counter's
+ * A stretch is between two neighbouring points. A pair gives the counter's
  * value at a time of RAW that is known to its width; what the counter did in
  * between is not seen. It is taken that at most one thing happens in a stretch:
  * a jump, or a change of the rate. Before it the line of the stretches in front
@@ -11,7 +11,7 @@
  *
  *   error = width + |rate - neighbour's| ticks + what both are not known by
  *
- * and one that fits none lies between the two lines: its error is the larger
+ * and one that fits none is between the two lines: its error is the larger
  * distance to them. Next to another one that fits none no line is known, and
  * any time between the two points is possible.
  *
@@ -131,7 +131,7 @@ static double away(const struct stretch *stretch, struct ticksfit_rate beside)
            stretch->room;
 }
 
-/* A stretch that fits a neighbour: by the one that says most. */
+/* A stretch that fits a neighbour: by the one that shows most. */
 static double
 plain_error(const struct ticks_point *points, size_t count, size_t at)
 {

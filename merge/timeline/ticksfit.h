@@ -25,7 +25,7 @@ ticksfit_before(const struct ticks_point *points, size_t count, size_t point);
 struct ticksfit_rate
 ticksfit_behind(const struct ticks_point *points, size_t count, size_t point);
 
-/* Make what lies behind too many jumps one piece, of two points: any time of it
+/* Make what is behind too many jumps one piece, of two points: any time of it
  * is possible, and that is its error. Returns how many points there are. */
 size_t ticksfit_limit(struct ticks_point *points, size_t count);
 

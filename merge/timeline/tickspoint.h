@@ -13,7 +13,7 @@
 /* A line that is known no better is doubtful: something happened there. */
 #define TICKS_DOUBT CK_TIME_US
 /* No time is further from a pair, and no error larger: sums of some do not
- * wrap. Pairs themselves lie within TICKS_MAX, their widths within
+ * wrap. Pairs themselves are within TICKS_MAX, their widths within
  * TICKS_WIDTH_MAX: what does not is damage. */
 #define TICKS_FAR (INT64_MAX / 20)
 #define TICKS_MAX (INT64_MAX / 3)

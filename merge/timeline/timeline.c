@@ -50,7 +50,7 @@ struct merge {
     struct takers takers[CK_CLASS_LIMIT];
     uint64_t expected; /* records in all */
     uint64_t done;
-    uint64_t said; /* when the progress is told again */
+    uint64_t said; /* when the progress is reported again */
 };
 
 static void merge_fini(struct merge *merge)
@@ -144,7 +144,7 @@ static inline ck_time_t track_time(const struct track *track)
     return lane_time(track->lane);
 }
 
-/* Who takes records of which class. */
+/* The takers of records of each class. */
 static void merge_takers(struct merge *merge)
 {
     const struct timeline *timeline = merge->timeline;

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * An agent that says how its target ended has said all. Of another one, and of
- * one whose last records are missing, nobody knows what came after the last
- * record: it may have been anything.
+ * An agent that recorded how its target ended is complete. Of another one, and
+ * of one whose last records are missing, what came after the last record is not
+ * known: it may have been anything.
  */
 #ifndef CK_MERGE_TIMELINE_UNKNOWNTAIL_H
 #define CK_MERGE_TIMELINE_UNKNOWNTAIL_H

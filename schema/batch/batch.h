@@ -1,4 +1,4 @@
-/* batch.h - what a batch says of its records
+/* batch.h - what a batch has of all its records
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #include "schema/frame.h"
 #include "schema/time.h"
 
-/* What a batch says about all its records. */
+/* What holds for all records of a batch. */
 struct ck_batch_info {
     enum ck_clock clock; /* of records without CK_FLAG_RAW */
     uint32_t pid;

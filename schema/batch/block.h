@@ -14,7 +14,7 @@
 #include "schema/batch/field.h"
 
 /* Records that are coded column by column before the next are looked at: those
- * of several classes in turn still lie in the first-level cache. */
+ * of several classes in turn are still in the first-level cache. */
 #define BLOCK_ROWS 128
 
 struct column {

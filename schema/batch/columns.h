@@ -34,7 +34,7 @@ struct columns_group {
     struct columns_bytes text; /* of text classes */
 };
 
-/* The columns of a batch, wherever their bytes lie. */
+/* The columns of a batch, wherever their bytes are. */
 struct columns_view {
     struct columns_bytes order;
     struct columns_group groups[CK_CLASS_LIMIT];

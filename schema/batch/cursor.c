@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Each class is decoded as far as its records lie in the pieces that are asked
+ * Each class is decoded as far as its records are in the pieces that are asked
  * for. Rows are the caller's and may be gone at the next call: what the next
  * records are compared with is kept aside.
  */
@@ -211,7 +211,7 @@ static bool is_over(const struct columns_cursor *cursor)
     return cursor->run == 0 && cursor->order.at == cursor->order.end;
 }
 
-/* Give so many records of a class, from where the order stands, their places.
+/* Give so many records of a class, from where the order is, their places.
  * 0, or -1: there is no room. */
 static inline int
 places_run(struct places *places, unsigned cls, uint32_t count)

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The order of the batch says where each record goes; then each class is
+ * The order of the batch has the place of each record; then each class is
  * decoded into its places (group.c). Text records are decoded into a dense
  * array first, because their places depend on their lengths.
  */

@@ -5,7 +5,7 @@
  * Records are sorted by class into blocks of BLOCK_ROWS; a full block is
  * coded column by column (block.c).
  *
- * The records lie in memory that the target can write to. Lengths are read
+ * The records are in memory that the target can write to. Lengths are read
  * once; a value that changes while it is read makes a frame that is refused
  * later, never an access out of bounds.
  */
@@ -149,7 +149,7 @@ block_put(struct block *block,
     block->row[n + 1] = row;
 }
 
-/* Take the records of one class that lie one after the other, as many as the
+/* Take the records of one class that follow each other, as many as the
  * block has room for. Their number.
  */
 static inline __attribute__((always_inline)) uint32_t take_rows(
@@ -267,7 +267,7 @@ static bool is_turn(const struct ck_batch_info *info,
            field_load(row + offsetof(struct ck_text, object), 8) != info->tid;
 }
 
-/* Take a text record: 1, 0 when it has not the length that it says, -1 no
+/* Take a text record: 1, 0 when its length is not the one in it, -1 no
  * memory. */
 static int
 take_text(struct block *block, const struct ck_event *head, const uint8_t *row)
@@ -327,7 +327,7 @@ static int encoder_finish(struct columns_encoder *encoder)
 }
 
 /* Write the last run of a column. One that is zero throughout is left out,
- * but not where it says how it is coded. 0, or -1 no memory. */
+ * but not where it has how it is coded. 0, or -1 no memory. */
 static int
 column_finish(struct column *column, bool is_next, struct columns_bytes *bytes)
 {

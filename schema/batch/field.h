@@ -1,4 +1,4 @@
-/* field.h - where the members of a class lie: kind.def for the column codec
+/* field.h - where the members of a class are: kind.def for the column codec
  *
  * SPDX-License-Identifier: Apache-2.0
  *

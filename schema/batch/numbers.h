@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room that `count` numbers need: 10 bytes a number, and 4 a run, of which
- * there is at most one for each number and one at the end; up to 64 bytes are
+/* Room that `count` numbers need: 10 bytes a number, and 4 a run; there is at
+ * most one run for each number and one at the end. Up to 64 bytes are
  * written beyond the end.
  */
 #define NUMBERS_BYTES(count) ((size_t)(count)*14 + 80)

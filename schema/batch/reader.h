@@ -128,8 +128,8 @@ int reader_differences(struct reader *reader,
                        int64_t *differences,
                        unsigned count);
 
-/* True, and the zeros are taken, when a column, of whose records `left` are not
- * yet read, has no other difference for the next `count`. */
+/* True, and the zeros are taken, when a column with `left` records not yet
+ * read has no other difference for the next `count`. */
 static inline bool
 reader_is_still(struct reader *reader, uint64_t left, unsigned count, int *rc)
 {

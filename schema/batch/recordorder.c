@@ -1,4 +1,4 @@
-/* recordorder.c - of which class the records of a batch are, one after the
+/* recordorder.c - the classes of the records of a batch, one after the
  * other
  *
  * SPDX-License-Identifier: Apache-2.0

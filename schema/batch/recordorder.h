@@ -1,4 +1,4 @@
-/* recordorder.h - of which class the records of a batch are, one after the
+/* recordorder.h - the classes of the records of a batch, one after the
  * other
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -32,7 +32,7 @@ recordorder_next(struct reader *order, unsigned *cls, uint32_t *count)
 }
 
 /* Count the records of each class; *skipped = those of unknown classes. 0, or
- * -1: they are too many, or the groups say otherwise. */
+ * -1: they are too many, or the groups do not agree. */
 int recordorder_count(const struct columns_view *view,
                       uint32_t counts[CK_CLASS_LIMIT],
                       uint32_t *skipped);

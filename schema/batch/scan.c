@@ -61,7 +61,7 @@ struct scan {
     void *state;
 };
 
-/* ---- columns that nobody reads ------------------------------------------ */
+/* ---- columns without a reader ------------------------------------------- */
 
 #define HIGH_BITS 0x8080808080808080u
 

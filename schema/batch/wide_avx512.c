@@ -71,7 +71,7 @@ WIDE_INLINE uint8_t *run_store(uint8_t *out, uint64_t run)
     return out + (run == 0 ? 0 : 2);
 }
 
-/* `count` lanes, of which those in `some`, at least one, are not zero. Zeros
+/* `count` lanes; those in `some`, at least one, are not zero. Zeros
  * between them are two bytes in the lane of the first zero: 0, and how many
  * follow it.
  */

@@ -214,7 +214,7 @@ static bool is_aligned(const void *bytes)
     return reinterpret_cast<uintptr_t>(bytes) % 8 == 0;
 }
 
-/* The columns of a payload, verified, and what it says of itself. 0, or -1 with
+/* The columns of a payload, verified, and its own figures. 0, or -1 with
  * err. */
 static int batch_open(const void *payload,
                       size_t payload_bytes,
@@ -345,7 +345,7 @@ int ck_batch_decode(const void *payload,
                                      rows, rows_bytes, &used, err);
 
     if (rc == 0) {
-        /* What is in the rows, not what the batch says of itself. */
+        /* What is in the rows, not what the head of the batch has. */
         info->units = static_cast<uint32_t>(used / CK_UNIT_BYTES);
     }
     return rc;

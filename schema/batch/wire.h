@@ -29,7 +29,7 @@ struct ck_batch_writer;
 struct ck_batch_writer *ck_batch_writer_create(void);
 void ck_batch_writer_destroy(struct ck_batch_writer *writer);
 
-/* Encode whole records lying one after the other (`bytes` a multiple of 32,
+/* Encode whole records that follow each other (`bytes` a multiple of 32,
  * at most CK_FRAME_UNITS_MAX units; stops at CK_FRAME_RECORDS_MAX records, and
  * before a THREAD record behind the first of another thread than info->tid).
  * Sets info->records and info->units to what was taken. *payload is borrowed
@@ -119,7 +119,7 @@ enum ck_control_type {
     CK_CONTROL_GOODBYE = 4,  /* agent: nothing will follow; text = exit lines */
     CK_CONTROL_FAREWELL = 5, /* ckagg: goodbye noted, all is stored */
     CK_CONTROL_REFUSED = 6,  /* ckagg: text = why; the agent spools */
-    CK_CONTROL_STATUS = 7,   /* client: tell me; ckagg: text = JSON */
+    CK_CONTROL_STATUS = 7,   /* client: empty; ckagg: text = JSON */
     CK_CONTROL_REPORT = 8,   /* client: wait for the report; ckagg: text =
                                 key=value lines, blank line, report text */
     CK_CONTROL_BEAT = 9,     /* agent, each second: alive; text = counters */

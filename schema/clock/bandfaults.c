@@ -77,7 +77,7 @@ static void faults_join(struct ck_clockband *band)
     band->fault_count = kept;
 }
 
-/* It lies between both sides of a step. */
+/* It is between both sides of a step. */
 static bool is_within_step(const struct ck_clockband *band, ck_time_t at)
 {
     for (size_t i = 0; i < band->fault_count; i++) {

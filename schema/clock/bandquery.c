@@ -1,4 +1,4 @@
-/* bandquery.c - what a solved clock band says
+/* bandquery.c - what a solved clock band allows at an instant
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "schema/clock/bandstate.h"
 
-/* Bounds on theta at `local` as one knot of the piece says. */
+/* Bounds on theta at `local` by one knot of the piece. */
 static void knot_reach(const struct ck_clock_knot *knot,
                        ck_time_t local,
                        int64_t rate,
@@ -88,7 +88,7 @@ size_t ck_clockband_near(const struct ck_clockband *band, ck_time_t local)
 }
 
 /* Inside a piece both neighbours hold: intersect. Between pieces the step may
- * lie on either side: the hull. */
+ * be on either side: the hull. */
 static void
 bounds_join(ck_time_t left[2], const ck_time_t right[2], bool is_inside)
 {

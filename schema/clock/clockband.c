@@ -8,7 +8,7 @@
  *
  *   one contradicts several, the other only this one -> a bad probe, left out
  *   else -> the clock jumped, or ran too fast, between them: the stretch is
- *           cut there, and what lies between the two is left out
+ *           cut there, and what is between the two is left out
  *
  * Steps are looked for first, about one straight line: a trend in pieces is
  * bent by a step, and then much seems to contradict much. Then trends are
@@ -16,7 +16,7 @@
  * until nothing is left to cut. What was not refuted at half a wander is solved
  * with the whole: probes show most of a wander, not all of it.
  *
- * Between two stretches theta lies in the hull of what both say, so a cut
+ * Between two stretches theta is in the hull of what both allow, so a cut
  * needs no belief about its cause.
  */
 #include "schema/clock/clockband.h"
@@ -300,7 +300,7 @@ static struct stretch side_of(const struct ck_clockband *band,
     return is_two_sided(band, grown.lo, grown.hi) ? grown : side;
 }
 
-/* Cut between the two: what lies there may be of either side. */
+/* Cut between the two: what is there may be of either side. */
 static void stretch_cut(struct ck_clockband *band,
                         const struct stretch *work,
                         const struct ck_clock_conflict *found)
@@ -350,7 +350,7 @@ static void stretch_shred(struct ck_clockband *band, const struct stretch *work)
 }
 
 /* Of two bursts beside a fault the slope is no evidence: the jump itself may
- * lie between them. */
+ * be between them. */
 static bool is_scarce(const struct ck_clockband *band,
                       const struct stretch *work)
 {

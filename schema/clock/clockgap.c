@@ -108,7 +108,7 @@ static bool move_expected(const struct beside *beside, ck_time_t *move)
 }
 
 /* What may be a step of a gap's move; where nothing is beside it, what the
- * trend does not say. Beyond two moves, what is not known of them makes a
+ * trend does not explain. Beyond two moves, what is not known of them makes a
  * change of the rate that is none. */
 static ck_time_t step_of(const struct beside *beside)
 {

@@ -248,7 +248,7 @@ static ck_time_t jump_excess(const struct ck_clock_constraint *constraints,
                : pair_excess(constraints, after, before, trend);
 }
 
-/* A later limit of the same side says more than an earlier one, from its
+/* A later limit of the same side is tighter than an earlier one, from its
  * instant on. */
 static bool is_tighter(const struct ck_clock_constraint *constraints,
                        size_t later,

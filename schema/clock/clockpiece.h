@@ -56,7 +56,7 @@ size_t ck_clockpiece_build(struct ck_clock_knot *knots,
  * but nowhere in so short a time as across the jump. */
 struct ck_clock_conflict ck_clockpiece_jump(const struct ck_clock_knot *knots,
                                             size_t count);
-/* The envelope: every knot gets what all others say. */
+/* The envelope: every knot gets the bounds of all others. */
 void ck_clockpiece_spread(struct ck_clock_knot *knots, size_t count);
 /* The largest conflict of all, once spread. */
 struct ck_clock_conflict

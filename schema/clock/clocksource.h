@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A pair of counter and RAW says by what clock the kernel kept RAW then: the
+ * A pair of counter and RAW has the clock that the kernel kept RAW by then: the
  * first eight bytes of current_clocksource, the first one lowest.
  */
 #ifndef CK_SCHEMA_CLOCK_CLOCKSOURCE_H

@@ -28,7 +28,7 @@
 /* A swing of the rate within 30 s that limits 2 us apart do not refute. */
 #define HIDDEN_PPB 300
 #define HIDDEN_MAX_PPB 8000
-/* Points of a line, and what part of them lies between the two of a pair. */
+/* Points of a line, and what part of them is between the two of a pair. */
 #define LINE_POINTS 512
 #define LINE_LEAST 6
 #define LINE_SPAN (1000 * CK_TIME_S)
@@ -99,7 +99,7 @@ size_t ck_clock_burst(const struct ck_clock_constraint *constraints,
     return *is_both ? at : plain;
 }
 
-/* What one cluster alone says; false: one side only, or a contradiction. */
+/* What one cluster alone gives; false: one side only, or a contradiction. */
 static bool cluster_point(const struct ck_clock_constraint *constraints,
                           size_t first,
                           size_t end,
@@ -198,7 +198,7 @@ static size_t windows_count(ck_time_t span,
 }
 
 /* Points are taken from the first half of a window (the last: from its
- * second), so that they lie at least half a window apart. */
+ * second), so that they are at least half a window apart. */
 static void points_collect(struct ck_clocktrend *trend,
                            const struct ck_clock_constraint *constraints,
                            size_t count,
@@ -248,7 +248,7 @@ static int64_t slopes_slack(const struct ck_clocktrend *trend)
                                          : (int64_t)slack;
 }
 
-/* No clock drifts like that: a jump lies between two points. */
+/* No clock drifts like that: a jump is between two points. */
 static bool is_steep(const struct ck_clocktrend *trend)
 {
     for (size_t i = 1; i < trend->count; i++) {
@@ -313,7 +313,7 @@ int ck_clocktrend_fit(struct ck_clocktrend *trend,
     rate_ppb = wander_ppb / 2 + slopes_slack(trend);
     trend->hidden_ppb = ck_clocktrend_hidden(half);
     if (trend->count < 2 || rate_ppb >= blind_ppb || is_steep(trend)) {
-        /* A slope this vague says nothing. */
+        /* A slope this vague is no evidence. */
         trend_blind(trend, constraints, count, blind_ppb);
         return 0;
     }

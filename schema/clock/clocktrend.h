@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Inside of clockband: the constraints that probes give, and the trend g(c)
- * about which theta may wander. A cluster is what lies within 2 ms.
+ * about which theta may wander. A cluster is what is within 2 ms.
  */
 #ifndef CK_SCHEMA_CLOCK_CLOCKTREND_H
 #define CK_SCHEMA_CLOCK_CLOCKTREND_H

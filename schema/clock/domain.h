@@ -4,7 +4,7 @@
  *
  * All processes of one boot and one time namespace read one RAW clock (cloned
  * machines may share both names: the merge compares their probes). The
- * agent tells its domain in its identity, ckagg its own in WELCOME.
+ * agent sends its domain in its identity, ckagg its own in WELCOME.
  */
 #ifndef CK_SCHEMA_CLOCK_DOMAIN_H
 #define CK_SCHEMA_CLOCK_DOMAIN_H

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * ASK from an agent, ANSWER from ckagg (docs/protocol.md). Each also tells
+ * ASK from an agent, ANSWER from ckagg (docs/protocol.md). Each also reports
  * what its sender has learned meanwhile of an earlier exchange: when exactly
  * the kernel let the datagram out. Little-endian, tagged with the key that the
  * agent gave in its HELLO.
@@ -28,7 +28,7 @@ enum ck_probe_type {
 
 struct ck_probe {
     enum ck_probe_type type;
-    uint64_t session; /* as WELCOME told it */
+    uint64_t session; /* from WELCOME */
     uint64_t number;  /* of the exchange, from 1 */
     /* ANSWER: r2, and r3 as it was before sending. ASK: 0. */
     ck_time_t received;

@@ -211,7 +211,7 @@ void ck_stamp_of_sent(struct msghdr *message,
         }
     }
     if (about.ee_origin != SO_EE_ORIGIN_TIMESTAMPING) {
-        stamp = 0; /* an ICMP error: nobody's */
+        stamp = 0; /* an ICMP error: of no datagram */
     }
     *number = stamp == 0 ? UINT32_MAX : about.ee_data;
     *realtime = stamp;
@@ -221,7 +221,7 @@ int ck_stamp_sent(int fd, uint32_t *number, int64_t *realtime)
 {
     _Alignas(struct cmsghdr) char control[CK_STAMP_CONTROL];
     /* A stamp comes without bytes; but where there is no place for any, QEMU
-     * (user mode) says without a look that one came. */
+     * (user mode) reports without a look that one came. */
     char byte;
     struct iovec piece = {.iov_base = &byte, .iov_len = sizeof(byte)};
     struct msghdr message = {.msg_iov = &piece,

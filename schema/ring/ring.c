@@ -79,7 +79,7 @@ bool ck_ring_has_room(struct ck_ring_slot *slot, uint64_t mask, unsigned units)
         return false; /* overwritten */
     }
     if (backed != CK_RING_BACKED_ALL && backed - seen < size) {
-        seen = backed - size; /* may lie before 0: positions are modular */
+        seen = backed - size; /* may be before 0: positions are modular */
     }
     slot->tail_seen = seen;
     return head + units - seen <= size;
@@ -107,7 +107,7 @@ struct claim {
 
 /* The slot, if it is of that state, to this thread alone for a moment. A slot
  * that ended is taken from a thread of the same image only, and while there
- * is some room; what its thread was in, the collector has to tell first.
+ * is some room; what its thread was in, the collector has to record first.
  */
 static bool slot_win(struct ck_ring_slot *slot,
                      uint64_t mask,
@@ -346,8 +346,8 @@ static uint8_t *body_take(const struct ck_ring *ring, struct ck_ring_slot *slot)
     return (uint8_t *)(uintptr_t)body;
 }
 
-/* The records of another thread may be right before: say whose these are. The
- * slot was won with half of its room left. */
+/* The records of another thread may be right before: record whose these are.
+ * The slot was won with half of its room left. */
 static void thread_say(struct ck_ring_writer *writer, struct ck_ring *ring)
 {
     struct ck_text text = {.e = {.kind = CK_KIND_THREAD},

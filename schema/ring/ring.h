@@ -126,7 +126,7 @@ struct ck_ring_process {
     uint8_t pad[16];
 };
 
-/* Injected libraries, for what the report says was recorded. */
+/* Injected libraries, for what the report has as recorded. */
 enum ck_library {
     CK_LIBRARY_MPI = 1,
     CK_LIBRARY_OPENCL = 2,
@@ -188,7 +188,7 @@ _Static_assert(offsetof(struct ck_ring_slot, depth) == 192, "cache line");
 _Static_assert(offsetof(struct ck_ring_header, alive) == 2240, "cache line");
 _Static_assert(sizeof(struct ck_ring_header) == 4096, "one page");
 
-/* Where the tables lie in the mapped head of the file. */
+/* Where the tables are in the mapped head of the file. */
 #define CK_RING_PROCESS_OFFSET sizeof(struct ck_ring_header)
 #define CK_RING_HEADS_OFFSET                                                   \
     (CK_RING_PROCESS_OFFSET +                                                  \
@@ -231,8 +231,8 @@ ck_ring_layout(const struct ck_ring_header *header)
     };
 }
 
-/* FNV-1a over all of the header that never changes: whoever opens the ring
- * later sees by it that somebody wrote there. */
+/* FNV-1a over all of the header that never changes: a later reader of the ring
+ * sees by it that it was overwritten. */
 static inline uint64_t ck_ring_layout_sum(const struct ck_ring_header *header)
 {
     const uint64_t more[2] = {header->large, header->small_bytes};
@@ -311,7 +311,7 @@ uint32_t ck_ring_name_id(struct ck_ring *ring);
 uint32_t ck_ring_object_id(struct ck_ring *ring);
 
 /* Write a text record; longer text than CK_TEXT_BYTES_MAX is cut. 0, or -1
- * when it was dropped (say it again later). head.units and length are set
+ * when it was dropped (record it again later). head.units and length are set
  * here; head.start = 0 means now. */
 int ck_ring_text(struct ck_ring_writer *writer,
                  struct ck_ring *ring,

@@ -19,7 +19,7 @@
 #include "schema/ring/ring.h"
 
 /* Beside what else each program runs at its start, or a child of fork()
- * (agent/inject/inject.h): what lies elsewhere costs it a page fault more. */
+ * (agent/inject/inject.h): what is elsewhere costs it a page fault more. */
 #define START __attribute__((section(".text.startup")))
 
 /* Key of an image: its pid and the random bytes of its exec, folded, which are
@@ -121,9 +121,9 @@ START static void bodies_anchor(struct ck_ring *ring, int fd)
         file_map(fd, CK_RING_PAGE_BYTES, PROT_NONE, ring->layout.slot_offset);
 }
 
-/* A plain file of this user that nobody else can write to or shorten; its size
+/* A plain file of this user that no other can write to or shorten; its size
  * then, else -1 with errno. By system calls: a C library before 2.33 does not
- * export fstat(), and who stands between (fakeroot) tells another user. */
+ * export fstat(), and a library in between (fakeroot) gives another user. */
 START static off_t file_bytes(int fd)
 {
     struct stat st;

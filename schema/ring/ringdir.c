@@ -1,4 +1,4 @@
-/* ringdir.c - where ring files lie, and how they are called
+/* ringdir.c - where ring files are, and how they are called
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 #include "schema/owndir.h"
 
-/* As mkdtemp() wants it. Nobody can take these names first. */
+/* As mkdtemp() wants it. No other user can take these names first. */
 #define BESIDE "-XXXXXX"
 #define BESIDE_BYTES (sizeof(BESIDE) - 1)
 

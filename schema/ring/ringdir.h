@@ -1,4 +1,4 @@
-/* ringdir.h - where ring files lie, and how they are called
+/* ringdir.h - where ring files are, and how they are called
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -26,7 +26,7 @@ void ck_ring_dirs(char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES]);
 
 /* Open one of them, which is made. Where another user was first, or may write
  * to it, a new directory beside it is made instead: its name is in `dir` then,
- * and `why` says so. Descriptor, or -1 with errno. */
+ * and `why` has the reason. Descriptor, or -1 with errno. */
 int ck_ring_dir_open(char dir[CK_RING_DIR_BYTES], struct ck_err *why);
 /* Remove the directory of a ring that is gone, where it was made so. */
 void ck_ring_dir_remove(const char *path);

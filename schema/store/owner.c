@@ -18,7 +18,7 @@
 #include "schema/store/run.h"
 #include "schema/store/segment.h"
 
-/* What is looked for stands at the head of a manifest, before the agents. */
+/* What is looked for is at the head of a manifest, before the agents. */
 #define HEAD_BYTES 8192
 /* The identity is in the first frame of a spool, and near it in a segment,
  * where the threads' streams come between. */

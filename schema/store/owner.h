@@ -14,11 +14,11 @@
 #define CK_OWNER_ENDPOINT_BYTES 256
 
 struct ck_owner {
-    char job_key[CK_OWNER_KEY_BYTES];       /* "" = the files do not say it */
+    char job_key[CK_OWNER_KEY_BYTES];       /* "" = not in the files */
     char endpoint[CK_OWNER_ENDPOINT_BYTES]; /* where the ckagg of a job that
                                                runs is asked; "" = not known */
     int64_t started; /* ns since 1970 of the first hello, 0 = not known */
-    bool is_done;    /* the job has ended and was merged, as ckagg says */
+    bool is_done;    /* the job has ended and was merged, by ckagg's manifest */
 };
 
 /* By the manifest, else by the first identity in a segment or spool. True and

@@ -36,7 +36,7 @@ struct ck_segment_reader {
     uint8_t *window;     /* NULL = none mapped */
     uint64_t window_at;
     uint64_t window_bytes;
-    uint8_t *copy; /* of a payload that lies misaligned in the file */
+    uint8_t *copy; /* of a payload that is misaligned in the file */
     struct ck_segment_damage damage; /* settled */
     uint64_t counted_to;             /* damage before it is settled */
 };

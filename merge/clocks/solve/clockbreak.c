@@ -60,7 +60,7 @@ facts_until(const struct ck_clock_constraint *facts, size_t count, ck_time_t at)
                        offsetof(struct ck_clock_constraint, at), at);
 }
 
-/* Theta jumped between a point and the next. What lies between them and may
+/* Theta jumped between a point and the next. What is between them and may
  * belong to either side belongs to none. */
 static void jump_mark(const struct ck_clock_constraint *facts,
                       size_t count,
@@ -86,7 +86,7 @@ static void jump_mark(const struct ck_clock_constraint *facts,
 }
 
 /* A clock that was set back by `twice` showed as much of its readings twice,
- * and a reading does not say which of the two it was: from one step before the
+ * and a reading does not show which of the two it was: from one step before the
  * last one of the old time to one step after the first one of the new time all
  * belong to neither side. */
 static void
@@ -125,7 +125,7 @@ static void point_move(struct clockline_point *point, ck_time_t at)
     point->half += (ck_time_t)ceil(fabs(by) * (double)point->rate_ppb * 1e-9);
 }
 
-/* A stretch between two jumps of which nothing is left. */
+/* A stretch between two jumps that has nothing left. */
 static bool
 point_is_gone(const struct clockline *line, size_t kept, size_t first, size_t i)
 {

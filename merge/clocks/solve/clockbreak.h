@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Within clockfit.c alone: the points of windows, before rates are given to
- * what lies between them.
+ * what is between them.
  */
 #ifndef CK_MERGE_CLOCKS_SOLVE_CLOCKBREAK_H
 #define CK_MERGE_CLOCKS_SOLVE_CLOCKBREAK_H
@@ -23,7 +23,7 @@ double clockbreak_doubt(const struct clockline_point *point);
 const struct clockline_point *clockbreak_best(const struct clockline *line,
                                               size_t first);
 /* Mark the jumps from `first` on; `facts`: all that they were fitted to, in
- * order of time. Points of which nothing is sure are taken out. */
+ * order of time. Points without anything sure are taken out. */
 void clockbreak_find(struct clockline *line,
                      size_t first,
                      const struct ck_clock_constraint *facts,

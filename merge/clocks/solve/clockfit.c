@@ -9,8 +9,8 @@
  *
  * which is concave in s, and needs the convex hulls of the limits only. Where
  * no line fits, the window is halved; a window that is already short is cut
- * where the two parts fit best. Where the clock jumped between two windows,
- * clockbreak.c says.
+ * where the two parts fit best. clockbreak.c finds where the clock jumped
+ * between two windows.
  */
 #include "merge/clocks/solve/clockline.h"
 
@@ -26,7 +26,7 @@
 /* No shorter window, nor one with fewer facts, is halved. */
 #define WINDOW_MIN (500 * CK_TIME_MS)
 #define WINDOW_FACTS 8
-/* A point this much vaguer than both its neighbours says nothing. */
+/* A point this much vaguer than both its neighbours is no evidence. */
 #define VAGUE 8
 /* A bad fact is off by more than so many times what is left without it. */
 #define REPAIR_ROOM 2
@@ -53,7 +53,7 @@ struct fitter {
 
 struct gap {
     double slope;
-    double value; /* in the middle */
+    double value; /* halfway */
     double half;
     double slope_slack;
     bool is_bounded; /* limits on both sides */
@@ -223,8 +223,8 @@ window_fit(struct fitter *fitter, size_t lo, size_t hi, struct gap *gap)
     return true;
 }
 
-/* Facts that are that vague may fit a line that the clock does not follow: how
- * narrow its gap is says nothing of that. */
+/* Facts that are that vague may fit a line that the clock does not follow: a
+ * narrow gap does not exclude that. */
 static ck_time_t
 window_vague(const struct fitter *fitter, size_t lo, size_t hi, double slope)
 {
@@ -405,7 +405,7 @@ static void points_sift(struct clockline *line, size_t first)
     line->count = kept;
 }
 
-/* A point alone in its stretch: its own slope, unless that says nothing. */
+/* A point alone in its stretch: its own slope, unless that is no evidence. */
 static void point_rate_alone(const struct fitter *fitter,
                              struct clockline_point *point)
 {
@@ -458,8 +458,8 @@ static bool slopes_limit(struct fitter *fitter, size_t first)
 }
 
 /* Points for all facts. A clock does not run at one rate here and at one that
- * is 20 ppm off there: where that is what a short window says, its facts
- * contradict each other, and no line goes through them. */
+ * is 20 ppm off there: where a short window shows that, its facts contradict
+ * each other, and no line goes through them. */
 static int points_fit(struct fitter *fitter, size_t count, size_t first)
 {
     fitter->slope_low = -SLOPE_MAX;

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every fact says the same thing: what happened at `sent` on one clock came
+ * Every fact has the same form: what happened at `sent` on one clock came
  * before what happened at `received` on another, a packet, a message, or a
  * collective that is entered and left,
  *
@@ -66,8 +66,8 @@ void clockgraph_destroy(struct clockgraph *graph);
 /* Add a fact; copied. 0, or -1 with errno: ENOMEM, EINVAL (one clock, no such
  * domain, a time out of range). */
 int clockgraph_edge(struct clockgraph *graph, const struct clock_edge *edge);
-/* Add what a meeting says; of a domain the last to enter and the first to
- * leave. Fewer than two domains say nothing. */
+/* Add the facts of a meeting; of a domain the last to enter and the first to
+ * leave. Fewer than two domains give none. */
 int clockgraph_meeting(struct clockgraph *graph,
                        const struct clock_member *members,
                        size_t count,

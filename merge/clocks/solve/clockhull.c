@@ -18,7 +18,7 @@ void clockhull_fini(struct clockhull *hull)
     free(hull->facts);
 }
 
-/* The middle one of three lies on or above the line through the others. */
+/* The middle one of three is on or above the line through the others. */
 static bool is_above(const struct clockhull_fact *a,
                      const struct clockhull_fact *b,
                      const struct clockhull_fact *c)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of a window of 2^bits ns the lower hull of (sent, received - sent): whatever
- * the drift, the tightest fact lies on it.
+ * the drift, the tightest fact is on it.
  */
 #ifndef CK_MERGE_CLOCKS_SOLVE_CLOCKHULL_H
 #define CK_MERGE_CLOCKS_SOLVE_CLOCKHULL_H

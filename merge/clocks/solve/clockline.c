@@ -27,7 +27,7 @@ void clockline_exact(struct clockline *line)
                                                  .until = CK_CLOCK_NONE});
 }
 
-/* The point whose stretch an instant belongs to, and before which it lies if
+/* The point whose stretch an instant belongs to, and which it precedes if
  * it can. */
 static size_t point_find(const struct clockline *line, ck_time_t at)
 {
@@ -64,7 +64,7 @@ ck_time_t clockline_theta(const struct clockline *line, ck_time_t at)
     return line->count == 0 ? 0 : line_at(line, point_find(line, at), at);
 }
 
-/* The clock jumped before or after that instant, nobody knows. */
+/* The clock jumped before or after that instant: which is not known. */
 static bool is_between(const struct clockline *line, size_t index, ck_time_t at)
 {
     const struct clockline_point *point = &line->points[index];

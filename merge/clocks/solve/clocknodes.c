@@ -134,7 +134,7 @@ static int domain_build(struct clocksolve *solve, uint32_t domain)
     return 0;
 }
 
-/* A node for each meeting, at an instant that some member says. */
+/* A node for each meeting, at an instant of some member. */
 static int meetings_build(struct clocksolve *solve)
 {
     const struct clockgraph *graph = solve->graph;
@@ -168,7 +168,7 @@ static int meetings_build(struct clocksolve *solve)
     return 0;
 }
 
-/* Links of which an end has no place are none. */
+/* Links with an end that has no place are none. */
 static void links_sift(struct clocksolve *solve)
 {
     struct clockrelax *relax = &solve->relax;

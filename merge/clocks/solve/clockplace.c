@@ -131,7 +131,7 @@ static bool is_stay(const struct clock_edge *edge)
     return (edge->from & CLOCK_MEETING) == 0 && edge->from == edge[1].to;
 }
 
-/* The edges of one meeting, which lie together: member by member. */
+/* The edges of one meeting, which are together: member by member. */
 static int meeting_note(struct place *place, size_t at, size_t end)
 {
     const struct clock_edge *edges = place->graph->edges;
@@ -238,7 +238,7 @@ static void neighbours_fill(struct place *place)
     }
 }
 
-/* What one end says of its domain's offset; false: nothing yet. */
+/* What one end shows of its domain's offset; false: nothing yet. */
 static bool end_fact(const struct place *place,
                      const struct clock_end *end,
                      struct ck_clock_constraint *fact)
@@ -271,7 +271,7 @@ static bool end_fact(const struct place *place,
     return true;
 }
 
-/* A domain that was placed tells its meetings. */
+/* A domain that was placed hands its place to its meetings. */
 static void meetings_tell(struct place *place, uint32_t domain)
 {
     const struct clockgraph *graph = place->graph;
@@ -326,7 +326,7 @@ int clockplace_fit(const struct clockgraph *graph,
             return -1;
         }
         at = end;
-        /* What lies within the cut says nothing of either side. */
+        /* What is within the cut is evidence for neither side. */
         while (is_cut && at < count && facts[at].at < graph->cuts[i].to) {
             at++;
         }

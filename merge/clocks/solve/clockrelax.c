@@ -177,9 +177,9 @@ static uint8_t chain_relax(struct clockrelax_node *to,
     return is_changed;
 }
 
-/* What a clock was told goes along its chain, and from what changed there to
- * all that it is linked with, which are then to be looked at. What a meeting
- * was told is fetched by those who were there. */
+/* What a clock has received goes along its chain, and from what changed there
+ * to all that it is linked with, which are then to be looked at. What a meeting
+ * has received is fetched by its members. */
 static void group_relax(struct work *work, size_t number)
 {
     struct clockrelax_group *group = &work->relax->groups[number];

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Inside of clocksolve. A node is a clock at an instant; its value, what its
- * offset differs from the trend by, is between lower and upper. A link says
+ * offset differs from the trend by, is between lower and upper. A link means
  * value[x] <= value[y] + w; the nodes of one clock form a chain, in which
  * neighbours differ by no more than the slack between them. upper and -lower
  * are the lengths of the shortest paths from and to the origin; the middle of
