@@ -4,7 +4,7 @@
  *
  * A run has them nowhere else once it is merged. They go into the new page as
  * they are: deflated and in base64, which is checked, as the file may be
- * anybody's.
+ * from another user.
  */
 #ifndef CK_MERGE_BASELINEPAGE_H
 #define CK_MERGE_BASELINEPAGE_H

@@ -207,8 +207,8 @@ static int dates_believe(struct job *job)
     return rc;
 }
 
-/* Kernels that do not say who meets in them move no clock that something else
- * places. */
+/* Kernels that do not show which ranks meet in them move no clock that other
+ * facts place. */
 static enum clockkernels_assume assume_of(const struct job *job)
 {
     if (strcmp(job->options->clock_facts, "kernels") == 0) {
@@ -487,7 +487,7 @@ static int job_rhythm(struct job *job, struct ck_err *err)
     return rc;
 }
 
-/* Say of whom a standstill is. */
+/* Name the host of a standstill. */
 static void standstill_say(struct job *job, const struct hoststall *hoststall)
 {
     struct hoststall_part stopped;

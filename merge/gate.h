@@ -7,7 +7,7 @@
 
 #include "merge/report/report.h"
 
-/* --max-clock-error: may the clocks of two ranks be further apart? Says so on
+/* --max-clock-error: may the clocks of two ranks be further apart? Logs it on
  * stderr; `limit` < 0 = not asked. An exit status. */
 int gate_clocks(const struct report *report, ck_time_t limit);
 

@@ -14,7 +14,7 @@
 #include "merge/output/lanes/lanes.h"
 #include "merge/report/report.h"
 
-/* Bytes of a page where nobody says how many, and the least that may be asked
+/* Bytes of a page by default, and the least that may be asked
  * for: code, style and a short report take a good part of these. */
 #define HTMLPAGE_BYTES ((size_t)5000000)
 #define HTMLPAGE_BYTES_LEAST ((size_t)500000)

@@ -105,7 +105,7 @@ static int32_t rank_given(const char *path, struct kernelonly_ranks ranks)
     return -1;
 }
 
-/* Given, said by the content, or by the file's name. */
+/* Given, in the content, or in the file's name. */
 static int rank_find(struct kernelonly *all,
                      struct profile *profile,
                      struct kernelonly_ranks ranks,

@@ -25,7 +25,7 @@ struct kernelonly_ranks {
 
 struct kernelonly;
 /* Read all inputs. `paths` is borrowed. NULL with err: an input is nothing
- * that is known, says no rank, or says another's. */
+ * that is known, has no rank, or has another's. */
 struct kernelonly *kernelonly_create(const char *const *paths,
                                      size_t count,
                                      struct kernelonly_ranks ranks,
@@ -42,7 +42,7 @@ const struct profile *kernelonly_profiles(const struct kernelonly *all,
                                           size_t *count);
 /* Write report->inputs. */
 int kernelonly_report(const struct kernelonly *all, struct report *report);
-/* The profiles' clocks say when it was: else starts were put together. */
+/* The profiles' clocks have dates: else starts were put together. */
 bool kernelonly_has_dates(const struct kernelonly *all);
 /* Something was left out of some input. */
 bool kernelonly_is_partial(const struct kernelonly *all);

@@ -59,8 +59,8 @@ int options_page(const struct options *options,
                  char path[PATH_MAX],
                  struct ck_err *err);
 
-/* Mark the ranks of "0,2-5" as the wanted ones; "" = all. `missing` says which
- * are not there, "" = all are. 0, or -1 with err: none is there. */
+/* Mark the ranks of "0,2-5" as the wanted ones; "" = all. `missing` names those
+ * that are not there, "" = all are. 0, or -1 with err: none is there. */
 int options_ranks(const char *text,
                   struct defs *defs,
                   struct ck_err *missing,

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Names say nothing: "k.json" and "./k.json", a link and what it points to are
- * one file. Device and inode are compared instead.
+ * Names are not enough: "k.json" and "./k.json", a link and what it points to
+ * are one file. Device and inode are compared instead.
  */
 #include "merge/overwrite.h"
 

@@ -157,7 +157,7 @@ write_page(const struct results *results, const char *path, struct ck_err *err)
     return rc;
 }
 
-/* The page that nobody asked for; results->page tells whether it is there. 0,
+/* The page that was not asked for; results->page shows whether it is there. 0,
  * or -1 with err: then there is none, and the rest goes on. */
 static int write_own_page(struct results *results, struct ck_err *err)
 {

@@ -203,7 +203,7 @@ static void bound_report(const struct defs *defs,
     row->grade = calibration_grade(row->bound_max);
 }
 
-/* How a domain was probed, as its leader says at its end. */
+/* How a domain was probed, by its leader's last records. */
 static void
 way_report(const struct defs *defs, uint32_t domain, struct report_domain *row)
 {
@@ -242,7 +242,7 @@ static void faults_report(const struct align *align,
     row->faults_count = count;
 }
 
-/* What the probes said of a domain. 0 or -1. */
+/* What the probes showed of a domain. 0 or -1. */
 static void clock_report(const struct align *align,
                          uint32_t domain,
                          struct report_domain *row)
@@ -385,7 +385,7 @@ static void aways_add(const struct defs_agent *agent,
                               : axis_time(align_axis(align), index, false,
                                           away->start + away->length)};
 
-        /* Who said its end was there then. */
+        /* An agent with a recorded end was there then. */
         if ((away->length == 0 && agent->has_exit) ||
             part.end <= report->whole.start) {
             continue;
@@ -433,7 +433,7 @@ static void notes_report(const struct defs *defs, struct report *report)
     report->notes_count = defs->notes_count;
 }
 
-/* CPU time of the collectors, as their exit lines say it. */
+/* CPU time of the collectors, from their exit lines. */
 static void cost_report(const struct defs *defs, struct report *report)
 {
     for (size_t i = 0; i < defs->agents_count; i++) {

@@ -37,7 +37,7 @@ asked(const struct options *options, enum ck_format format, const char **file)
 }
 
 /* A default name in the run follows no link: the run may have come
- * from somebody else. */
+ * from another user. */
 static int own_check(const char *path, const char *format, struct ck_err *err)
 {
     struct stat status;

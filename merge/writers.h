@@ -67,7 +67,7 @@ size_t writers_across(const struct writers *writers,
 void writers_failed(const struct writers *writers, struct ck_err *err);
 /* Write the ends, once the report is complete. 0, or -1 with err. */
 int writers_finish(struct writers *writers, struct ck_err *err);
-/* Say where they are. */
+/* Print where they are. */
 void writers_say(const struct writers *writers);
 void writers_fini(struct writers *writers);
 

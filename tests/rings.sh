@@ -5,7 +5,7 @@
 #
 # To be sourced when $work is there. Gives: rings, a directory that ckagent
 # makes its ring files in; the script discards it at its end. In /dev/shm, where
-# ring files lie, if it may be written to. What killed tests left there is
+# ring files are, if it may be written to. What killed tests left there is
 # removed: the name has the PID of the test.
 
 for rings in /dev/shm/ck-test.*; do

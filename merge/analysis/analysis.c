@@ -1,4 +1,4 @@
-/* analysis.c - all that asks why somebody stood still, in the right order
+/* analysis.c - all that asks why a rank or device waited, in the right order
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -402,7 +402,7 @@ struct standing {
 };
 
 /* A piece of what a process's first thread did while its process waited for
- * another rank's data: where it stood in a call of libc, it waited, too. */
+ * another rank's data: while it was in a call of libc, it waited, too. */
 static int
 data_take(void *state, struct region piece, const struct history_state *did)
 {
@@ -436,7 +436,7 @@ static int by_data(const void *left, const void *right)
 }
 
 /* Look at the stretches that were over before `now`, in order of that: what
- * anybody did in them is known. */
+ * all threads did in them is known. */
 static int stretches_close(struct analysis *analysis, ck_time_t now)
 {
     size_t kept = 0;
@@ -504,7 +504,7 @@ static int call_add(struct analysis *analysis,
                     const struct timeline_event *event,
                     int64_t mark)
 {
-    /* The site and the number lie at the same place in all classes. */
+    /* The site and the number are at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct pending pending = {.thread = event->thread,
                               .call = {.start = event->start,
@@ -532,7 +532,7 @@ static int call_add(struct analysis *analysis,
     return 0;
 }
 
-/* Steps were found before the first event, or tell of themselves. */
+/* Steps were found before the first event, or mark themselves. */
 static inline bool is_for_steps(struct analysis *analysis,
                                 const struct timeline_event *event)
 {

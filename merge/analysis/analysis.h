@@ -1,4 +1,4 @@
-/* analysis.h - all that asks why somebody stood still, in the right order
+/* analysis.h - all that asks why a rank or device waited, in the right order
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -29,7 +29,7 @@ void analysis_destroy(struct analysis *analysis);
 int analysis_take(void *analysis, const struct timeline_event *event);
 /* Once all events were taken. */
 int analysis_finish(struct analysis *analysis);
-/* An agent's host stood still; before the first event. */
+/* An agent's host did not run; before the first event. */
 void analysis_stopped(struct analysis *analysis,
                       uint32_t agent,
                       struct region part);

@@ -1,4 +1,4 @@
-/* jsonmarks.h - where the tokens of JSON lie, found 64 bytes at a time
+/* jsonmarks.h - where the tokens of JSON are, found 64 bytes at a time
  *
  * SPDX-License-Identifier: Apache-2.0
  *

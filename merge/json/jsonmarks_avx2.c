@@ -1,4 +1,4 @@
-/* jsonmarks_avx2.c - where the tokens of JSON lie, by AVX2
+/* jsonmarks_avx2.c - where the tokens of JSON are, by AVX2
  *
  * SPDX-License-Identifier: Apache-2.0
  */

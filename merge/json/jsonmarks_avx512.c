@@ -1,4 +1,4 @@
-/* jsonmarks_avx512.c - where the tokens of JSON lie, by AVX-512
+/* jsonmarks_avx512.c - where the tokens of JSON are, by AVX-512
  *
  * SPDX-License-Identifier: Apache-2.0
  */

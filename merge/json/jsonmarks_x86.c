@@ -1,4 +1,4 @@
-/* jsonmarks_x86.c - where the tokens of JSON lie, on x86-64
+/* jsonmarks_x86.c - where the tokens of JSON are, on x86-64
  *
  * SPDX-License-Identifier: Apache-2.0
  */

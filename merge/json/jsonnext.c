@@ -40,7 +40,7 @@ static inline const uint16_t *marks_here(struct json *json)
             return NULL;
         }
     }
-    /* What json_look() left in the middle of something is for it to see. */
+    /* What json_look() left half read is for it to see. */
     return marks->text + *marks->next == json->at ||
                    json_scan_space(json->at) != json->at
                ? marks->next

@@ -14,7 +14,7 @@ struct digits {
     int64_t exponent;
 };
 
-/* Exponents beyond say nothing else: the value is 0 or does not fit. */
+/* Exponents beyond change nothing: the value is 0 or does not fit. */
 #define EXPONENT_MAX 100000
 
 static bool is_digit(char c)

@@ -1,4 +1,4 @@
-/* jsonover.c - over a container of JSON that nobody asks for, by its marks
+/* jsonover.c - over a container of JSON that is not asked for, by its marks
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A token is looked at where it lies in the buffer, which moves on when the
+ * A token is looked at where it is in the buffer, which moves on when the
  * token reaches its end. Behind the last byte there are always PAD zeros, so
  * that a scan of 16 bytes at a time stops there: zero is in no JSON text.
  */
@@ -89,7 +89,7 @@ static void mark_skip(struct json *json)
     }
 }
 
-/* Read more behind json->end; what lies before `keep` may go. True when
+/* Read more behind json->end; what is before `keep` may go. True when
  * something came. */
 static bool refill(struct json *json, uint8_t **keep)
 {
@@ -303,7 +303,7 @@ static const struct json_token *word_next(struct json *json)
                                 : "the text ends within a value");
 }
 
-/* A number that lies in the buffer, else as a word first. */
+/* A number that is in the buffer, else as a word first. */
 static inline const struct json_token *number_next(struct json *json)
 {
     uint8_t *start = json->at;
@@ -451,7 +451,7 @@ static const struct json_token *end_next(struct json *json)
     return &json->token;
 }
 
-/* Step over a long string that nobody read. */
+/* Step over a long string that was not read. */
 static bool string_leave(struct json *json)
 {
     char skipped[4096];

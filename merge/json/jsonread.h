@@ -30,7 +30,7 @@
 #define JSON_TEXT_PAD 8
 
 enum json_type {
-    JSON_ERROR, /* json_error() says what and where */
+    JSON_ERROR, /* json_error() has what and where */
     JSON_END,   /* of the text */
     JSON_OBJECT,
     JSON_OBJECT_END,
@@ -99,8 +99,8 @@ static inline bool json_is(const struct json_token *token, const char *text)
     return token->length == length && memcmp(token->text, text, length) == 0;
 }
 
-/* What a NUMBER says, or a STRING of digits. False: it is no integer, or does
- * not fit. */
+/* The value of a NUMBER, or of a STRING of digits. False: it is no integer, or
+ * does not fit. */
 bool json_int(const struct json_token *token, int64_t *value);
 /* A NUMBER (or a STRING with one) times 10^places, to the nearest integer,
  * exact: microseconds with decimals to nanoseconds with places = 3. False: no

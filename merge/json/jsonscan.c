@@ -1,4 +1,4 @@
-/* jsonscan.c - where strings, numbers and words of JSON end, and what they say
+/* jsonscan.c - where strings, numbers and words of JSON end, and their values
  *
  * SPDX-License-Identifier: Apache-2.0
  */

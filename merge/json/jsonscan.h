@@ -1,4 +1,4 @@
-/* jsonscan.h - where strings, numbers and words of JSON end, and what they say
+/* jsonscan.h - where strings, numbers and words of JSON end, and their values
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -73,7 +73,7 @@ struct json_scan json_scan_string(uint8_t *at, uint8_t *end);
  * escapes and characters. */
 uint8_t *json_scan_whole(uint8_t *at, uint8_t *end);
 /* Decode escapes in place and check UTF-8; *length = bytes that are left.
- * False: scan->end and scan->error say where and what. A half of a surrogate
+ * False: scan->end and scan->error have where and what. A half of a surrogate
  * pair becomes U+FFFD. */
 bool json_decode(uint8_t *at,
                  uint8_t *end,

@@ -53,7 +53,7 @@ static inline uint64_t json_offset_of(const struct json *json,
     return json->base + (uint64_t)(at - json->bytes);
 }
 
-/* What lies in the buffer has moved, or is no text between tokens. */
+/* What is in the buffer has moved, or is no text between tokens. */
 static inline void json_marks_drop(struct json *json)
 {
     json->marks.text = NULL;

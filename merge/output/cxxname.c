@@ -9,8 +9,8 @@
  *     part   = <length> <letters> | St | C1..C3 | D0..D2 | <operator>, each
  *              with I <arguments> E behind it
  *
- * Arguments are skipped, not read: nothing here grows with what a name stands
- * for, so a hostile one costs no more than its length.
+ * Arguments are skipped, not read: nothing here grows with the demangled
+ * name, so a hostile one costs no more than its length.
  */
 #include "merge/output/cxxname.h"
 

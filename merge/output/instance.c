@@ -1,5 +1,5 @@
-/* instance.c - templates and overloads of one name, as a person tells them
- * apart
+/* instance.c - templates and overloads of one name, as a person distinguishes
+ * them
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -15,7 +15,7 @@
 
 #include "merge/model/demangle.h"
 
-/* Fewer columns tell nothing of parameters. */
+/* Fewer columns show nothing of parameters. */
 #define PARAMETERS_MIN 10
 
 struct signature {

@@ -1,5 +1,5 @@
-/* instance.h - templates and overloads of one name, as a person tells them
- * apart
+/* instance.h - templates and overloads of one name, as a person distinguishes
+ * them
  *
  * SPDX-License-Identifier: Apache-2.0
  */

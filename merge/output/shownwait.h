@@ -14,7 +14,7 @@ struct shown_wait {
     int32_t rank;       /* its rank; DEFS_RANK_UNKNOWN = none */
     struct region part; /* until what it waited for was there */
     const char *kind;   /* static text, NULL = none */
-    int32_t whom;       /* DEFS_RANK_UNKNOWN = the clocks do not tell */
+    int32_t whom;       /* DEFS_RANK_UNKNOWN = the clocks cannot show it */
     ck_time_t error;    /* of comparing the clocks of the two, in ns */
 };
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Three significant figures; a text from a program may hold any bytes and
- * comes out printable. Results lie in the caller's buffer.
+ * comes out printable. Results are in the caller's buffer.
  */
 #ifndef CK_MERGE_OUTPUT_WORDS_H
 #define CK_MERGE_OUTPUT_WORDS_H

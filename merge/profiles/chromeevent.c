@@ -32,7 +32,7 @@ static const struct {
     NAMED("fwd_bwd", CHROME_UNUSED),
     NAMED("async_gpu", CHROME_UNUSED),
     NAMED("overhead", CHROME_OVERHEAD),
-    /* Rows of a device that say again what calls and kernels say. */
+    /* Rows of a device that repeat what calls and kernels have. */
     NAMED("cuda_sync", CHROME_SYNC),
     NAMED("cuda_event", CHROME_UNUSED),
     NAMED("cuda_profiler_range", CHROME_UNUSED),
@@ -112,7 +112,8 @@ static void size3_read(struct json *json, uint32_t size[3])
     }
 }
 
-/* Append to the text, of which a byte stays free. False: there is no room. */
+/* Append to the text, but for one byte that stays free. False: there is no
+ * room. */
 static bool
 text_append(struct chrome_event *event, const char *bytes, size_t length)
 {

@@ -42,9 +42,9 @@ enum chrome_category {
 
 struct chrome_event {
     uint64_t offset; /* in the text */
-    char phase;      /* 'X', 'B' ...; 0 = not said */
+    char phase;      /* 'X', 'B' ...; 0 = not known */
     enum chrome_category category;
-    enum chrome_category legacy; /* as its pid says, where cat does not */
+    enum chrome_category legacy; /* of its pid, where cat has none */
     size_t name_length;
     bool has_pid, has_tid, has_start, has_dur;
     bool is_bad; /* a member has a wrong type */
@@ -53,7 +53,7 @@ struct chrome_event {
     int64_t start; /* ns */
     int64_t dur;
     /* args */
-    int64_t device; /* -1 = not said */
+    int64_t device; /* -1 = not known */
     int64_t stream;
     uint64_t correlation;
     uint64_t bytes;
@@ -61,7 +61,7 @@ struct chrome_event {
     uint32_t block[3];
     uint32_t registers;
     uint32_t shared_bytes;
-    uint32_t sequence;  /* number in its process group and 1; 0 = not said */
+    uint32_t sequence;  /* number in its process group and 1; 0 = not known */
     bool has_group;     /* text is its process group (kernelgroup.h) */
     size_t text_length; /* args.name, args.labels */
     char text[256];
@@ -80,7 +80,7 @@ struct chrome_sink {
     struct import_facts *facts;    /* borrowed */
     uint8_t *queues;               /* a bit for each stream of each device */
     bool is_used[CHROMEEVENT_DEVICES];   /* devices that did something */
-    uint32_t names[CHROMEEVENT_DEVICES]; /* their names, 0 = not said */
+    uint32_t names[CHROMEEVENT_DEVICES]; /* their names, 0 = not known */
     struct chrome_open *opens;           /* B without E */
     size_t opens_count, opens_room;
 };
@@ -96,7 +96,7 @@ struct chrome_open {
 
 /* Take an event over. 0, or -1 with errno. */
 int chromeevent_take(struct chrome_sink *sink, struct chrome_event *event);
-/* At the end: say the names of the devices that were used. 0 or -1. */
+/* At the end: record the names of the devices that were used. 0 or -1. */
 int chromeevent_devices(const struct chrome_sink *sink);
 
 #endif

@@ -32,7 +32,7 @@ struct chromeparts {
     unsigned threads_count; /* that run, the caller's among them */
     pthread_mutex_t lock;   /* of what follows, and of each is_done */
     pthread_cond_t changed;
-    uint64_t taken; /* parts that somebody reads or has read */
+    uint64_t taken; /* parts that a thread reads or has read */
     uint64_t given; /* parts that were handed on */
     bool is_over;
     /* The caller's alone. */

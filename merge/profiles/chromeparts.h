@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The text is cut into parts of equal length. Each thread takes the next part
- * that nobody has, looks for the first event that seems to begin in it, and
+ * that no other has, looks for the first event that seems to begin in it, and
  * reads up to the first that begins behind it. They are handed on in the order
  * of the text, by the caller's thread. Where a part was begun at a wrong place,
- * the part before it says so, and it is read once more from the right one: what
- * comes out is what one thread would read.
+ * the part before it shows it, and it is read once more from the right one:
+ * what comes out is what one thread would read.
  */
 #ifndef CK_MERGE_PROFILES_CHROMEPARTS_H
 #define CK_MERGE_PROFILES_CHROMEPARTS_H

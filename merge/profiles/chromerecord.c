@@ -16,7 +16,7 @@
 
 static const char step_name[] = "ProfilerStep#";
 
-/* "GPU 3" where the profile does not say more. */
+/* "GPU 3" where the profile has no more. */
 static int device_put(const struct chrome_sink *sink, uint32_t number)
 {
     struct ck_text text = {.e = {.kind = CK_KIND_DEVICE, .name = number}};
@@ -48,7 +48,7 @@ int chromeevent_devices(const struct chrome_sink *sink)
     return 0;
 }
 
-/* Say a queue's name once. 0 or -1. */
+/* Record a queue's name once. 0 or -1. */
 static int queue_name(struct chrome_sink *sink, uint32_t device, uint32_t queue)
 {
     struct ck_text text = {.e = {.kind = CK_KIND_QUEUE, .name = queue},
@@ -213,7 +213,7 @@ static int overhead_take(struct chrome_sink *sink, struct chrome_event *event)
 }
 
 /* A call waited for a stream: its tid is the stream's. Waits for more than one
- * stream are told by the calls themselves. */
+ * stream are in the calls themselves. */
 static int sync_take(struct chrome_sink *sink, struct chrome_event *event)
 {
     static const char name[] = "Stream Sync";

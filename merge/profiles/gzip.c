@@ -90,7 +90,7 @@ void gzip_close(struct gzip *gzip)
     free(gzip);
 }
 
-/* What was read to tell the kind, then the file itself without a copy. */
+/* What was read to find the kind, then the file itself without a copy. */
 static int64_t plain_read(struct gzip *gzip, void *to, size_t room)
 {
     size_t left = gzip->used - gzip->at;

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Told apart by content. One bounded buffer, whatever the file's size.
+ * Recognised by content. One bounded buffer, whatever the file's size.
  */
 #ifndef CK_MERGE_PROFILES_GZIP_H
 #define CK_MERGE_PROFILES_GZIP_H
@@ -18,7 +18,7 @@ struct gzip;
 struct gzip *gzip_open(const char *path, struct ck_err *err);
 void gzip_close(struct gzip *gzip);
 /* Up to `room` bytes. Bytes read, 0 at the end, -1 when the file cannot be
- * read on: gzip_error() says why. `gzip` is a struct gzip. */
+ * read on: gzip_error() has the reason. `gzip` is a struct gzip. */
 int64_t gzip_read(void *gzip, void *to, size_t room);
 /* The first bytes of a plain file, before anything was read. False: it has
  * not so many, or is compressed. */

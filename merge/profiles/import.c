@@ -59,7 +59,7 @@ static bool is_taken(const struct import *import, uint32_t tid)
     return false;
 }
 
-/* Two processes may have threads of one number: then one that nobody has. */
+/* Two processes may have threads of one number: then one that none has. */
 static uint32_t tid_free(struct import *import, uint32_t tid)
 {
     while (is_taken(import, tid)) {
@@ -506,7 +506,7 @@ void import_give(const struct import *import, struct import_state *state)
     *state = import->state;
 }
 
-/* Its first segment is another process's: what is said at the end goes to a
+/* Its first segment is another process's: records of the end go to a
  * file beside it, of the same agent. */
 struct import *import_adopt(const char *dir,
                             const char *path,

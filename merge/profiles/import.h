@@ -6,7 +6,7 @@
  * stored as an agent's would be, in a segment of a temporary directory. So
  * all that follows knows one format only, and memory does not grow with the
  * profile. Times are ns of the profile's own clock (RAW of a clock domain of
- * its own); how that clock relates to the date is said at the end.
+ * its own); how that clock relates to the date is recorded at the end.
  */
 #ifndef CK_MERGE_PROFILES_IMPORT_H
 #define CK_MERGE_PROFILES_IMPORT_H
@@ -18,15 +18,15 @@
 #include "schema/err.h"
 #include "schema/event.h"
 
-/* Host threads of one profile; events of further ones are left out, and
- * said to be. */
+/* Host threads of one profile; events of further ones are left out, with a
+ * note. */
 #define IMPORT_THREADS_MAX 1024
 /* With those that have a name and no event. */
 #define IMPORT_NAMED_MAX 4096
 /* The thread of records that belong to no host thread. */
 #define IMPORT_DEVICE 0
 
-/* Kinds of faults that are told apart. */
+/* Kinds of faults that are distinguished. */
 #define IMPORT_COMPLAINTS_MAX 24
 
 struct import_complaint {
@@ -47,13 +47,13 @@ struct import_state {
 
 /* What a reader found out, for import_finish(). */
 struct import_facts {
-    int32_t rank; /* -1 = not said */
-    int32_t size; /* of the world; 0 = not said */
+    int32_t rank; /* -1 = not known */
+    int32_t size; /* of the world; 0 = not known */
     uint32_t pid;
-    char host[128]; /* "" = not said */
+    char host[128]; /* "" = not known */
     bool has_epoch; /* the date of the clock's zero is known: */
     int64_t epoch;  /* ns since 1970 at the clock's zero */
-    int64_t start;  /* of the recording, on its clock; 0, 0 = not said */
+    int64_t start;  /* of the recording, on its clock; 0, 0 = not known */
     int64_t stop;
     uint64_t operations;  /* on devices */
     uint64_t by_id;       /* of them, those whose launch was found by its id */
@@ -112,9 +112,9 @@ void import_complain(struct import *import, uint64_t offset, const char *what);
 /* Reading on failed, with errno: ENOMEM, or the directory cannot be written to.
  * Always -1 with err. */
 int import_failed(const struct import *import, struct ck_err *err);
-/* As import_complain(), of what stands behind that byte nothing is known. */
+/* As import_complain(); what follows that byte is not known. */
 void import_cut(struct import *import, uint64_t offset, const char *what);
-/* The text ends where it may, but does not say that it is whole. */
+/* The text ends where it may, without the mark of a whole one. */
 void import_unclosed(struct import *import);
 /* The index-th complaint as a sentence in `line`, false beyond the last. */
 bool import_complaint(const struct import *import,
@@ -122,8 +122,8 @@ bool import_complaint(const struct import *import,
                       char *line,
                       size_t room);
 
-/* Say who it was and write what is left. `realtime`: the date of the clock's
- * zero, NULL = not known. 0, or -1 with err. */
+/* Record whose it was and write what is left. `realtime`: the date of the
+ * clock's zero, NULL = not known. 0, or -1 with err. */
 int import_finish(struct import *import,
                   const struct import_facts *facts,
                   const int64_t *realtime,

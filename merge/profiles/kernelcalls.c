@@ -16,7 +16,7 @@
 static const char submit_name[] = "nrt_execute";
 static const char execute_name[] = "nc_exec_running";
 
-/* What the order tells: 0 = nothing. */
+/* What the order shows: 0 = nothing. */
 struct callorder {
     size_t cores;     /* executions a submission */
     size_t calls;     /* executions a call, where those do not fit
@@ -187,7 +187,7 @@ static size_t id_find(const struct kernelcalls *calls,
     return found != NULL ? (size_t)found->start : NO_CALL;
 }
 
-/* Whether one id stands for both, or each type of event counts for itself and
+/* Whether one id is used for both, or each type of event counts for itself and
  * some are equal by chance: then executions without a submission are left and
  * submissions without an execution, or one ends before the other begins.
  * `callers` by submission is changed. */

@@ -5,8 +5,8 @@
  * A call may run on several cores at once: so many executions are one call.
  * An execution whose tracking id is that of a submission belongs to it, unless
  * ids are equal by chance: there are some of both types that fit nothing, or
- * one ends before its submission begins. Where ids do not tell, the order does,
- * and only if it must: as many submissions as calls, a whole multiple of
+ * one ends before its submission begins. Where ids do not show it, the order
+ * does, and only if it must: as many submissions as calls, a whole multiple of
  * executions, the executions of each call overlapping, and none that ends
  * before its submission begins. Where submissions are not as many as calls, or
  * there are none, executions may fit the calls in the same way: then they have
@@ -31,7 +31,7 @@ struct kernel_span {
     int64_t start;
     int64_t end;
     int64_t id;
-    int64_t device_clock; /* length by the device's clock, -1 = not said */
+    int64_t device_clock; /* length by the device's clock, -1 = not known */
 };
 
 struct kernelcalls {

@@ -54,7 +54,8 @@ struct profile {
     bool has_calls, has_events;
 };
 
-/* A place in the source: its number is told once. 0 = none, or no memory. */
+/* A place in the source: its number is recorded once. 0 = none, or no memory.
+ */
 static uint32_t place_number(struct profile *profile,
                              const char *file,
                              size_t length,

@@ -16,7 +16,7 @@
 #define BYTES (LAUNCHTHREADS_MAX * sizeof(uint16_t))
 
 struct launchthreads {
-    uint16_t *threads; /* + 1; 0 = not said */
+    uint16_t *threads; /* + 1; 0 = not known */
 };
 
 struct launchthreads *launchthreads_create(const char *dir, struct ck_err *err)

@@ -20,7 +20,7 @@ struct launchthreads;
 /* `dir` is where the file is made. NULL with err. */
 struct launchthreads *launchthreads_create(const char *dir, struct ck_err *err);
 void launchthreads_destroy(struct launchthreads *launchthreads);
-/* thread < UINT16_MAX. The last one said holds. */
+/* thread < UINT16_MAX. The last one set holds. */
 void launchthreads_set(struct launchthreads *launchthreads,
                        uint64_t id,
                        unsigned thread);

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A kernel may stand before the call that launched it. So operations wait in
+ * A kernel may come before the call that launched it. So operations wait in
  * a file without a name; at the end each gets its launch by correlation id.
  */
 #ifndef CK_MERGE_PROFILES_OPERATIONS_H

@@ -67,7 +67,7 @@ static enum profile_kind json_kind(struct json *json)
     return PROFILE_UNKNOWN;
 }
 
-/* Is it of a tool whose files are not read? Then err says what converts it. */
+/* Is it of a tool whose files are not read? Then err names what converts it. */
 static bool
 convert_say(const struct gzip *gzip, const char *path, struct ck_err *err)
 {

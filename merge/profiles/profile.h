@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Kinds are told apart by content: run directories and segments of ck, Chrome
+ * Kinds are recognised by content: run directories and segments of ck, Chrome
  * traces as PyTorch's profiler writes them, nkipy's kernel profiles; JSON
  * plain or gzip.
  */
@@ -47,7 +47,7 @@ struct profile {
     unsigned threads;      /* that may read it */
     struct import *import; /* NULL with a run or a segment */
     struct import_facts facts;
-    bool is_rank_assumed; /* nothing said it: the only input is rank 0 */
+    bool is_rank_assumed; /* it is in no place: the only input is rank 0 */
     char complaint[512];  /* the first thing that was not understood; "" */
 };
 

@@ -31,8 +31,8 @@ struct handed {
 
 /* Shared by all readers. */
 struct shared {
-    bool is_short;      /* a reader was out of memory, and said so */
-    atomic_size_t next; /* profile that nobody has taken yet */
+    bool is_short;      /* a reader was out of memory, and reported it */
+    atomic_size_t next; /* profile that no thread has taken yet */
     struct handed handed[];
 };
 

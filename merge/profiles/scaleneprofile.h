@@ -31,7 +31,7 @@ struct scalene_line {
 
 struct scalene_file {
     char *name;
-    char *real;   /* its path as far as it can be told */
+    char *real;   /* its path as far as it is known */
     size_t first; /* line */
     size_t count;
 };
@@ -57,7 +57,7 @@ int scaleneprofile_read(struct scaleneprofile *profile,
 void scaleneprofile_fini(struct scaleneprofile *profile);
 /* Add up the samples that are inside by line. */
 void scaleneprofile_count(struct scaleneprofile *profile);
-/* The path of a file as far as it can be told: links resolved, a relative one
+/* The path of a file as far as it is known: links resolved, a relative one
  * seen from `dir`. The caller's to free. */
 char *scaleneprofile_real(const char *dir, const char *name);
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a text lies in `texts`. */
+/* Where a text is in `texts`. */
 struct vocabulary_span {
     size_t text;
     size_t length;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LOST_LAUNCHER 195 /* -61 */
-/* Time in MPI of which an n-th is not known cannot be split up. */
+/* Time in MPI with an unknown n-th cannot be split up. */
 #define UNKNOWN_SHARE 5
 #define WHOLE 0.99
 

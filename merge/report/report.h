@@ -4,7 +4,7 @@
  *
  * Analysis fills it, outputs read it. Times are integer nanoseconds. Texts
  * are borrowed from the definitions's and may hold any bytes: outputs escape
- * them. A count of 0 means "none"; what was not measured says so by a flag.
+ * them. A count of 0 means "none"; a flag shows what was not measured.
  */
 #ifndef CK_MERGE_REPORT_REPORT_H
 #define CK_MERGE_REPORT_REPORT_H
@@ -22,7 +22,7 @@
 #include "merge/report/reportwork.h"
 #include "schema/time.h"
 
-/* What nobody knows without a manifest. */
+/* What is not known without a manifest. */
 #define REPORT_MANIFEST_UNKNOWN                                                \
     "how the job ended, which agents took part and how many records each had " \
     "stored are not known: what was cut off at a file's end cannot be told"
@@ -36,8 +36,8 @@ enum report_region {
     REPORT_REGION_KEPT,  /* what is left where the first part was discarded */
 };
 
-/* busy + idle = wall, and compute + comm + copy = busy, exactly. Of the idle
- * time nobody knows whether `unknown` was idle. */
+/* busy + idle = wall, and compute + comm + copy = busy, exactly. `unknown` is
+ * the part of the idle time that may have been busy. */
 struct report_device {
     uint32_t physical; /* number in the definitions */
     const char *name;
@@ -120,7 +120,7 @@ struct report_efficiency {
 
 /* Where samples met a thread. */
 struct report_sampled {
-    ck_time_t total;    /* CPU time that all samples stand for; 0 = none */
+    ck_time_t total;    /* CPU time of all samples; 0 = none */
     ck_time_t ns;       /* of it in the function: */
     struct place place; /* its line with the most samples */
     bool is_others;     /* of the process's other threads: this one waited */
@@ -232,7 +232,7 @@ struct report_window {
 #define REPORT_WINDOWS_MAX 3
 struct report_windows {
     struct report_window items[REPORT_WINDOWS_MAX]; /* in order */
-    size_t count;                                   /* 0 = none stands out */
+    size_t count;                                   /* 0 = none */
     bool has_event; /* else, most of it was at once: */
     struct report_window event;
     struct region median; /* the step, or the part of the run, by whose end half
@@ -316,7 +316,7 @@ struct report_steps {
     uint32_t outliers;
 };
 
-/* The steps that most of a thing's time lies in. */
+/* The steps with most of a thing's time. */
 struct report_slow {
     uint32_t steps; /* 0 = not known */
     double share;   /* of all its time */
@@ -330,7 +330,7 @@ struct report_straggler {
     ck_time_t error;   /* caused may be off by it; 0 = one clock */
     ck_time_t ended;   /* of caused, behind the rank's end */
     uint32_t steps;    /* in which it caused most waiting */
-    uint32_t of_steps; /* in which anybody waited */
+    uint32_t of_steps; /* in which any rank waited */
     ck_time_t step_median;
     struct report_delays delays; /* why it came late */
     struct report_windows windows;
@@ -399,7 +399,7 @@ struct report_input {
     const char *path;
     const char *kind;       /* run, segment, chrome, nkipy */
     int32_t rank;           /* of a foreign profile, else unknown */
-    bool is_rank_assumed;   /* nothing said it */
+    bool is_rank_assumed;   /* it is in no place */
     const char *complaint;  /* the first thing in it that could not be read, as
                                a sentence; NULL = all could */
     ck_time_t wall;         /* of its recording */
@@ -473,7 +473,7 @@ struct report_function {
     uint32_t places; /* with calls in the region */
 };
 
-/* CPU time that samples stand for, in the region. */
+/* CPU time of samples, in the region. */
 /* Stacks of samples that were unwound, in the whole run, by how that ended. */
 struct report_stacks {
     uint64_t count;
@@ -497,8 +497,8 @@ struct report_samples {
     ck_time_t device_api; /* ... of a device's API */
     ck_time_t own;        /* of it outside such calls, in ck's libraries */
     uint64_t count;       /* samples that is */
-    /* Records in the kernel's rings, of the whole run and of all programs that
-     * the rings speak of. Those of samples: with mappings, forks and execs. */
+    /* Records in the kernel's rings, of the whole run and of all programs in
+     * the rings. Those of samples: with mappings, forks and execs. */
     uint64_t records;
     uint64_t records_lost;
     uint64_t switches;
@@ -539,7 +539,7 @@ struct report_libc {
     uint64_t calls;
     uint64_t bytes;
     ck_time_t total; /* of calls that were timed: not of a free lock */
-    bool is_least;   /* a process that was killed could not say its last ones */
+    bool is_least; /* a process that was killed did not record its last ones */
     uint32_t threads;
     uint32_t ranks;
     uint32_t program_ranks;         /* of threads but the MPI library's */
@@ -589,7 +589,7 @@ struct report_load {
     ck_time_t throttled; /* added up over CPUs */
 };
 
-/* A process of several that no rank tells apart. */
+/* A process of several without ranks. */
 struct report_process {
     uint32_t pid;
     const char *command;
@@ -658,11 +658,11 @@ struct report_note {
 struct report_kept {
     uint64_t records; /* that were discarded; 0 = none */
     uint64_t bytes;
-    uint32_t ranks;  /* of which */
+    uint32_t ranks;  /* of these */
     ck_time_t whole; /* how long the run was with them */
 };
 
-/* Calls of MPI from one place of which it is not known whether they waited. */
+/* Calls of MPI from one place that may or may not have waited. */
 struct report_unknown_wait {
     const char *call;
     struct place place;
@@ -693,7 +693,7 @@ struct report {
                        the program */
     bool is_filtered; /* ranks[] are those that were asked for */
     bool is_running;  /* the job had not ended when its run was read */
-    uint32_t hosts;   /* 0 = some rank does not say whose */
+    uint32_t hosts;   /* 0 = some rank's is not known */
     int64_t realtime; /* of the axis's zero; 0 = not known */
     struct region whole;
     struct region region;
@@ -731,7 +731,7 @@ struct report {
     ck_time_t comm_hidden_most; /* of one call of a collective kernel */
     /* In those before which nothing had compared the clocks, on all devices. */
     ck_time_t comm_hidden_first;
-    /* Collective kernels without a known group of which nothing is claimed. */
+    /* Collective kernels without a known group, and without any claim. */
     uint64_t comm_ungrouped;
     uint64_t comm_alike; /* those that end together: some is claimed */
     ck_time_t comm_ungrouped_time; /* of them on all devices: no wait in them is
@@ -827,7 +827,7 @@ struct report {
     struct report_clock_pair clock_worst; /* pair of domains with ranks */
     struct report_note *notes;
     size_t notes_count;
-    ck_time_t own_cpu; /* ck's collectors, as they said at the end */
+    ck_time_t own_cpu; /* ck's collectors, as they reported at the end */
     uint32_t own_cpu_ranks;
     uint64_t bytes;
     bool is_ledger_closed;
@@ -875,7 +875,7 @@ bool report_died(const struct report_rank *rank);
 bool report_has_died(const struct report *report, int32_t number);
 /* Frees the arrays; the texts are the definitions's. */
 void report_fini(struct report *report);
-/* True when the rank is there, is one, and said that it ended, however. */
+/* True when the rank is there, is one, and its end is recorded, however. */
 bool report_has_end(const struct report_rank *rank);
 /* True when all announced ranks are so, and nothing stored is missing; records
  * that were counted as lost may be. */

@@ -17,7 +17,7 @@
 #include "schema/time.h"
 
 struct report_domain {
-    const char *host; /* "" = not said */
+    const char *host; /* "" = not known */
     int32_t rank;     /* the lowest; unknown = none */
     uint32_t ranks;
     uint32_t machines; /* of its agents */
@@ -42,7 +42,7 @@ struct report_domain {
     int64_t wander_ppb; /* assumed of its rate, about a trend */
     int64_t hidden_ppb; /* more for the bound, as its facts are vague */
     ck_time_t rtt_min;  /* -1 = none */
-    const char *way;    /* "UDP" ...: of its last probes; NULL = not said */
+    const char *way;    /* "UDP" ...: of its last probes; NULL = not known */
     bool has_stamps;    /* the kernel stamped them, both ways */
     uint64_t probes;
     uint64_t lost;
@@ -72,7 +72,7 @@ struct report_dates {
     uint64_t ordered; /* collective kernels: who met shows by when they end */
 };
 
-/* What launches and synchronisations say of a device's clock. */
+/* What launches and synchronisations show of a device's clock. */
 struct report_device_clock {
     uint32_t agent;
     int32_t rank; /* unknown where the agent has several */
@@ -85,7 +85,7 @@ struct report_device_clock {
     ck_time_t worst;        /* by how much a fact was refuted */
     bool is_apart;          /* taken to be a clock of its own */
     bool is_placed;
-    ck_time_t offset; /* of its host's clock, in the middle */
+    ck_time_t offset; /* of its host's clock, at half its time */
     ck_time_t bound;  /* CK_CLOCK_NONE = not known */
 };
 
@@ -105,7 +105,7 @@ struct report_causality {
 };
 
 /* Clock probes that came to ckagg while the job ran; the dropped ones were
- * nobody's, or not as they should be. */
+ * of no agent, or not as they should be. */
 struct report_probes {
     bool is_said;
     uint64_t answered;

@@ -1,4 +1,4 @@
-/* reportrank.h - of each rank: its end, its sums, and what it stood in
+/* reportrank.h - of each rank: its end, its sums, and its open calls
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -16,10 +16,10 @@
 
 /* How a rank ended. */
 enum report_end {
-    REPORT_END_UNKNOWN, /* no word of it: lost, or still running */
+    REPORT_END_UNKNOWN, /* no record of it: lost, or still running */
     REPORT_END_EXITED,
     REPORT_END_SIGNAL,
-    REPORT_END_PROFILE, /* it comes from a profile, which does not say */
+    REPORT_END_PROFILE, /* it comes from a profile, which has no end */
     REPORT_END_MISSING, /* announced by the size, not in the run */
     REPORT_END_KILLED,  /* with its ckagent: all was drained, but its status
                            is not known */
@@ -45,7 +45,7 @@ enum report_outside_state {
     REPORT_OUTSIDE_IO,     /* in such calls of libc: */
     REPORT_OUTSIDE_LOCK,
     REPORT_OUTSIDE_SLEEP,
-    REPORT_OUTSIDE_BLOCKED, /* in the kernel, and no call tells for what */
+    REPORT_OUTSIDE_BLOCKED, /* in the kernel, and no call shows for what */
     REPORT_OUTSIDE_UNKNOWN,
     REPORT_OUTSIDE_STATES
 };
@@ -86,8 +86,8 @@ struct report_rank {
     ck_time_t mpi;      /* union of MPI calls over its threads */
     ck_time_t mpi_core; /* their sum */
     uint64_t mpi_calls;
-    ck_time_t gone; /* of the region, behind its recorded end: nobody's time */
-    ck_time_t useful;              /* outside MPI; of ranks that called it */
+    ck_time_t gone;   /* of the region, behind its recorded end: not its time */
+    ck_time_t useful; /* outside MPI; of ranks that called it */
     ck_time_t mpi_by_others;       /* its first thread waited, and others of
                                       its threads were in MPI: not useful */
     struct report_outside outside; /* sum: useful, or of a rank that called no
@@ -96,9 +96,9 @@ struct report_rank {
     ck_time_t device_api;   /* union of calls of a device's API */
     ck_time_t waited;       /* for other ranks */
     ck_time_t waited_data;  /* of that, outside of MPI */
-    ck_time_t waited_below; /* within the clock error: for nobody */
-    ck_time_t waited_unknown; /* in calls of MPI of which it is not known
-                                 whether they waited */
+    ck_time_t waited_below; /* within the clock error: for no rank */
+    ck_time_t waited_unknown; /* in calls of MPI that may or may not have
+                                 waited */
     uint64_t waits;
     ck_time_t caused;       /* that other ranks waited because of it */
     ck_time_t waited_error; /* may be off by it; 0 = one clock */

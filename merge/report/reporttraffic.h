@@ -1,4 +1,4 @@
-/* reporttraffic.h - what ranks sent each other, and in messages of which size
+/* reporttraffic.h - what ranks sent each other, and the sizes of their messages
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -1,4 +1,4 @@
-/* reportwork.h - what a report says of devices' commands one by one
+/* reportwork.h - a report's parts about devices' commands one by one
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -5,11 +5,11 @@
 
 A script starts many programs that live for a millisecond. Times are no test
 on a shared machine; what they are made of is: libraries mapped, work of the
-loader, page faults. All that each process writes to at its start lies on one
+loader, page faults. All that each process writes to at its start is on one
 page. Three libraries with all their symbols looked up at the start took 54
-faults and 1,800 relocations; one whose tables lay between its variables 15
+faults and 1,800 relocations; one whose tables were between its variables 15
 faults, 24 with a ring. The kernel maps 64 KiB of a file at a fault, so what
-runs at the start is to lie beside the relocations that the loader reads.
+runs at the start is to be beside the relocations that the loader reads.
 """
 import os
 import re

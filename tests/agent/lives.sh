@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# A program says numbered marks; collector, front, ckagg or the program itself
+# A program records numbered marks; collector, front, ckagg or the program itself
 # is killed by SIGKILL meanwhile. Every number must be in the run.
 #     lives.sh BIN TESTS SOURCE
 set -euo pipefail
@@ -115,8 +115,8 @@ wait_for "the end" is_done "$work/often"
 all_there "$work/often" $count
 "$bin/ckmerge" --verify "$work/often" || fail "--verify of $work/often"
 
-# Stopped and then killed: the report tells how long nobody ran, and from when
-# on, in the program's time.
+# Stopped and then killed: the report has how long no collector ran, and
+# from when on, in the program's time.
 start away
 wait_for "data" has_data "$work/away"
 kill -STOP "$collector"
@@ -147,8 +147,8 @@ PY
 grep -q 'the program: no collector ran for .* s, from .* on$' "$work/away/report.txt" ||
     fail "the report does not tell of the time without a collector"
 
-# Stopped for good, with more news for it than the channel has room for: the
-# front waits for nobody, and wakes it at the program's end.
+# Stopped for good, with more messages for it than the channel has room for: the
+# front does not wait, and wakes it at the program's end.
 count=20000
 start halted
 wait_for "data" has_data "$work/halted"
@@ -213,7 +213,7 @@ all_there "$work/late" $count
 "$bin/ckmerge" "$work/late" >"$work/report" 2>"$work/err" ||
     fail "ckmerge of $work/late"
 
-# Nobody to send to: the spool has it all.
+# No aggregator to send to: the spool has it all.
 start spool --aggregator "ipc://$work/nobody"
 status_is 3
 wait_for "the collector's end" is_gone "$collector"
@@ -243,7 +243,7 @@ all_there "$work/target" 5000
 
 # Front, collector and ckagg are killed, the program too: its ring file is all
 # that is left. The next ckmerge moves it to the run and reads it.
-# lose NAME: a run of which the ring file has the rest.
+# lose NAME: a run whose rest is in the ring file.
 lose() {
     local target ckagg
     start "$1"

@@ -1,4 +1,4 @@
-/* lives_target.c - says numbered marks at a pace
+/* lives_target.c - records numbered marks at a pace
  *
  * SPDX-License-Identifier: Apache-2.0
  *

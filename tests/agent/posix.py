@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
 
     @staticmethod
     def counted(lines, name):
-        """Calls of a function over all threads: the last word of each."""
+        """Calls of a function over all threads: the last record of each."""
         last = {}
         for record in lines.of("calls"):
             if record["named"] == name:

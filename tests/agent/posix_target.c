@@ -82,7 +82,7 @@ static void check(int is_true, const char *what)
     }
 }
 
-/* Hold everything for a while; say who does. */
+/* Hold everything for a while; print the holder. */
 static void *holder(void *unused)
 {
     (void)unused;

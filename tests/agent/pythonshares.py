@@ -150,7 +150,7 @@ class Case(unittest.TestCase):
                                   and s["file"].endswith("lines.py")])
                 return
             wrong = self.shares_wrong(report, spent)
-            # A host that stood still takes samples away at one place.
+            # A host that did not run takes samples away at one place.
             if not wrong:
                 return
         self.fail(f"{python}, {how}: {wrong}")

@@ -1,4 +1,4 @@
-/* said.c - what a part of the collector says, read back from its frames
+/* said.c - records of a part of the collector, read back from its frames
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* said.h - what a part of the collector says, read back from its frames
+/* said.h - records of a part of the collector, read back from its frames
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,13 +16,13 @@ struct said {
     struct spool *spool; /* never used: the outbox is large */
     struct framewriter framewriter;
     struct selfstream *selfstream;
-    void *rows; /* all records said so far */
+    void *rows; /* all records so far */
     size_t bytes;
 };
 
 void said_init(struct said *said);
 void said_fini(struct said *said);
-/* Read all that was said so far. */
+/* Read all records so far. */
 void said_read(struct said *said);
 /* The next record of the kind behind `after` (NULL: the first), or NULL. */
 const void *

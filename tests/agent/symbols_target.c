@@ -1,4 +1,4 @@
-/* symbols_target.c - tells where it calls from, then waits for end of input
+/* symbols_target.c - prints where it calls from, then waits for end of input
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -46,7 +46,7 @@ struct scene {
     uint64_t lost;
     uint64_t reentered;
     char *names[8][NAMES_MAX]; /* by incarnation and id */
-    uint32_t reading[SLOTS];   /* by slot: the thread that says records */
+    uint32_t reading[SLOTS];   /* by slot: the thread whose records follow */
     int status;
     char output[256];
 };

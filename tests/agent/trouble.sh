@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# trouble.sh - what goes wrong is said in one line, and costs no program
+# trouble.sh - what goes wrong is logged in one line, and costs no program
 #
 # SPDX-License-Identifier: Apache-2.0
 #
@@ -31,7 +31,7 @@ runs() {
 }
 says() { grep -qe "$1" err || fail "not said: $1"; }
 says_not() { ! grep -qe "$1" err || fail "said: $1"; }
-# Rings that another test's killed agent left are said too, and a busy machine's
+# Rings that another test's killed agent left are logged too, and a busy machine's
 # ckagg may answer late.
 lines() {
     [ "$(grep -vc -e 'records that a killed agent' -e ' waiting for the aggreg' \
@@ -100,7 +100,7 @@ says 'Not a directory (--strict: the program was not started)'
 lines 1
 echo "ok: a run directory that cannot be made"
 
-# Nobody answers: said, bounded, the data is kept, the command is given.
+# No answer: logged, bounded, the data is kept, the command is given.
 start=$SECONDS
 runs 0 --dir alone --aggregator "$nobody" -- true
 ((SECONDS - start <= 20)) || fail "it took $((SECONDS - start)) s"
@@ -199,7 +199,7 @@ wait_for "the end of all meeting points" no_meeting_point
 no_trace never
 echo "ok: a program that cannot be run"
 
-# Interrupted, then killed with its agent: all is there, and it is said.
+# Interrupted, then killed with its agent: all is there, and it is reported.
 "$bin/ckagent" --dir cut --report none -- \
     bash -c 'trap ": >heard" TERM; : >ready; while :; do sleep 0.1; done' 2>err &
 agent=$!
@@ -208,7 +208,7 @@ target=$(for pid in $(cat /proc/$agent/task/$agent/children); do
     [ "$(cat "/proc/$pid/comm")" != bash ] || echo "$pid"
 done)
 kill -TERM $agent
-# What is handed on to the program its collector has been told.
+# What is handed on to the program its collector knows by then.
 wait_for "the program to hear of it" test -e heard
 kill -KILL $agent "$target"
 wait $agent 2>err || :
@@ -232,7 +232,7 @@ wait_for "the end" is_done ctrl
 grep -q 'was interrupted by signal 2' report || fail "not said: interrupted"
 echo "ok: an interrupted job"
 
-# Ranks that the job does not have: said, once, with those that it has.
+# Ranks that the job does not have: logged, once, with those that it has.
 runs 0 --ranks 5 --dir none -- sh -c 'echo ran'
 grep -q ran out || fail "the program did not run"
 says '--ranks 5: no launcher numbers this process, so it is rank 0'
@@ -264,8 +264,8 @@ read -rt 0.7 <> <(:) || :
 : >go
 wait_for "the end" is_done orphan
 "$bin/ckmerge" orphan >report 2>err || :
-# Kernels before 6.15 do not tell the status of another's child, once its parent
-# has taken note. Manifest, report and --verify tell the same.
+# Kernels before 6.15 do not give the status of another's child, once its parent
+# has taken note. Manifest, report and --verify agree.
 status=$(grep -o '"status": [^,]*' orphan/manifest.json)
 verified=0
 "$bin/ckmerge" --verify orphan >verify 2>&1 || verified=$?

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The agent speaks the real protocol: frames of real batches, control
+ * The agent uses the real protocol: frames of real batches, control
  * messages, a DEALER. Nothing waits for ever: each wait has SIM_WAIT_MS.
  */
 #ifndef CK_TESTS_AGGREGATOR_SIM_H
@@ -90,7 +90,7 @@ void sim_embedded(struct sim_place *place);
 void sim_welcome(struct sim *sim, int rank, int size);
 /* Connect to this ckagg, with a HELLO that must be welcome. */
 struct sim *sim_join(const struct sim_agg *agg, uint8_t id, int rank, int size);
-/* HELLO of rank 0 of 1 that came back; the position it is told. */
+/* HELLO of rank 0 of 1 that came back; the position that it gets. */
 uint64_t sim_return(struct sim *sim);
 /* GOODBYE, FAREWELL, destroy. */
 void sim_leave(struct sim *sim);

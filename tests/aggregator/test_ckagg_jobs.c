@@ -44,7 +44,7 @@ static void a_rank_that_never_came_is_missed(void **state)
     struct sim *a = sim_join(&place->agg, 0xa0, 0, 2);
 
     sim_leave(a);
-    /* It would be waited for; a signal says that nobody will come. */
+    /* It would be waited for; a signal means that it will not come. */
     assert_int_equal(sim_agg_end(&place->agg, SIGTERM), 3);
     (void)sim_read(place->run, "manifest.json", place->text);
     assert_non_null(strstr(place->text, "\"end\": \"ranks missing\""));
@@ -71,7 +71,7 @@ static void a_directory_of_another_job_is_left_alone(void **state)
     assert_null(strstr(place->text, "another job"));
 }
 
-/* A process that is gone: its pid is nobody's for the moment. */
+/* A process that is gone: its pid is free for the moment. */
 static pid_t pid_of_the_dead(void)
 {
     pid_t pid = fork();

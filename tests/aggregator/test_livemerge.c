@@ -48,8 +48,9 @@ the_wall_time_is_enough_for_the_cpu_time_at_a_low_priority(void **state)
     assert_true(livemerge_wall(10 * CK_TIME_S) < 3600 * CK_TIME_S);
 }
 
-/* No merge is begun of a run that nobody looks at, of one without data, before
- * its cost is paid, or where it may not: each would make the directory. */
+/* No merge is begun of a run whose page is not asked for, of one without data,
+ * before its cost is paid, or where it may not: each would make the directory.
+ */
 static void nothing_is_merged_that_is_not_due(void **state)
 {
     char run[] = "/tmp/ck-live.XXXXXX";

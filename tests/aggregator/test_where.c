@@ -55,7 +55,7 @@ static void a_merge_without_an_end_is_ended(void **state)
     asked_init(&asked, *state);
     job = jobs_at(asked.jobs, 0);
     assert_null(where_ask(asked.where, job, &client, CK_TIME_S));
-    where_step(asked.where, CK_TIME_S); /* nobody is waited for: it begins */
+    where_step(asked.where, CK_TIME_S); /* no agent is waited for: it begins */
     assert_true(where_is_busy(asked.where));
     where_step(asked.where, CK_TIME_S + WHERE_WALL);
     assert_false(where_is_busy(asked.where));

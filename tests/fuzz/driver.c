@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * driver FILE...; CK_SEED repeats the changes, CK_ROUNDS says how many.
+ * driver FILE...; CK_SEED repeats the changes, CK_ROUNDS is how many.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* json.c - any bytes as JSON, in pieces of a size that the first byte says;
+/* json.c - any bytes as JSON, in pieces of a size that the first byte gives;
  * pieces of another size must give the same tokens
  *
  * SPDX-License-Identifier: Apache-2.0

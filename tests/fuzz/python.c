@@ -1,4 +1,4 @@
-/* python.c - frames, texts and line tables of an interpreter that lies
+/* python.c - frames, texts and line tables of an interpreter with wrong memory
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -4,7 +4,7 @@
  *
  * The input is a list of changes: where (3 bytes, modulo the file's size), how
  * many bytes (1, modulo 16), and these. The paths in the file stay: they are
- * the owner's word, and say where a spool is to lie.
+ * set by its owner, and are where a spool is to be.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The input is records of stacks and of looks: a head, then as many bytes as it
- * says. No control character of theirs may reach a terminal.
+ * The input is records of stacks and of looks: a head, then as many bytes as
+ * its length. No control character of theirs may reach a terminal.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* target.h - what a fuzz target is: bytes that nobody vouches for
+/* target.h - what a fuzz target is: bytes that nothing vouches for
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -1,4 +1,4 @@
-/* unwind.c - an ELF file with tables that lie, and a stack of nonsense
+/* unwind.c - an ELF file with wrong tables, and a stack of nonsense
  *
  * SPDX-License-Identifier: Apache-2.0
  *

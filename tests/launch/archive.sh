@@ -27,7 +27,7 @@ if [ -z "$archive" ]; then
     "$here/../../launch/archive" --out made "$build" >made.txt ||
         fail "launch/archive"
     archive=$(echo "$work"/made/ck-*.tar.gz)
-    # What it says of glibc is what a limit is held against.
+    # The printed version of glibc is compared with a limit.
     needed=$(sed -n 's/.* glibc \([0-9.]*\) .*/\1/p' made.txt)
     [ -n "$needed" ] || fail "no glibc in: $(cat made.txt)"
     ! "$here/../../launch/archive" --floor 2.3 --out low "$build" 2>low.err ||
@@ -41,7 +41,7 @@ tar -x -z -f "$archive" -C "a place"
 mv "a place"/ck-* "a place/moved"
 place="$work/a place/moved"
 
-# Every library comes from the archive or is libc's, even where somebody's
+# Every library comes from the archive or is libc's, even where the user's
 # environment has others of those names, which would not load.
 mkdir wrong
 for library in "$place"/lib*/ck/bundled/*.so*; do

@@ -39,7 +39,7 @@ ranks_in() {
 print(json.load(open(sys.argv[1] + "/manifest.json"))["ranks"])' "$1"
 }
 
-# More ranks than cores, as whoever runs this: the cures are set and said.
+# More ranks than cores, for any user: the cures are set and printed.
 many=$(($(nproc) + 2))
 job 0 -n "$many" --dir "$work/one" --output json -- sh -c 'exit 0'
 grep -q "^cklaunch: .*mpirun -n $many .*ckagent" err || fail "no command shown"

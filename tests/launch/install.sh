@@ -21,7 +21,7 @@ cmake --install "$build" --prefix "$work/made" >"$work/log" 2>&1 ||
 mv "$work/made" "$work/moved"
 prefix="$work/moved"
 
-# What --version says of the commit: git's, where it can be asked.
+# The commit that --version prints: git's, where it can be asked.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 commit='[0-9a-f]{12}'
 if [ -e "$top/.git" ]; then

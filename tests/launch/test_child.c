@@ -224,8 +224,8 @@ static void signals_are_as_this_process_got_them(void **state)
     assert_int_equal(status, 0);
 }
 
-/* This program runs from <build>/tests; a copy of a tree beside it stands for
- * an installation. */
+/* This program runs from <build>/tests; a copy of a tree beside it takes the
+ * place of an installation. */
 static void our_files_are_found_beside_us(void **state)
 {
     char path[PATH_MAX] = "untouched";
@@ -243,7 +243,7 @@ static void our_files_are_found_beside_us(void **state)
     assert_non_null(strstr(err.text, "/lib/ck"));
 }
 
-/* Run as `PROGRAM --find NAME`: prints what ck_child_find() says. */
+/* Run as `PROGRAM --find NAME`: prints the result of ck_child_find(). */
 static int print_found(const char *name)
 {
     char path[PATH_MAX];

@@ -20,7 +20,7 @@
 static char dir[] = "/tmp/ck-test-launcher-XXXXXX";
 static char *old_path;
 
-/* A program in our PATH that says `text` when asked for its version. */
+/* A program in our PATH that prints `text` when asked for its version. */
 static void put_program(const char *name, const char *text)
 {
     char path[256];
@@ -55,7 +55,7 @@ static int close_path(void **state)
     return system(command);
 }
 
-/* The launcher is told by how it is asked. */
+/* The launcher is recognised by how it is asked. */
 static void check_kind(const struct launcher_found *found, const char *name)
 {
     static const struct {

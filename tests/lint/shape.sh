@@ -7,8 +7,9 @@
 # long as its noun needs; those above 600 lines are listed. Functions with more than 5
 # parameters and those that nest deeper than 3 are counted. A table
 # inside a function is not counted. A ternary has no other one in its branches,
-# outside of parentheses: an if, a switch or a function says it in steps. A switch over kinds may be longer: the
-# comment above the function says "long: ...".
+# outside of parentheses: an if, a switch or a function does it in steps. A
+# switch over kinds may be longer: the comment above the function begins with
+# "long: ...".
 set -uo pipefail
 status=0
 cd "$(dirname "$0")/../.." || exit 2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# words.sh - what may not stand in the repository
+# words.sh - what may not be in the repository
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# Paths of somebody's machine, one word for one thing, a licence line in every
-# source.
+# Paths of one developer's machine, one word for one thing, a licence line in
+# every source.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 status=0

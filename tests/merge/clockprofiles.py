@@ -21,7 +21,7 @@ import unittest
 CKMERGE = sys.argv.pop(1) if len(sys.argv) > 1 else "ckmerge"
 SEED = int(os.environ.get("CK_SEED", "20261121"))
 RANKS = 4
-MANY = 36  # more than of which each pair is told
+MANY = 36  # more than the number up to which each pair is reported
 SECONDS = 60
 S = 10**9
 US = 10**3
@@ -57,7 +57,7 @@ class World:
         self.by_stream = by_stream  # not for the device, for its stream
         self.late = late            # rank 5, before each collective
         self.with_group = with_group  # that all are of
-        self.date = date            # that all clocks say; then they are one
+        self.date = date            # that all clocks show; then they are one
         self.ranks = ranks
         self.random = random.Random(seed)
         self.hosts = [Clock(self.random.randint(-5 * S, 5 * S),
@@ -146,7 +146,7 @@ class World:
 
 
 class Merged:
-    """Its report, and where the kernels came to lie."""
+    """Its report, and where the kernels are placed."""
 
     def __init__(self, world, *options):
         with tempfile.TemporaryDirectory() as where:
@@ -173,7 +173,7 @@ class Merged:
         self.lanes = [sorted(lanes[pid]) for pid in sorted(lanes)]
 
     def errors(self, world):
-        """By rank: how far its kernels lie from the truth, seen from rank 0."""
+        """By rank: how far its kernels are from the truth, seen from rank 0."""
         found = []
         axis = world.hosts[0].at
         zero = self.lanes[0][0][0] - axis(sorted(world.kernels[0],
@@ -199,7 +199,7 @@ class Profiles(unittest.TestCase):
         for clock in merged.report["clocks"][1:]:
             self.assertEqual(clock["method"], "kernels")
             self.assertGreater(clock["kernels"], 100)
-        # Nothing says on how many hosts that was.
+        # Nothing shows on how many hosts that was.
         self.assertEqual(merged.report["hosts"], 0)
         self.assertIn("%d ranks | %d clocks |" % (RANKS, RANKS),
                       merged.text)

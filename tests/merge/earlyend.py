@@ -87,7 +87,7 @@ def is_reading(pid, paths):
 
 
 def readers_end(ckmerge):
-    """None is left of a merge of profiles that is told to end."""
+    """None is left of a merge of profiles that gets a signal to end."""
     with tempfile.TemporaryDirectory() as scratch:
         paths = [os.path.join(scratch, "rank%d.json" % rank) for rank in (0, 1)]
         event = ('{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, '

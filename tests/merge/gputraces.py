@@ -80,7 +80,7 @@ class Traces(unittest.TestCase):
 
     def test_two_of_128_ranks(self):
         paths = [trace("dlrm-128-rank0"), trace("dlrm-128-rank1")]
-        # 126 ranks are missing: the result is partial, and says so.
+        # 126 ranks are missing: the result is partial, with status 3.
         report = self.merge(*paths, status=3)
         self.check(report, paths)
         self.assertEqual((report["size"], report["ranks_present"]), (128, 2))
@@ -149,7 +149,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(report["devices"][0]["name"],
                          "NVIDIA A100-PG509-200")
         first = next(c for c in report["causes"] if c["cause"] == "startup")
-        # It comes but once, so it stands behind the others.
+        # It comes but once, so it is behind the others.
         self.assertNotEqual(report["causes"][0]["cause"], "startup")
         self.assertEqual((first["host"]["call"], first["host"]["range"]),
                          ("cudaDeviceGetStreamPriorityRange",

@@ -1,4 +1,4 @@
-"""kinetotruth.py - what a trace of PyTorch says, by plain loops
+"""kinetotruth.py - what is in a trace of PyTorch, by plain loops
 
 SPDX-License-Identifier: Apache-2.0
 

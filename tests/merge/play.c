@@ -77,10 +77,10 @@ struct need {
     enum wait_kind kind;
     ck_time_t until; /* real */
     int whom;
-    int64_t ideal; /* INT64_MIN = needs nobody */
+    int64_t ideal; /* INT64_MIN = needs none */
 };
 
-/* A process says its communicators. */
+/* A process records its communicators. */
 static void comms_say(struct defs *defs, uint32_t process, int rank)
 {
     static const char *const hows[PLAY_COMMS] = {"world", "cart", "graph"};
@@ -167,7 +167,7 @@ static void message_put(struct world *world,
 }
 
 /* A call of the rank from now on that is over when all it needs is there (for
- * is_any: the first of it); says what the wait was. Returns its end. */
+ * is_any: the first of it); keeps what the wait was. Returns its end. */
 static ck_time_t call_play(struct world *world,
                            int rank,
                            const struct need *needs,
@@ -288,7 +288,7 @@ static void post_play(struct world *world, struct transfer *t, bool is_send)
     t->requests[is_send] = message.request = ++world->request;
     event->end = call_play(world, rank, NULL, 0, false);
     if (!is_send && !t->is_large && chance_below(3) == 0) {
-        /* Tags are different: from anybody. (A late receiver with a wildcard
+        /* Tags are different: from any rank. (A late receiver with a wildcard
          * is known too late for its sender.) */
         message.peer = -1;
     }

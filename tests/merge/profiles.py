@@ -390,7 +390,7 @@ class Clocks(Case):
         self.assertEqual(len(clocks), 3)
         for clock, shift in zip(clocks, shifts):
             self.assertNotEqual(clock["method"], "none")
-            # All that each rank's kernels say is within 35 us.
+            # All that each rank's kernels show is within 35 us.
             self.assertLessEqual(abs(clock["offset_ns"] + shift), 35000)
             self.assertLessEqual(clock["bound_max_ns"], 100000)
             self.assertLessEqual(abs(clock["offset_ns"] + shift),
@@ -683,7 +683,7 @@ class Nkipy(Case):
 
 class Scalene(Case):
     def profile(self):
-        # Samples at 1, 6 and 12 ms after START, on a clock that says 50 s.
+        # Samples at 1, 6 and 12 ms after START, on a clock that shows 50 s.
         return {
             "elapsed_time_sec": 0.04, "start_time_absolute": START / 1e9,
             "start_time_perf": 50.0, "entrypoint_dir": "/w", "gpu": False,
@@ -759,7 +759,7 @@ class Scalene(Case):
         subprocess.run([CKMERGE, "-q", scalene, inputs, self.out], check=True)
         with open(self.out) as file:
             self.assertEqual(json.load(file), second)
-        # Not three files of which the first is scalene's: as always.
+        # Not three files with scalene's as the first: as always.
         for args in ([inputs, scalene, self.out], [scalene, inputs],
                      [scalene, inputs, inputs, self.out]):
             done = subprocess.run([CKMERGE, *args], capture_output=True,
@@ -1129,7 +1129,7 @@ class Bad(Case):
             self.assertEqual(merge(path, self.out)[0], 0)
 
     def test_an_array_may_end_without_its_bracket(self):
-        """What is missing of it then, nobody knows: it is not called cut."""
+        """What is missing of it then is not known: it is not called cut."""
         path = self.kineto("a.json", "--events", "200")
         with open(path) as file:
             events = json.load(file)["traceEvents"]
@@ -1196,7 +1196,7 @@ class Bad(Case):
                                      what)
                     with open(self.out) as file:
                         json.load(file)
-                else:  # nothing but what stands behind it is missing
+                else:  # nothing but what follows it is missing
                     self.assertIn(whole[length:].strip(), (
                         b"",
                         b"}", b";</html>", b"</html>", b"/html>", b"html>",

@@ -1,27 +1,27 @@
 #!/usr/bin/python3
-"""profileworlds.py - random jobs as profiles of their ranks: nothing wrong said
+"""profileworlds.py - random jobs as profiles of their ranks: no false claim
 
 SPDX-License-Identifier: Apache-2.0
 
 Usage: profileworlds.py CKMERGE. Each world is a job of some ranks whose kernels
 meet in collective kernels, written as PyTorch traces: clocks that are one,
 shifted by much or little, or drifting, one of them slewed or set meanwhile;
-nobody late, or one rank by the same or by a changing time, or a rank in turn;
+no rank late, or one rank by the same or by a changing time, or a rank in turn;
 all ranks, or one lost; all meet together, or the tensor groups of two pipeline
 stages, 5 ms apart, each for itself in kernels of one name, with now and then one
 of all; the kernels name their process group, or do not; if they do, profiles may
 begin and end at different collectives of it, numbered or not. Of each:
 
 - every device's figures are those of its own profile, to the nanosecond;
-- what a device is said to have waited is no more than the truth, and no less but
-  for what is said to be hidden;
-- who is said to have been waited for was, and for no longer;
+- what a device is reported to have waited is no more than the truth, and no less
+  but for what is reported as hidden;
+- a rank that is reported as waited for was, and for no longer;
 - where the clocks are one, the late rank is named with nearly all of its time;
 - kernels without a group move no clock that has a date: where they contradict it,
-  or fit no group of all, nothing is claimed, and it is said with its size;
-- what not all ranks recorded is not claimed, and that is said with its size.
+  or fit no group of all, nothing is claimed, and that is reported with its size;
+- what not all ranks recorded is not claimed, and that is reported with its size.
 
-CK_WORLDS says how many (default 12), CK_SEED repeats a run. With CK_STAGES=2 all
+CK_WORLDS is how many (default 12), CK_SEED repeats a run. With CK_STAGES=2 all
 are of pipeline stages with equal clocks. CK_BENT is the share of worlds in
 which a clock is slewed or set (from 0.5 on by 1 us and more).
 """
@@ -310,7 +310,7 @@ def check_uneven(report, text, others):
 
 
 def check_withheld(report, text, waited, unrecorded):
-    """What is not claimed is said with its size, where a reader looks first."""
+    """What is not claimed is reported with its size, where a reader looks first."""
     dates = report["clock_dates"]
     most = dates["ungrouped_not_claimed_ns"]
     assert (most > 0) == (dates["ungrouped_not_claimed"] > 0), dates
@@ -400,7 +400,7 @@ def check(world, report, text, said):
             devices[world.late]["comm_caused_ns"] > 0, dates
 
 
-# (CK_SEED, world) of shapes of which something wrong was claimed: a clock set
+# (CK_SEED, world) of shapes that a false claim was made of: a clock set
 # during its first kernel, and during its third by less than kernels last; two
 # stages in step without groups; a clock slewed at the end; one set where
 # another rank waits; one set back by more than all that follows;

@@ -1,4 +1,4 @@
-/* program.c - ckmerge as a program, and what it says
+/* program.c - ckmerge as a program, and its outputs
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -110,7 +110,7 @@ static inline void mark_put(struct synth *synth, int64_t start, int64_t value)
     synth_put(synth, &mark);
 }
 
-/* What the collector says of the target's end: key=value lines. */
+/* The EXIT record of the collector: key=value lines. */
 static inline void exit_put(struct synth *synth, const char *lines)
 {
     synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);

@@ -1,4 +1,4 @@
-/* saying.h - what a part of the text report is for a report made by hand
+/* saying.h - a part of the text report for a report made by hand
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ static inline int teardown(void **state)
     return 0;
 }
 
-/* What a part of the page says of that report, in `text`. */
+/* Print a part of the page of that report, into `text`. */
 static inline void say(void (*part)(const struct page *page),
                        const struct report *report)
 {

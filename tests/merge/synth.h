@@ -17,7 +17,7 @@
 
 struct synth;
 
-/* What a rank says about itself. */
+/* The identity of a rank. */
 struct synth_rank {
     int rank;
     int size;
@@ -28,9 +28,8 @@ struct synth_rank {
     int64_t start_realtime;
 };
 
-/* Write the run's manifest: the agents as JSON objects, "" = of none is
- * anything said; of a job that has ended. Each synth_create() does that where
- * there is none. */
+/* Write the run's manifest: the agents as JSON objects, "" = none; of a job
+ * that has ended. Each synth_create() does that where there is none. */
 void synth_manifest(const char *dir, const char *agents);
 
 /* A temporary directory; its name is the caller's to free. */

@@ -367,7 +367,7 @@ static void programs_of_one_rank_are_told_apart(void **state)
     synth_remove(dir);
 }
 
-/* How a rank ended that is said to have outlived its ckagent. */
+/* How a rank ended that is recorded to have outlived its ckagent. */
 static void expect_end(struct fixture *fixture,
                        const char *exit,
                        int status,
@@ -481,7 +481,7 @@ static void a_sound_run_verifies(void **state)
     assert_string_equal(fixture->text, "");
 }
 
-/* A run that came from somebody else may hold a link. */
+/* A run that came from another user may hold a link. */
 static void the_trace_follows_no_link_out_of_the_run(void **state)
 {
     struct fixture *fixture = *state;

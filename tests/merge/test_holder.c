@@ -5,7 +5,7 @@
  * Rank 1 waits for a lock of another thread of its process, then does as rank 0
  * does, which waits for it only behind that. Meanwhile the other thread has
  * long let the lock go and does other things, more than is kept of a thread
- * that nobody asks about.
+ * that no client asks about.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -81,7 +81,7 @@ static void rename_to_facts(const struct bench *bench)
     ck_run_files_free(&files);
 }
 
-/* A rank of which [0, UNITS) was discarded: `units` by the note; all until a
+/* A rank with [0, UNITS) discarded: `units` by the note; all until a
  * time is gone. Its marks begin then. */
 static void rank_write(const struct bench *bench,
                        unsigned number,

@@ -1,4 +1,4 @@
-/* test_partial.c - the program on runs of which something is not known
+/* test_partial.c - the program on runs with something unknown
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,7 +81,7 @@ static void a_rank_without_an_end_has_an_unattributed_tail(void **state)
     other_put(dir);
     assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 3);
     /* The run ends with rank 1, at 11 ms. Rank 0 is known to have had no work
-     * from 4 to 5 ms; what lies behind its last record is no end of work. */
+     * from 4 to 5 ms; what is behind its last record is no end of work. */
     assert_non_null(strstr(text, "\"dark\": \"end\""));
     assert_non_null(strstr(text, "\"dark_since_ns\": 5000000"));
     assert_non_null(strstr(text, "\"end_of_work\": 1000000"));
@@ -134,7 +134,7 @@ static void nothing_is_idle_behind_a_limit(void **state)
     assert_non_null(strstr(text, "\"lost\": 12,\n"
                                  "    \"lost_exact\": false"));
     /* MPI_Init ends at 1 ms, the region at 10: [1,2) and [3,4) are busy, to
-     * 5 ms there was no work, and behind it nobody knows. */
+     * 5 ms there was no work, and what is behind is not known. */
     assert_non_null(strstr(text, "\"end_of_work\": 1000000"));
     assert_non_null(strstr(text, "\"lost_data\": 5000000"));
     assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
@@ -221,7 +221,7 @@ static void a_time_without_a_collector_is_told_by_rank_on_the_axis(void **state)
                                  "        \"to_ns\": 3250000000,\n"
                                  "        \"ns\": 1250000000"));
     synth_remove(dir);
-    /* Who says how it ended was there then. */
+    /* An agent with a recorded end was there then. */
     dir = away_run(true);
     (void)program_merge(&text, "/", "%s", dir);
     assert_non_null(strstr(text, "no collector ran for 1.25 s"));
@@ -283,7 +283,7 @@ static void a_run_without_its_manifest_is_merged_and_partial(void **state)
 #define AGENT_9 "6167656e742d39000000000000000000"
 #define AGENT_8 "6167656e742d38000000000000000000"
 
-/* The manifest says where the agent has what its ckagg had no room for. */
+/* The manifest has where the agent put what its ckagg had no room for. */
 static void spool_tell(const char *dir, const char *at, const char *agent)
 {
     char text[8192];

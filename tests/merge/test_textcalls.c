@@ -296,7 +296,7 @@ static void without_devices_there_is_no_word_about_them(void **state)
     ranks[1].steps = 3;
     say(page_hosts, &report);
     assert_non_null(strstr(text, "STEP"));
-    /* It asked a device for something, of which nothing came. */
+    /* It asked a device for something, and nothing came. */
     function.kind = "opencl";
     say(page_host_answer, &report);
     assert_non_null(strstr(text, " No device work was recorded.\n"));

@@ -77,7 +77,7 @@ static void process_make(int rank)
 }
 
 /* The function of a stack at an address of its number times 16; that of the
- * team lies in an OpenMP runtime. */
+ * team is in an OpenMP runtime. */
 static void stack_make(uint32_t process, enum stack number)
 {
     struct defs_agent *agent = &defs->agents[defs->processes[process].agent];

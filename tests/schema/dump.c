@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * `dump SEGMENT` writes the segment and prints what a reader must find in it.
- * Between two frames lies junk that a reader has to skip.
+ * Between two frames there is junk that a reader has to skip.
  */
 #include <stdio.h>
 #include <stdlib.h>

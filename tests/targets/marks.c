@@ -1,11 +1,11 @@
-/* marks.c - says numbered marks from threads that begin one after the other
+/* marks.c - records numbered marks from threads that begin one after the other
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  *     marks COUNT THREADS [ENDED]    COUNT marks 0..COUNT-1 in all, 20 a
  *                                    millisecond in each thread; then ends with
  *                                    3. ENDED is a file that is made with
- *                                    half of them said.
+ *                                    half of them recorded.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         if (pthread_create(&parts[i].thread, NULL, part_say, &parts[i]) != 0) {
             return 1;
         }
-        /* The next one begins when half of it is said. */
+        /* The next one begins when half of it is recorded. */
         (void)nanosleep(
             &(struct timespec){.tv_nsec = count / threads / 40 * PAUSE_NS},
             NULL);

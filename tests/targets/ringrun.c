@@ -9,7 +9,7 @@
  * ring, sets CKAGENT_RING, drains until the program has ended, and exits as
  * the program did (128 + signal). Each record is one line of OUT with all
  * fields of its class by the names of kind.def, and with slot, incarnation
- * and tid of its slot. The last lines tell what each slot lost ("slot") and
+ * and tid of its slot. The last lines have what each slot lost ("slot") and
  * which calls were open ("open-at-end").
  */
 #include <errno.h>
@@ -74,7 +74,7 @@ static void text_write(struct ck_json *json, const struct ck_text *text)
     ck_json_string(json, "text", bytes);
 }
 
-/* Whose records are read from a slot; its THREAD records say so. */
+/* Whose records are read from a slot; its THREAD records set it. */
 static uint32_t reading[CK_RING_SLOTS_MAX];
 
 /* Head of every line. */
@@ -174,7 +174,7 @@ static int ring_drain(FILE *out, struct ringfile *ring)
     return 0;
 }
 
-/* What is left to say of each slot that was ever used. */
+/* What is left to write of each slot that was ever used. */
 static void slots_end(FILE *out, struct ringfile *ring)
 {
     struct ck_ring_slot *heads = ck_ring_heads(ring->header);

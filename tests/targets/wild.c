@@ -6,8 +6,9 @@
  *
  * Records marks and sleeps in a few threads; meanwhile one of them writes to
  * the pages of the ring that the injected libraries mapped, in the way that the
- * seed says. Then it records on, starts more threads and a child that attaches
- * anew. Without ckagent nothing is overwritten. Prints "hello", ends with 3.
+ * seed chooses. Then it records on, starts more threads and a child that
+ * attaches anew. Without ckagent nothing is overwritten. Prints "hello", ends
+ * with 3.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -436,8 +436,8 @@ static int key_cost(struct delay *delay,
     return 0;
 }
 
-/* The differences of all keys among the costs; *unknown is what is more of what
- * nobody knows. */
+/* The differences of all keys among the costs; *unknown is the excess of what
+ * is not known. */
 static int keys_add(struct delay *delay,
                     const struct side *late,
                     const struct side *waiting,

@@ -21,7 +21,7 @@
  * In the papers all that a waited passes on what it cost, also what it cost
  * because of b itself, or of one that b waited for as well. Both intervals
  * begin at the same instant p, so the positive differences are at least w: what
- * is not explained is what was not recorded, or lies before the first p, or was
+ * is not explained is what was not recorded, or is before the first p, or was
  * in turn not explained.
  */
 #ifndef CK_MERGE_ANALYSIS_DELAYS_DELAY_H

@@ -4,7 +4,7 @@
  *
  * To find out what a late rank did more than one that waited, the times of both
  * are compared key by key. A call's key is its function, place and range, with
- * the kernel that it waited for; what lies between calls has one key a range,
+ * the kernel that it waited for; what is between calls has one key a range,
  * for the calls around it may differ where the program is the same. Having no
  * CPU is a key of its own: a preempted thread is not slow code. What a key is
  * made of (the calls around a computation, the lines that were sampled in it)

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Where a thread is cut is noted first. What it did is walked over when
- * somebody waits, for it or it itself, or when the host is to let it go: where
- * nobody waits for as long as items are kept, nothing is walked over.
+ * another thread waits for it, when it waits itself, or when the host is to let
+ * it go: without waits for as long as items are kept, nothing is walked over.
  *
- * Items lie in order of time, their parts and costs one behind the other in two
+ * Items are in order of time, their parts and costs one behind the other in two
  * arrays of the thread. Where one is full the older half of the items goes.
  */
 #include "merge/analysis/delays/delayprofile.h"
@@ -318,7 +318,7 @@ static int call_weigh(struct walk *walk,
 }
 
 /* May it wait for other threads of its process: blocked between calls, or in a
- * call on a lock that nobody is known to hold? */
+ * call on a lock whose owner is not known? */
 static bool is_joining(const struct walk *walk, const struct history_state *did)
 {
     const struct lookback *lookback = walk->profile->lookback;

@@ -100,7 +100,7 @@ static void part_add(struct gathered *gathered, size_t whole, struct thing part)
 
 /* How many of the functions, the largest first, are things of their own: none
  * where what is left of the computation would be more than each of them may be,
- * for nobody could say what that was. */
+ * for that rest could not be explained. */
 static size_t parts_count(const struct report_sampled *functions, size_t count)
 {
     ck_time_t rest = count > 0 ? functions[0].total : 0;

@@ -26,7 +26,7 @@ struct delaysources;
 /* Borrowed. */
 struct delaysources *delaysources_create(struct lookback *lookback,
                                          const struct delaykeys *keys);
-/* Those of which more than DELAY_EXCESS_MAX places were seen. */
+/* Those with more places than the DELAY_EXCESS_MAX that are kept. */
 uint64_t delaysources_full(const struct delaysources *sources);
 void delaysources_destroy(struct delaysources *sources);
 /* Its number; `did` is an activity of the thread with that key. */

@@ -1,4 +1,4 @@
-/* rootcause.c - who made somebody wait in the end, and what that one did
+/* rootcause.c - the rank at the end of a chain of waits, and what it did
  *
  * SPDX-License-Identifier: Apache-2.0
  */

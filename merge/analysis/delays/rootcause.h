@@ -1,4 +1,4 @@
-/* rootcause.h - who made somebody wait in the end, and what that one did
+/* rootcause.h - the rank at the end of a chain of waits, and what it did
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 /* Ranks that a chain of waits is followed through. */
 #define ROOTCAUSE_MAX 32
 
-/* The end of a chain: who waited for nobody. */
+/* The end of a chain: a thread that waited for no other. */
 struct rootcause_origin {
     uint32_t thread;
     unsigned hops; /* ranks between it and the one that was asked about */

@@ -1,4 +1,4 @@
-/* rows.c - time by cause: who stood, who is blamed, what they did
+/* rows.c - time by cause: who waited, who is blamed, what they did
  *
  * SPDX-License-Identifier: Apache-2.0
  */

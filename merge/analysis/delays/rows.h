@@ -1,4 +1,4 @@
-/* rows.h - time by cause: who stood, who is blamed, what they did
+/* rows.h - time by cause: who waited, who is blamed, what they did
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -63,7 +63,7 @@ rows_example(struct ledger_row *row, struct region piece, int32_t rank)
     }
 }
 
-/* Whether the report has what a row's device stands for. */
+/* Whether the report has the row's device. */
 typedef bool (*rows_shown_f)(const struct defs *defs, uint32_t device);
 
 struct rows;

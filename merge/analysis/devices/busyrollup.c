@@ -69,7 +69,7 @@ static const char *host_of(const struct busyrollup *busyrollup,
     return defs->agents[defs->processes[process].agent].host;
 }
 
-/* What tells a row of the kind from others. */
+/* The key of a row among those of the kind. */
 static struct table_key key_of(const struct busyrollup *busyrollup,
                                enum report_level_kind kind,
                                const struct target *target)

@@ -9,9 +9,9 @@
  *     compute = |C|   comm = |CN| - |C|   copy = |all| - |CN|
  *     busy = |all|    busy + idle = region
  *
- * hold in whole nanoseconds. As long as nothing came that tells one from the
- * next (a communication kernel, a copy), they are equal, and the smaller one
- * stands for both; so does the union of all for that of the whole run where
+ * hold in whole nanoseconds. As long as nothing came that makes one differ from
+ * the next (a communication kernel, a copy), they are equal, and the smaller
+ * one serves as both; so does the union of all as that of the whole run where
  * the region is the whole run.
  */
 #include "merge/analysis/devices/devices.h"
@@ -65,7 +65,7 @@ struct devices {
 
 bool devices_is_communication(const char *kernel)
 {
-    /* Libraries; symmetric memory of PyTorch, of which some names are a
+    /* Libraries; symmetric memory of PyTorch, where some names are a
      * function's alone; the all-reduces that inference servers bring along. */
     static const char *const parts[] = {"ncclDevKernel",
                                         "ncclKernel",
@@ -365,7 +365,7 @@ static int by_ranks(const void *a, const void *b)
            (left->physical < right->physical);
 }
 
-/* Devices of one name that a rank used are told apart by numbers. */
+/* Devices of one name that a rank used are numbered. */
 static void numbers_report(struct report *report)
 {
     for (size_t i = 0; i < report->devices_count; i++) {
@@ -437,7 +437,7 @@ void devices_report(const struct devices *devices, struct report *report)
         }
         if (all_of(device)->count + device->bad_times == 0 &&
             devices->defs->physicals[i].name[0] == '\0') {
-            continue; /* named by nobody and not used here */
+            continue; /* it has no name and is not used here */
         }
         if (!defs_is_device_wanted(devices->defs, (uint32_t)i)) {
             continue;

@@ -45,7 +45,7 @@ struct refuted {
 
 struct call {
     uint32_t arrived;
-    uint32_t number;    /* in its group, where kernels say it */
+    uint32_t number;    /* in its group, where kernels have it */
     uint32_t last;      /* that began last, once all have */
     bool is_certain;    /* no clock's error can make another the last one */
     bool is_first;      /* some clock was not compared before its start */
@@ -57,7 +57,7 @@ struct sums {
     ck_time_t alone;  /* waited with no kernel beside it */
     ck_time_t waited; /* in all */
     ck_time_t caused; /* that others waited because of it */
-    ck_time_t hidden; /* that may have been waited, and nobody can tell */
+    ck_time_t hidden; /* that may have been waited, which cannot be known */
     ck_time_t first;  /* of that, before anything had compared the clocks */
 };
 
@@ -69,7 +69,7 @@ struct row {
     uint32_t members;
     bool is_unfit;
     uint64_t loose;    /* calls that did not end together on all */
-    bool is_numbered;  /* kernels say their number in the group */
+    bool is_numbered;  /* kernels have their number in the group */
     uint32_t number;   /* then: the highest one seen. */
     uint64_t next;     /* how many calls were begun. */
     uint64_t complete; /* and complete */
@@ -78,7 +78,7 @@ struct row {
     uint64_t *counts;    /* by physical device: kernels; where numbered, the
                             call behind that of its last one */
     uint32_t *numbers;   /* by physical device: of its next kernel, where
-                            kernels do not say it; 0 = not known */
+                            kernels have none; 0 = not known */
     ck_time_t *frontier; /* up to where a wait was counted */
     ck_time_t *computed; /* up to there */
     struct sums *sums;
@@ -246,8 +246,7 @@ row_find(struct devicewaits *waits, const char *name, const char *group)
     return row;
 }
 
-/* [start, end) of a device's wait, of which what was counted before is left
- * out. */
+/* [start, end) of a device's wait, less what was counted before. */
 static void wait_add(struct devicewaits *waits,
                      struct row *row,
                      uint32_t device,
@@ -320,8 +319,8 @@ static bool parts_error(const struct devicewaits *waits,
 }
 
 /* Kernels that met end together. Where a clock is known by such kernels alone,
- * or by a date, ends that lie apart show an error that they do not refute: a
- * clock that was set or slewed meanwhile, by less than they last. A start lies
+ * or by a date, ends that are apart show an error that they do not refute: a
+ * clock that was set or slewed meanwhile, by less than they last. A start is
  * between the ends of its call and of the one before. */
 static ck_time_t error_by_ends(const struct devicewaits *waits,
                                const struct call *call,
@@ -456,7 +455,7 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Two ends of a call that lie further apart than both clocks' error: of a clock
+/* Two ends of a call that are further apart than both clocks' error: of a clock
  * that was set, the farther one from the others. */
 static void row_refute(const struct devicewaits *waits,
                        struct row *row,
@@ -541,7 +540,7 @@ static void call_close(struct devicewaits *waits,
 
 #define NO_CALL UINT64_MAX
 
-/* The call of a kernel that says its number in the group, which grows on each
+/* The call of a kernel that has its number in the group, which grows on each
  * device. NO_CALL: the others have gone on, and it meets none. */
 static uint64_t call_numbered(const struct devicewaits *waits,
                               struct row *row,
@@ -583,7 +582,7 @@ number_of(struct row *row, uint32_t device, const struct timeline_event *event)
                : said;
 }
 
-/* Where a clock that is estimated jumps, what lies on both sides is shorter on
+/* Where a clock that is estimated jumps, what is on both sides is shorter on
  * the axis: that may have been waited, too. */
 static ck_time_t lost_of(const struct devicewaits *waits,
                          const struct timeline_event *event)
@@ -690,7 +689,7 @@ int devicewaits_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-/* Do all devices of the group have equally many? Where kernels say their
+/* Do all devices of the group have equally many? Where kernels have their
  * numbers, those that not all have are left out. */
 static bool is_fit(const struct devicewaits *waits, const struct row *row)
 {

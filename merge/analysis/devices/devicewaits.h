@@ -5,8 +5,8 @@
  * A kernel of NCCL and its like that no rank can leave before all have entered
  * (clockkernels.h) waits until the last device has begun its own: [a, L) of
  * [a, e). The n-th of a name on one device is the n-th on all others, or on all
- * of its process group (kernelgroup.h). Nothing is said of a name where not all
- * devices have equally many, or where one of them ended before another had
+ * of its process group (kernelgroup.h). Nothing is claimed of a name where some
+ * devices have fewer, or where one of them ended before another had
  * begun: those were no collectives of all.
  */
 #ifndef CK_MERGE_ANALYSIS_DEVICES_DEVICEWAITS_H
@@ -28,7 +28,7 @@ struct devicewaits *devicewaits_create(const struct defs *defs,
                                        const struct lookback *lookback,
                                        struct region region);
 void devicewaits_destroy(struct devicewaits *waits);
-/* Who knows which kernels met that do not say their numbers (borrowed), and
+/* What knows which kernels without numbers met (borrowed), and
  * whether the clocks of profiles are believed by their dates; before the first
  * event. */
 void devicewaits_order(struct devicewaits *waits,

@@ -109,7 +109,7 @@ void lines_destroy(struct lines *lines)
     free(lines);
 }
 
-/* Where a thread's call number 0 lies. Neighbours in number are neighbours
+/* Where a thread's call number 0 is. Neighbours in number are neighbours
  * here: they leave in turn. */
 static inline size_t call_base(uint32_t process, uint32_t tid)
 {
@@ -267,7 +267,7 @@ static void busy_give(void *state, uint32_t owner, ck_time_t ns)
     }
 }
 
-/* Of a kernel that says its call site, since its call is not recorded. */
+/* Of a kernel with a call site of its own, since its call is not recorded. */
 static struct call kernel_site(const struct lines *lines,
                                const struct timeline_event *event)
 {

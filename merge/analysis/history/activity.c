@@ -16,12 +16,12 @@ struct kept {
     enum cause cause;
     enum cause device;
     uint32_t call;   /* the activity without its kernel */
-    uint32_t common; /* DEFS_NONE = nobody asked */
+    uint32_t common; /* DEFS_NONE = not asked for */
     uint32_t site;   /* the same */
 };
 
 /* What is known of a span by the host's number of it. An activity in a call, or
- * between two, lies at that of the call, or of the next one: with very many
+ * between two, is at that of the call, or of the next one: with very many
  * ranks each look into a table would miss the cache. */
 struct what {
     uint32_t place;  /* NO_PLACE = not asked yet */
@@ -106,8 +106,8 @@ static int64_t place_number(struct activities *activities,
     return number + 1;
 }
 
-/* Whose it is where no call and no range says so: then the thread + 1, else 0.
- * Ranks of one program would share what was seen of each. */
+/* The owner where neither a call nor a range shows one: then the thread + 1,
+ * else 0. Ranks of one program would share what was seen of each. */
 static uint64_t owner_of(const struct history_state *did)
 {
     return did->range == NULL && did->call == NULL && did->before == NULL &&
@@ -260,7 +260,7 @@ const char *activity_range(const struct activities *activities, uint32_t number)
     return place_text(activities, key.a & UINT32_MAX, &unused);
 }
 
-/* Where in its module a site lies of which nothing else is known. */
+/* The place in its module of a site that is otherwise unknown. */
 static uint64_t site_offset(const struct defs *defs,
                             const struct table_key *key)
 {
@@ -347,7 +347,7 @@ int64_t activity_site(struct activities *activities, uint32_t number)
     return site;
 }
 
-/* What the calls and ranges say. */
+/* What the calls and ranges show. */
 static struct report_activity plain_report(const struct activities *activities,
                                            uint32_t number)
 {

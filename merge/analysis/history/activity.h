@@ -37,7 +37,7 @@ const char *activity_range(const struct activities *activities,
 /* What a call into the activity's function counts as; a kernel on the thread's
  * device does not count. */
 enum cause activity_cause(const struct activities *activities, uint32_t number);
-/* With what the evidence says of it. */
+/* With what the evidence shows of it. */
 struct report_activity activity_report(const struct activities *activities,
                                        const struct evidence *evidence,
                                        uint32_t number);

@@ -9,7 +9,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 
-/* A device's number as the queue's record says it. */
+/* A device's number by the queue's record. */
 static uint32_t
 queue_physical(const struct defs *defs, uint32_t process, uint32_t queue)
 {

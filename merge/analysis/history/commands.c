@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A command's place follows from its thread and call: numbers of calls count
- * up, so the newest ones of a thread lie side by side, and one that comes
+ * up, so the newest ones of a thread are side by side, and one that comes
  * pushes an old one out. What it waits for is a list in a ring of its own,
  * whose items name their owner: one that was overwritten ends the list.
  *
@@ -140,7 +140,7 @@ static void queue_done(struct queue *queue, ck_time_t enter)
     }
 }
 
-/* The command has ended, so far as anybody waited for it. */
+/* The command has ended, so far as any thread waited for it. */
 static void command_end(struct queue *queue, struct command *command)
 {
     command->has_ended = true;
@@ -275,7 +275,7 @@ static int set_take(struct commands *commands,
     return 0;
 }
 
-/* Somebody waited for the command, and went on. */
+/* A thread waited for the command, and went on. */
 static int ended_take(struct commands *commands,
                       const struct timeline_event *event)
 {
@@ -321,7 +321,7 @@ static int await_take(struct commands *commands,
     }
 }
 
-/* A command's work. All of its record's head lies alike in both classes. */
+/* A command's work. All of its record's head is alike in both classes. */
 static int work_take(struct commands *commands,
                      const struct timeline_event *event)
 {

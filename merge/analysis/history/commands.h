@@ -45,13 +45,13 @@ struct command {
     uint32_t asked;    /* the last question that came by */
     bool is_event;     /* it is a user event */
     bool is_barrier;   /* what comes later in its queue waits, too */
-    bool has_ended;    /* as far as some record says */
+    bool has_ended;    /* by some record */
 };
 
 /* What a command waited for, in a piece of time. */
 enum commands_reason {
     COMMANDS_RUNS,   /* `command` was at work */
-    COMMANDS_QUEUED, /* it was enqueued, did not run, and nobody knows why */
+    COMMANDS_QUEUED, /* it was enqueued, did not run, for an unknown reason */
     COMMANDS_EVENT,  /* it is a user event that was not set yet */
 };
 typedef int (*commands_take_f)(void *state,
@@ -100,7 +100,7 @@ int commands_walk(const struct commands *commands,
                   commands_take_f take,
                   void *state);
 /* Once all was taken: what never ended, a queue each, by when it was enqueued;
- * none of processes of which records are missing. Freed with free(). */
+ * none of processes that miss records. Freed with free(). */
 struct commands_undone *commands_undone(const struct commands *commands,
                                         size_t *count);
 

@@ -8,7 +8,7 @@
 
 #include "merge/model/memory.h"
 
-/* A ring: item n lies at n modulo the room. */
+/* A ring: item n is at n modulo the room. */
 struct ring {
     struct devicehistory_item *items;
     size_t room; /* a power of two, or 0 */

@@ -43,8 +43,8 @@ void devicehistory_place(struct devicehistory *devicehistory,
                          uint32_t process,
                          struct region part,
                          struct devicehistory_item **place);
-/* The next item needs room: say first from when on it is asked for (INT64_MIN =
- * nobody knows), then it may take that of those that ended by then. */
+/* The next item needs room: first set from when on the ring is asked (INT64_MIN
+ * = not known), then it may take that of those that ended by then. */
 bool devicehistory_is_full(const struct devicehistory *devicehistory,
                            uint32_t process);
 void devicehistory_make_room(struct devicehistory *devicehistory,

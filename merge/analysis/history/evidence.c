@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The place of a sample is the innermost frame of which file and line are
- * known: a sample in a library without debugging information counts for the
+ * The place of a sample is the innermost frame with a known file and line:
+ * a sample in a library without debugging information counts for the
  * line that called it, if the stack reaches so far. Of a stack with frames of
  * Python it is the innermost of these that is neither the interpreter's library
  * nor an installed package's, whatever native code it called.

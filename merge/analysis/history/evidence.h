@@ -35,9 +35,9 @@ struct evidence_item {
     int64_t weight; /* ns */
 };
 
-/* Where a sample met its thread: the innermost frame of the program of which
- * file and line are known, else the innermost one; a library's name alone where
- * it has no symbols. */
+/* Where a sample met its thread: the innermost frame of the program with a
+ * known file and line, else the innermost one; a library's name alone where it
+ * has no symbols. */
 struct place evidence_place(const struct defs *defs,
                             const struct evidence_item *item);
 

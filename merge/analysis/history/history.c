@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Spans lie in order of start, the outer one first. `parent` is the span that
+ * Spans are in order of start, the outer one first. `parent` is the span that
  * was open when one began. So every span that covers an instant is among the
  * ancestors of the last one that began before it.
  */
@@ -278,7 +278,7 @@ static bool is_bracket(const struct history_span *span)
     return span->is_call && span->kind != CK_KIND_POSIX;
 }
 
-/* Say of the span behind the last one, which is filled, what comes before it,
+/* Set what comes before the span behind the last one, which is filled,
  * and take it in. */
 static inline void span_close(struct thread *thread)
 {
@@ -340,7 +340,7 @@ static __attribute__((noinline)) void what_find(struct history *history,
     }
 }
 
-/* Say of a span what it is. */
+/* Set what a span is. */
 static inline void span_name(struct history *history, struct history_span *span)
 {
     size_t at = (span->site >> 2 ^ span->name * 7 ^ span->process * 13 ^

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Calls and ranges of each thread, kept as far back as somebody may still ask
+ * Calls and ranges of each thread, kept as far back as a client may still ask
  * (the horizon), and never more than a bound: what is dropped beyond it is
  * known to be unknown.
  */
@@ -53,7 +53,7 @@ struct history_state {
     enum history_off off;              /* between calls */
     /* That ran on the thread's device while it was in the call
      * (CK_KIND_KERNEL), or was launched and did not begin yet (CK_KIND_QUEUE),
-     * its site that of the launch; NULL = none, or nobody looked. */
+     * its site that of the launch; NULL = none, or not looked for. */
     const struct history_span *kernel;
 };
 
@@ -102,7 +102,7 @@ int history_samples(const struct history *history,
                     struct region part,
                     history_sample_f take,
                     void *state);
-/* Stands for all threads of a process that made no record of their own, where
+/* In place of all threads of a process that made no record of their own, where
  * it is about samples. */
 uint32_t history_rest(const struct history *history, uint32_t process);
 /* How long in `part` the thread was ready to run and had no CPU, in a call or
@@ -117,7 +117,7 @@ uint32_t history_process(const struct history *history,
 /* Thread of a process by its tid, HISTORY_NONE = not in the run. */
 uint32_t
 history_thread(const struct history *history, uint32_t process, uint32_t tid);
-/* Thread that a record of a collector speaks of, its process in the record's
+/* Thread that a record of a collector is about, its process in the record's
  * name; HISTORY_NONE = not in the run. */
 uint32_t history_told(const struct history *history,
                       const struct defs *defs,
@@ -139,7 +139,7 @@ const struct history_span *history_call_span(const struct history *history,
 
 /* The call with that number launched a copy of that kind that ended by `end`:
  * when it returned no earlier, it waited for the copy, and its span gets the
- * copy's kind. Only of calls whose names say nothing of it. */
+ * copy's kind. Only of calls whose names do not show it. */
 void history_copied(struct history *history,
                     uint32_t thread,
                     uint32_t call,

@@ -14,7 +14,7 @@
  * Silence alone may be work that nothing records, or sleep. It is proven by a
  * thread that was sampled shortly before and shortly after, and that
  *   - was not off its CPU, though its switches are recorded: the machine
- *     stood still, or else it would have been sampled; or
+ *     was stopped, or else it would have been sampled; or
  *   - waited in the kernel for just that time, and not because of a call: it
  *     was between calls, or had been sampled in this one before. It was
  *     stopped, unless another thread was ready to run meanwhile.
@@ -233,7 +233,7 @@ static uint8_t sample_marks(const struct timeline_event *event,
                : 0;
 }
 
-/* Whom a record is about, and what it says of the silence. */
+/* The thread that a record is about, and what it shows of the silence. */
 static uint8_t marks_of(struct hoststall *hoststall,
                         const struct timeline_event *event,
                         struct region silence,
@@ -288,7 +288,7 @@ static void proof_note(struct hoststall *hoststall,
         return;
     }
     if ((marks & MARK_CALL) != 0) {
-        /* What it did before the call says nothing of the wait in it. */
+        /* What it did before the call is no evidence of the wait in it. */
         item->marks[thread] &= (uint8_t)~MARK_BEFORE;
     }
     item->marks[thread] |= marks;

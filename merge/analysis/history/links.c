@@ -87,7 +87,7 @@ static size_t own_end(const char *path, char own[END_BYTES])
     return length;
 }
 
-/* The path as the other end has it: its length, 0 = it says none. */
+/* The path as the other end has it: its length, 0 = not in it. */
 static size_t other_end(const char *path, char other[END_BYTES])
 {
     const char *first = strchr(path, ' ') + 1;
@@ -246,7 +246,7 @@ static int pairs_add(struct links *links)
     return 0;
 }
 
-/* The end of that text on the host of the process; NULL = nobody has it. */
+/* The end of that text on the host of the process; NULL = none has it. */
 static const struct end *
 end_search(const struct links *links, uint32_t process, const char *kept)
 {

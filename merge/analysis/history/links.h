@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The path of a connection is "tcp LOCAL PEER" in one process and "tcp PEER
- * LOCAL" in the other, that of a pipe "pipe NUMBER r" for who reads it and
- * "pipe NUMBER w" for who writes. That of a UNIX socket is "unix NUMBER OTHER",
+ * LOCAL" in the other, that of a pipe "pipe NUMBER r" for the reader and
+ * "pipe NUMBER w" for the writer. That of a UNIX socket is "unix NUMBER OTHER",
  * by the numbers of both ends, or "unix NUMBER pid PID" by the process that had
  * the other end; "pair NUMBER NUMBER" are the ends of two that a process made.
- * An end that several processes have is nobody's. Pipes, UNIX
+ * An end that several processes have belongs to none. Pipes, UNIX
  * sockets and addresses of the loopback mean something within a host.
  */
 #ifndef CK_MERGE_ANALYSIS_HISTORY_LINKS_H

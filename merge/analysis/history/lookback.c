@@ -560,7 +560,7 @@ static uint32_t call_thread(const struct lookback *lookback,
         record->extra >> 32 == 0) {
         return event->thread;
     }
-    /* Told by the device's tracer, on a thread of its own. */
+    /* Reported by the device's tracer, on a thread of its own. */
     return history_thread(lookback->host, event->process,
                           (uint32_t)(record->extra >> 32));
 }
@@ -568,7 +568,7 @@ static uint32_t call_thread(const struct lookback *lookback,
 static int call_take(struct lookback *lookback,
                      const struct timeline_event *event)
 {
-    /* The site and the number lie at the same place in all classes. */
+    /* The site and the number are at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct history_span *span;
     uint32_t thread;
@@ -709,7 +709,7 @@ static void lost_take(struct lookback *lookback,
                       const struct timeline_event *event)
 {
     const struct ck_counter *lost = (const struct ck_counter *)event->record;
-    /* Work that had not ended is told by its commands. */
+    /* Work that had not ended is known by its commands. */
     bool is_known = lost->reason == CK_LOST_UNDONE &&
                     commands_is_known(lookback->commands, event->process);
     /* A device's tracer belongs to its process. */
@@ -727,8 +727,8 @@ static void lost_take(struct lookback *lookback,
     }
 }
 
-/* A copy says of the call that launched it which way it went, and whether the
- * call waited for it: "cudaMemcpyAsync" says neither. */
+/* A copy shows of the call that launched it which way it went, and whether the
+ * call waited for it: the name "cudaMemcpyAsync" shows neither. */
 static void copy_take(struct lookback *lookback,
                       const struct timeline_event *event)
 {
@@ -745,8 +745,8 @@ static void copy_take(struct lookback *lookback,
     }
 }
 
-/* Nobody asks what the devices of a process did before the calls that are kept
- * of its threads. */
+/* No client asks what the devices of a process did before the calls that are
+ * kept of its threads. */
 static ck_time_t calls_from(const struct lookback *lookback, uint32_t process)
 {
     ck_time_t from = INT64_MAX;
@@ -761,7 +761,7 @@ static ck_time_t calls_from(const struct lookback *lookback, uint32_t process)
 }
 
 /* The record of what a CUDA call launched came, whatever its times are. All of
- * its head lies alike in both classes. */
+ * its head is alike in both classes. */
 static void work_came(struct lookback *lookback,
                       const struct timeline_event *event)
 {
@@ -867,7 +867,7 @@ int lookback_take(struct lookback *lookback,
         if (waits_take(lookback->waits, event, mark) != 0) {
             return -1;
         }
-        /* A COMPLETE is no call: it says what one completed. Nor is a
+        /* A COMPLETE is no call: it has what one completed. Nor is a
          * persistent request's transfer: its start has a record of its own. */
         return kind == CK_KIND_COMPLETE ||
                        (event->record->flags & CK_FLAG_PERSISTENT) != 0

@@ -33,10 +33,10 @@ void lookback_end(struct lookback *lookback, uint32_t process, ck_time_t time);
 /* When the thread's process ended; INT64_MAX = not known. */
 ck_time_t lookback_ended(const struct lookback *lookback, uint32_t thread);
 /* For a client that asks about each thread from another time on: `f` takes what
- * it still wants of the thread, if need be, and says from when on. At most one.
- * `spans` are kept of the thread: few may stay for later; SIZE_MAX: nothing
- * may, and it is about what is known of it beyond spans (or of history_rest()).
- * `f` returns 0. */
+ * it still wants of the thread, if need be, and returns from when on. One at
+ * most. `spans` are kept of the thread: few may stay for later; SIZE_MAX:
+ * nothing may, and it is about what is known of it beyond spans (or of
+ * history_rest()). `f` returns 0. */
 typedef int (*lookback_thread_f)(void *client,
                                  uint32_t thread,
                                  size_t spans,
@@ -47,7 +47,7 @@ void lookback_thread_client(struct lookback *lookback,
 /* Until when others of the process wait for a lock of the thread, as far as is
  * known by now; INT64_MIN = never. */
 ck_time_t lookback_held(const struct lookback *lookback, uint32_t thread);
-/* `f` says from when on the client asks. At most LOOKBACK_CLIENTS_MAX. */
+/* `f` returns from when on the client asks. At most LOOKBACK_CLIENTS_MAX. */
 void lookback_client(struct lookback *lookback,
                      waits_horizon_f f,
                      const void *client);
@@ -61,7 +61,7 @@ const struct history *lookback_history(const struct lookback *lookback);
 const struct devicehistory *lookback_work(const struct lookback *lookback);
 const struct commands *lookback_commands(const struct lookback *lookback);
 struct masked *lookback_shadow(struct lookback *lookback);
-/* Once all was taken: launches of which no record came are a loss. */
+/* Once all was taken: launches without a record of their work are a loss. */
 void lookback_close(struct lookback *lookback);
 /* Behind that. */
 struct report_launches lookback_launches(const struct lookback *lookback);
@@ -86,8 +86,8 @@ const struct sockets_stretch *lookback_stretch(const struct lookback *lookback);
 /* A process's first thread; HISTORY_NONE = nothing of it was recorded. */
 uint32_t lookback_main(const struct lookback *lookback, uint32_t process);
 /* For whose data a process's first thread, in a call of libc, waited at `time`
- * (sockets.h). False when that is not known, or was nobody's; either holds
- * until wait->until. */
+ * (sockets.h). False when that is not known, or it waited for none; either
+ * holds until wait->until. */
 bool lookback_data_wait(const struct lookback *lookback,
                         uint32_t thread,
                         const struct history_span *call,

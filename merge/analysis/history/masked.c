@@ -1,5 +1,5 @@
-/* masked.c - times that say nothing: records lost, a tracer at work, a host
- * that stood still
+/* masked.c - times that are no evidence: records lost, a tracer at work, a host
+ * that did not run
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,8 @@ static void parts_trim(struct masked *masked, ck_time_t horizon)
 }
 
 /* Does the newest part that is about the same go on in this one? It is made
- * longer then: a tracer may say every tenth of a second that it lost some. */
+ * longer then: a tracer may report every tenth of a second that it lost some.
+ */
 static bool part_extend(struct masked *masked, const struct masked_part *part)
 {
     struct masked_part *last;

@@ -1,5 +1,5 @@
-/* masked.h - times that say nothing: records lost, a tracer at work, a host
- * that stood still
+/* masked.h - times that are no evidence: records lost, a tracer at work, a host
+ * that did not run
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,7 +7,7 @@
  * read itself. Where the other end is another rank's, that is a stretch: from
  * when the thread began to wait, having read nothing since, to the end of its
  * last wait. Ends of one connection are distinguished by their addresses
- * (links.h); an end that several processes call theirs is nobody's.
+ * (links.h); an end that several processes call theirs belongs to none.
  */
 #ifndef CK_MERGE_ANALYSIS_HISTORY_SOCKETS_H
 #define CK_MERGE_ANALYSIS_HISTORY_SOCKETS_H
@@ -37,13 +37,13 @@ struct sockets;
 /* Definitions borrowed, with all its names. */
 struct sockets *sockets_create(const struct defs *defs, enum sockets_whom whom);
 void sockets_destroy(struct sockets *sockets);
-/* Does any process have an end of which another one has the other? */
+/* Does any process have an end whose other end another process has? */
 bool sockets_has_any(const struct sockets *sockets);
 /* The next event. True when it ended a stretch. */
 bool sockets_take(struct sockets *sockets,
                   const struct timeline_event *event,
                   struct sockets_stretch *stretch);
-/* The stretch of a process that an instant lies in, NULL = none that is kept.
+/* The stretch of a process that an instant is in, NULL = none that is kept.
  */
 const struct sockets_stretch *
 sockets_find(const struct sockets *sockets, uint32_t process, ck_time_t time);

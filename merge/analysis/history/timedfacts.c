@@ -1,4 +1,4 @@
-/* timedfacts.c - timed facts about threads, as far back as somebody asks
+/* timedfacts.c - timed facts about threads, as far back as a client asks
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -22,12 +22,12 @@ struct thread {
     size_t first, count, room;
     uint64_t more;        /* behind those */
     struct launch newest; /* of these */
-    uint32_t done;        /* newest call of which work came */
+    uint32_t done;        /* newest call whose work came */
 };
 
 struct process {
     ck_time_t last;  /* end of its last call */
-    ck_time_t done;  /* the newest launch of which work came */
+    ck_time_t done;  /* the newest launch whose work came */
     ck_time_t first; /* launch behind that; these two at the end */
     uint64_t count;
     bool has_work;   /* of a device, whoever launched it */
@@ -106,7 +106,7 @@ static bool is_launch(struct unrecorded *unrecorded, const char *name)
     return unrecorded->known[at].is_launch;
 }
 
-/* What lies before the front is let go now and then. */
+/* What is before the front is let go now and then. */
 static void thread_move(struct thread *thread)
 {
     if (thread->first > thread->count / 2) {
@@ -207,7 +207,7 @@ void unrecorded_kernel(struct unrecorded *unrecorded,
 }
 
 /* Launches into a graph that is captured never have work of their own: what
- * lies before a launch of which work came, of any thread, says nothing. */
+ * is before a launch whose work came, of any thread, is no evidence. */
 static void thread_close(const struct thread *thread, struct process *process)
 {
     size_t first = thread->first;

@@ -4,8 +4,8 @@
  *
  * A device's tracer gives its records late, and what it holds when a process is
  * killed, hangs or stops is gone. Launches are recorded at once: those behind
- * the last one of the process of which any work came say from when on nobody
- * knows what the device did.
+ * the last launch of the process with any recorded work show from when on it is
+ * not known what the device did.
  */
 #ifndef CK_MERGE_ANALYSIS_HISTORY_UNRECORDED_H
 #define CK_MERGE_ANALYSIS_HISTORY_UNRECORDED_H

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A call has one fact about the messages that it completed, and one for each
- * collective. They lie in order of the calls' numbers, by thread.
+ * collective. They are in order of the calls' numbers, by thread.
  */
 #include "merge/analysis/history/waits.h"
 
@@ -42,7 +42,7 @@ struct thread {
     uint32_t gone; /* highest number of a call whose facts are forgotten */
 };
 
-/* A collective that a request stands for. */
+/* The collective behind a request. */
 struct pending {
     bool is_set;
     struct collective_call call;
@@ -61,7 +61,7 @@ struct waits {
     size_t pending_count, pending_room;
     waits_horizon_f horizon;
     const void *horizon_state;
-    waits_find_f others; /* NULL = nobody knows more */
+    waits_find_f others; /* NULL = no other source */
     const void *others_state;
     ck_time_t now;
 };
@@ -236,7 +236,7 @@ static bool is_synchronous(const struct waits *waits, const struct match *match)
                              strncmp(name, "MPI_Issend", 10) == 0));
 }
 
-/* One that was over before its receive was posted waited for nobody. Whether a
+/* One that was over before its receive was posted waited for none. Whether a
  * small one did depends on the MPI library: with Open MPI a persistent one ends
  * when the receiver has taken it. */
 static int
@@ -280,7 +280,7 @@ match_take(void *state, enum match_news news, const struct match *match)
         return sent_add(waits, match, rule);
     }
     if (is_send) {
-        /* It may have waited for nobody: then that is known. */
+        /* It may have waited for none: then that is known. */
         return fact_find(waits, &end->completed, end->done) == NULL ? -1 : 0;
     }
     return received_add(waits, news, match, rule);
@@ -347,7 +347,7 @@ static int collective_take(struct waits *waits,
     return 0;
 }
 
-/* A request is complete: if it stands for a collective, its call waited for
+/* A request is complete: if it is of a collective, its call waited for
  * that. */
 static void complete_take(struct waits *waits,
                           const struct timeline_event *event)
@@ -371,7 +371,7 @@ static void complete_take(struct waits *waits,
     collective_add(waits, &call, event->start, &pending->call);
 }
 
-/* A blocking call that sends has a fact even if it waits for nobody. A small
+/* A blocking call that sends has a fact even if it did not wait. A small
  * message that took long may have waited until there was room for it. */
 static int send_take(struct waits *waits, const struct timeline_event *event)
 {
@@ -513,7 +513,7 @@ is_doubtful(const struct fact *fact, ck_time_t enter, const struct wait *wait)
     return fact->doubt > enter + STALLED && known < (fact->doubt - enter) / 2;
 }
 
-/* What one fact says about a call entered at `enter`. False: not known. */
+/* What one fact shows of a call entered at `enter`. False: not known. */
 static bool fact_tell(const struct waits *waits,
                       const struct fact *fact,
                       ck_time_t enter,

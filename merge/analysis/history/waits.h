@@ -8,7 +8,7 @@
  * a collective until its members came (collective.h). Of several the latest
  * counts; for a call that returns with the first of many (MPI_Waitany,
  * MPI_Waitsome) the earliest. A late receiver counts only where no sender is
- * waited for. Calls that only test wait for nobody.
+ * waited for. Calls that only test do not wait.
  */
 #ifndef CK_MERGE_ANALYSIS_HISTORY_WAITS_H
 #define CK_MERGE_ANALYSIS_HISTORY_WAITS_H
@@ -25,7 +25,7 @@
 
 struct wait {
     enum wait_kind kind;
-    ck_time_t until; /* INT64_MIN = waited for nobody */
+    ck_time_t until; /* INT64_MIN = did not wait */
     uint32_t thread; /* that came last, DEFS_NONE */
     ck_time_t error; /* of comparing the clocks of the two */
     int64_t mark;    /* the largest one of what was waited for; INT64_MIN */
@@ -45,7 +45,7 @@ void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state);
 int waits_take(struct waits *waits,
                const struct timeline_event *event,
                int64_t mark);
-/* Says of calls that waits.h knows nothing of for whom they waited. */
+/* For whom calls waited that waits.h knows nothing of. */
 typedef bool (*waits_find_f)(const void *state,
                              uint32_t thread,
                              const struct history_span *call,

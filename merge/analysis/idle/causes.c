@@ -4,8 +4,8 @@
  *
  * Waits for the same rank in calls from the same place are one cause, whoever
  * waited. Other causes are one where a rank did the same; before its first work
- * a device is idle for one cause. What lies in the start of the rank that it is
- * because of comes once, however long the run is, and goes behind what comes
+ * a device is idle for one cause. Time within the start of the rank that caused
+ * it comes once, however long the run is, and goes behind what comes
  * again in each step.
  */
 #include "merge/analysis/idle/causes.h"
@@ -147,7 +147,7 @@ static int by_recurrence(const void *left, const void *right)
     return order != 0 ? order : by_length(left, right);
 }
 
-/* Where the sum of a rank lies; of none, behind those of all. */
+/* Where the sum of a rank is; of none, behind those of all. */
 static size_t rank_slot(const struct grouping *grouping, int32_t rank)
 {
     const struct defs *defs = lookback_defs(grouping->lookback);
@@ -398,7 +398,7 @@ static int group_report(struct grouping *grouping,
     windows_find(grouping, items, count, cause);
     seen_find(grouping->lookback, items, count, cause);
     if (cause->cause == CAUSE_DEP_EVENT) {
-        /* Nobody was to come: what the setter did until then is all of it. */
+        /* No rank was to come: what the setter did until then is all of it. */
         cause->delays.rank = cause->blamed;
         cause->delays.kind = cause->seen_kind;
         cause->delays.kind_ns = cause->seen_kind_ns;

@@ -15,8 +15,8 @@ struct causes_from {
     struct lookback *lookback;
     const struct delay *delay; /* with what waits cost; NULL = not known */
     struct delaysums *delays;
-    const struct when *when; /* the rows by their numbers; NULL = nobody asks
-                                for windows */
+    const struct when *when; /* the rows by their numbers; NULL = windows are
+                                not asked for */
     bool is_of_waits;        /* count is that of the waits, not of pieces */
 };
 /* Rows as causes, those that have as much in common as a sentence does in one;

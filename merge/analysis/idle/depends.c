@@ -1,4 +1,4 @@
-/* depends.c - idle time in which work waited for what the program told it to
+/* depends.c - idle time in which work waited as the program asked
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* depends.h - idle time in which work waited for what the program told it to
+/* depends.h - idle time in which work waited as the program asked
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -166,7 +166,7 @@ struct starting {
     int64_t number;     /* its activity; DEFS_NONE = there is none */
 };
 
-/* Nobody kept what the host did then, but for its longest call. */
+/* What the host did then was not kept, but for its longest call. */
 static int forgotten_add(const struct starting *starting, struct region piece)
 {
     struct region call = starting->call;

@@ -156,7 +156,7 @@ static int blamed_take(void *state,
     return status;
 }
 
-/* A piece within a call of which it is known for whom it waited: before and
+/* A piece within a call whose awaited rank is known: before and
  * after that one came. */
 static int wait_add(struct sharing *sharing,
                     struct region piece,

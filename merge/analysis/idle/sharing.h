@@ -31,15 +31,15 @@ typedef int (*sharing_see_f)(void *state,
 struct books {
     const struct defs *defs;   /* borrowed */
     struct lookback *lookback; /* borrowed */
-    struct when *when;         /* by cause; borrowed, NULL = nobody asks */
+    struct when *when;         /* by cause; borrowed, NULL = not asked for */
     struct causekeys *keys;
     struct steps *steps; /* of that */
     struct region region;
     struct rows *rows;
     struct books_sum *sums;    /* device * CAUSES + cause */
-    const struct delay *delay; /* borrowed; NULL = nobody asks */
+    const struct delay *delay; /* borrowed; NULL = not asked for */
     struct delaysums *delays;  /* NULL = the same */
-    sharing_see_f see;         /* NULL = nobody asks */
+    sharing_see_f see;         /* NULL = not asked for */
     void *see_state;
 };
 
@@ -50,7 +50,7 @@ struct sharing {
     uint32_t process;      /* of h */
     uint32_t thread;       /* h, that launched; HISTORY_NONE */
     ck_time_t begin;       /* until when h's rank is in its startup; 0 */
-    ck_time_t from;        /* sharing_tail: what lies behind is not entered */
+    ck_time_t from;        /* sharing_tail: what is behind is not entered */
     ck_time_t error;       /* of the wait, for each rank that is blamed */
     struct ledger_row row; /* what the next pieces are */
     bool has_ended;        /* the rank that is blamed for them */

@@ -601,7 +601,7 @@ static int site_choose(const struct stepdetect *stepdetect, uint32_t *best)
     return 0;
 }
 
-/* The steps of a rank that lie in the region at least in part. */
+/* The steps of a rank that are in the region at least in part. */
 static void lane_report(const struct stepdetect *stepdetect,
                         uint32_t site,
                         uint32_t rank,

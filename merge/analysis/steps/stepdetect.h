@@ -34,8 +34,8 @@ void stepdetect_destroy(struct stepdetect *stepdetect);
 bool stepdetect_is_wanted(const struct defs *defs);
 /* A timeline_take_f. */
 int stepdetect_take(void *stepdetect, const struct timeline_event *event);
-/* Say the steps, each from the end of one call to the end of the next, and in
- * the report where they come from. */
+/* Add the steps, each from the end of one call to the end of the next, and
+ * to the report where they come from. */
 int stepdetect_report(struct stepdetect *stepdetect,
                       struct steps *steps,
                       struct report *report);

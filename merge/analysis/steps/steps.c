@@ -454,7 +454,7 @@ int steps_lengths(const struct steps *steps,
     return 0;
 }
 
-/* The rank that caused most waiting in a step; DEFS_NONE = nobody did. */
+/* The rank that caused most waiting in a step; DEFS_NONE = none did. */
 static uint32_t
 worst_find(const struct steps *steps, size_t step, ck_time_t *most)
 {

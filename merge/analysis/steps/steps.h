@@ -21,7 +21,7 @@ struct steps;
 /* Definitions borrowed. */
 struct steps *steps_create(const struct defs *defs, struct region region);
 void steps_destroy(struct steps *steps);
-/* Say a step of a rank (by its index in the definitions). */
+/* Add a step of a rank (by its index in the definitions). */
 void steps_add(struct steps *steps,
                uint32_t rank,
                struct region part,

@@ -260,7 +260,7 @@ burst_of(const struct when *when, const uint32_t *things, size_t count)
     return burst;
 }
 
-/* The step in which a part of a rank's time lies most. */
+/* The step with most of a part of a rank's time. */
 struct most {
     uint32_t step;
     ck_time_t ns;

@@ -37,9 +37,9 @@ void when_windows(const struct when *when,
                   const uint32_t *things,
                   size_t count,
                   struct report_windows *windows);
-/* The steps that most of a thing's time lies in: with m a step's time of which
- * half of all is in steps of no less, those of half of m or more. None in a run
- * without steps, or where a cell is for several. */
+/* The steps with most of a thing's time: let m be such a step's time that
+ * half of all is in steps of no less; then those of half of m or more. None in
+ * a run without steps, or where a cell is for several. */
 void when_slow(const struct when *when,
                uint32_t thing,
                struct report_slow *slow);

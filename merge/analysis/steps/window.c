@@ -139,7 +139,7 @@ static void levels_find(struct series *series, struct stretch *stretch)
     stretch->outside = median(series->room, stretch->first + rest);
 }
 
-/* Where values from `high` on count +1, those up to `low` -1, others what lies
+/* Where values from `high` on count +1, those up to `low` -1, others what is
  * between: the stretch of the largest sum. */
 static struct stretch
 heaviest(const struct series *series, double low, double high)
@@ -178,8 +178,8 @@ static double choose_log(double n, double k)
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* The chance that of `length` values drawn from `all`, of which `slow` are
- * slow, so many or more are. */
+/* The chance that `length` values drawn from `all` have so many slow ones or
+ * more, when `slow` of all are slow. */
 static double drawn(double all, double slow, double length, double hits)
 {
     /* expl(): exp() would be glibc 2.29's, and an archive is to run before. */
@@ -220,7 +220,7 @@ static bool is_calm(const struct series *series, const struct stretch *stretch)
 }
 
 /* How much less than independent values the series shows: values like those
- * before them, beside the two levels, are as few of which each is new. */
+ * before them, beside the two levels, count as the fewer that are new. */
 static double independent_part(const struct series *series,
                                const struct stretch *stretch)
 {
@@ -260,7 +260,7 @@ static double independent_part(const struct series *series,
     return (1 - like) / (1 + like);
 }
 
-/* At most the chance that values in random order have any stretch of which the
+/* At most the chance that values in random order have any stretch where the
  * slow ones exceed the others by as many: the sum over all stretches. */
 static double order_chance(const struct series *series,
                            const struct stretch *stretch,
@@ -447,7 +447,7 @@ window_take(struct series *series, struct stretch part, struct window *window)
     window->first = series->places[part.first];
     window->last = series->places[part.end - 1];
     if (window->last - window->first != length - 1) {
-        return false; /* it lies on both sides of one found before */
+        return false; /* it is on both sides of one found before */
     }
     memmove(series->values + part.first, series->values + part.end,
             (series->count - part.end) * sizeof(*series->values));

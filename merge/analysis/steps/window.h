@@ -24,8 +24,8 @@ struct window {
     double share; /* of the sum of all values */
 };
 
-/* The windows in order, in which together most of the values above their usual
- * level lie; *count = 0 where there is none. `chance`: that of claiming one of
+/* The windows in order that together have most of the values above their usual
+ * level; *count = 0 where there is none. `chance`: that of claiming one of
  * values in random order. */
 void window_find(const ck_time_t *values,
                  size_t values_count,

@@ -157,7 +157,7 @@ static inline struct site *site_known(struct calls *calls,
     return known->found;
 }
 
-/* Bytes that the call moved, by what its class says of them. */
+/* Bytes that the call moved, by its class. */
 static uint64_t call_bytes(const struct ck_event *record)
 {
     switch (ck_kind_class(record->kind)) {
@@ -172,7 +172,7 @@ static uint64_t call_bytes(const struct ck_event *record)
     }
 }
 
-/* A request stands for a receive that was posted at that site (+ 1), or for
+/* A request is of a receive that was posted at that site (+ 1), or of
  * something else (0). */
 static void request_set(struct calls *calls,
                         const struct timeline_event *event,
@@ -275,7 +275,7 @@ static int message_take(struct calls *calls,
         if (message->request == 0) {
             return received_add(calls, event, message, site);
         }
-        /* From nobody, and some MPIs' statuses name rank 0 then. */
+        /* From no rank, and some MPIs' statuses name rank 0 then. */
         request_set(calls, event, message->request,
                     message->peer == PEER_NULL ? 0 : number);
         return 0;
@@ -358,14 +358,14 @@ int calls_take(void *consumer, const struct timeline_event *event)
         kind == CK_KIND_NCCL_CALL) {
         return 0;
     }
-    /* These are no calls: they say what one completed or started. */
+    /* These are no calls: they have what one completed or started. */
     if (kind == CK_KIND_COMPLETE) {
         return complete_take(calls, event);
     }
     if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return started_take(calls, event, cls);
     }
-    /* The site lies at the same place in all three classes. */
+    /* The site is at the same place in all three classes. */
     site =
         site_known(calls, event, ((const struct ck_call *)event->record)->site);
     if (site == NULL) {

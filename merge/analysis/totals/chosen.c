@@ -17,7 +17,7 @@ has_wanted(const struct defs *defs, const int32_t *ranks, size_t count)
     return false;
 }
 
-/* Ranks know their launchers by where these lie. */
+/* Ranks know their launchers by where these are. */
 static void launcher_move(struct report *report,
                           const struct report_launcher *from,
                           const struct report_launcher *to)

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Nothing is recorded when a thread ends. One of which nothing is known any
- * more may compute, or be gone; that shows when something of it comes again, or
+ * Nothing is recorded when a thread ends. One that has no records any
+ * more may compute, or be gone; that shows when a record of it comes again, or
  * not. Until then what depends on it is kept beside the latest of such threads:
  * it falls with each of them that was there before.
  */

@@ -165,7 +165,7 @@ static int agent_report(const struct defs *defs,
     return 0;
 }
 
-/* What an agent counts is of all ranks below it, which nobody can tell apart.
+/* What an agent counts is of all ranks below it, and cannot be divided.
  */
 static bool is_agent_wanted(const struct defs *defs, uint32_t agent)
 {

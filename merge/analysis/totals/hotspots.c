@@ -201,7 +201,7 @@ int hotspots_take(void *consumer, const struct timeline_event *event)
                : 0;
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- what is reported --------------------------------------------------- */
 
 static int compare_pointers(const char *a, const char *b)
 {
@@ -261,7 +261,7 @@ static int by_after(const void *left, const void *right)
                             (a->after_place.line < b->after_place.line);
 }
 
-/* The most that spots of one sort have; *groups says how many sorts there are.
+/* The most that spots of one sort have; *groups is how many sorts there are.
  */
 static const struct spot *heaviest(struct spot *spots,
                                    size_t count,
@@ -362,7 +362,7 @@ static bool is_file(const struct defs *defs, const char *name)
     return false;
 }
 
-/* Rows of which but the file is known. */
+/* Rows with nothing known but the file. */
 static void files_mark(const struct defs *defs, struct report *report)
 {
     for (size_t i = 0; i < report->hot_count; i++) {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a thread does outside MPI keeps its length; an MPI call is over when
- * those that it waits for have come, in the replay. A call of which that is
- * not known keeps its length too, and is counted.
+ * those that it waits for have come, in the replay. A call whose awaited ranks
+ * are not known keeps its length too, and is counted.
  */
 #ifndef CK_MERGE_ANALYSIS_TOTALS_IDEALNETWORK_H
 #define CK_MERGE_ANALYSIS_TOTALS_IDEALNETWORK_H

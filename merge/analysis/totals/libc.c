@@ -197,7 +197,8 @@ static void accounts_fill(const struct making *making,
     }
 }
 
-/* Did a signal end it, or is that not known? Then it did not say its last. */
+/* Did a signal end it, or is that not known? Then its last counts are missing.
+ */
 static bool is_killed(const struct defs *defs, uint32_t process)
 {
     const struct defs_agent *agent =

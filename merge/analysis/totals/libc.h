@@ -9,8 +9,8 @@
 #include "merge/model/defs.h"
 #include "merge/report/report.h"
 
-/* Write report->libc from the totals that the threads said; calls_report() has
- * been called before. */
+/* Write report->libc from the totals that the threads recorded; calls_report()
+ * has been called before. */
 int libc_report(const struct defs *defs,
                 const struct calls *calls,
                 struct report *report);

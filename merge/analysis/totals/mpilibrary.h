@@ -10,7 +10,7 @@
 
 #include "merge/model/defs.h"
 
-/* True where the call site lies in the MPI library, its plug-ins, or a library
+/* True where the call site is in the MPI library, its plug-ins, or a library
  * that it uses for starting and the network. */
 bool mpilibrary_has(const struct defs *defs, uint32_t process, uint64_t site);
 

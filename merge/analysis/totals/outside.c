@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is known of a thread lies in layers over each other: the calls of MPI,
- * times of which records were lost, times without a CPU, calls of devices and
+ * What is known of a thread is in layers over each other: the calls of MPI,
+ * times with lost records, times without a CPU, calls of devices and
  * of libc, times in which it was blocked. An instant is what the highest layer
  * with something there is; where none has any, it had a CPU, if its switches
  * are recorded. Everything comes in order of start, so of each layer only the
@@ -113,7 +113,7 @@ static void state_add(struct thread *thread, uint32_t layer, ck_time_t ns)
     }
 }
 
-/* The same where at most one layer lies over it, as mostly between calls. */
+/* The same where at most one layer is over it, as mostly between calls. */
 static inline void
 thread_settle_one(struct thread *thread, struct layers *layers, ck_time_t time)
 {
@@ -135,7 +135,7 @@ thread_settle_one(struct thread *thread, struct layers *layers, ck_time_t time)
     thread->to = time;
 }
 
-/* Book what lies between `to` and `time`. */
+/* Book what is between `to` and `time`. */
 static void
 thread_settle(struct thread *thread, struct layers *layers, ck_time_t time)
 {
@@ -423,7 +423,7 @@ ck_time_t outside_rank(struct outside *outside,
     if (gone > thread->to) {
         row->ns[REPORT_OUTSIDE_UNKNOWN] += gone - thread->to;
     }
-    /* Before its first record, nothing of it lies in any layer. */
+    /* Before its first record, nothing of it is in any layer. */
     head = clip(thread, thread->first);
     head = head < end ? head : end;
     if (!has_switches(outside, agent)) {

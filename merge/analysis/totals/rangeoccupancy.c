@@ -41,7 +41,7 @@ struct rangeoccupancy {
     struct table *keys; /* range, device */
     struct span *spans;
     size_t count, room;
-    uint32_t lacking; /* the first range of which a pair is not kept */
+    uint32_t lacking; /* the first range with a pair that is not kept */
 };
 
 /* Which devices each rank used. */

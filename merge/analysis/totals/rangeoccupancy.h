@@ -6,7 +6,7 @@
  * of the device was in the range, and the device's operations. What enters one
  * of them anew is common to both up to the end of the other, for both begin in
  * order of start; so each nanosecond of the intersection is counted once, when
- * the second of the two is said, and nothing is remembered but the two ends.
+ * the second of the two comes, and nothing is remembered but the two ends.
  */
 #ifndef CK_MERGE_ANALYSIS_TOTALS_RANGEOCCUPANCY_H
 #define CK_MERGE_ANALYSIS_TOTALS_RANGEOCCUPANCY_H
@@ -14,8 +14,8 @@
 #include "merge/report/report.h"
 #include "merge/timeline/timeline.h"
 
-/* Pairs of range and device that are kept; of ranges that come to mind behind
- * them nothing is said. */
+/* Pairs of range and device that are kept; ranges that come behind them are
+ * left out. */
 #define RANGEOCCUPANCY_SPANS_MAX ((size_t)1 << 17)
 
 struct rangeoccupancy;
@@ -26,7 +26,7 @@ void rangeoccupancy_destroy(struct rangeoccupancy *rangeoccupancy);
 /* Both in order of start. */
 void rangeoccupancy_device(struct rangeoccupancy *rangeoccupancy,
                            const struct timeline_event *event);
-/* A rank was in a range, of which `part` is in the region. */
+/* A rank was in a range; `part` of that is in the region. */
 void rangeoccupancy_range(struct rangeoccupancy *rangeoccupancy,
                           uint32_t range,
                           int32_t rank,

@@ -48,7 +48,7 @@ struct ranks {
     struct outside *outside;
 };
 
-/* What lies before a rank's return from MPI_Init is its startup. */
+/* What is before a rank's return from MPI_Init is its startup. */
 static void begins_set(struct ranks *ranks)
 {
     const struct defs *defs = ranks->defs;
@@ -241,7 +241,7 @@ end_find(const struct defs *defs, uint32_t index, const struct align *align)
     return row;
 }
 
-/* What that says of the rank. Below a launcher it is another process that
+/* What that shows of the rank. Below a launcher it is another process that
  * ended so; of the rank it is only known when it ended. */
 static void end_report(const struct report_launcher *end,
                        struct report_rank *row)
@@ -296,7 +296,7 @@ static uint32_t process_of(const struct defs *defs,
     return DEFS_NONE;
 }
 
-/* What says most of where a rank stood: a call of MPI or of a device in any
+/* What shows best where a rank was: a call of MPI or of a device in any
  * thread, then what the first thread did, then the innermost. */
 static uint32_t open_weight(const struct defs *defs,
                             const struct ck_open *open,
@@ -347,7 +347,7 @@ static void open_report(const struct defs *defs,
     }
 }
 
-/* A rank that ended in the middle of MPI. What was not kept might be the call.
+/* A rank that ended within MPI. What was not kept might be the call.
  */
 static bool is_unfinalized(const struct defs *defs,
                            const struct defs_rank *who,
@@ -543,7 +543,7 @@ static int by_number(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-/* Foreign profiles may not say where they were made. */
+/* Foreign profiles may lack the host where they were made. */
 static uint32_t hosts_count(const struct defs *defs)
 {
     uint32_t count = 0;

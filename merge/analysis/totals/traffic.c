@@ -1,4 +1,4 @@
-/* traffic.c - what ranks sent each other, and in messages of which size
+/* traffic.c - what ranks sent each other, and the sizes of their messages
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -96,7 +96,7 @@ static void groups_fill(struct traffic *traffic)
     }
 }
 
-/* What stands for a rank in keys of pairs; 0 = not known. */
+/* The rank in keys of pairs; 0 = not known. */
 static uint64_t group_of(const struct traffic *traffic, int32_t rank)
 {
     uint32_t index = defs_rank_index(traffic->defs, rank);
@@ -460,7 +460,7 @@ static int by_bytes(const void *a, const void *b)
     return (left->to > right->to) - (left->to < right->to);
 }
 
-/* Whom a key of pairs stands for. */
+/* The rank or ranks of a key of pairs. */
 static void group_name(const struct traffic *traffic,
                        uint64_t group,
                        int32_t *rank,

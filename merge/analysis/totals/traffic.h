@@ -1,4 +1,4 @@
-/* traffic.h - what ranks sent each other, and in messages of which size
+/* traffic.h - what ranks sent each other, and the sizes of their messages
  *
  * SPDX-License-Identifier: Apache-2.0
  *

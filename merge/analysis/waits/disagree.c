@@ -284,8 +284,8 @@ static bool has_lost(const struct defs *defs, uint32_t process)
     return lost > 0;
 }
 
-/* Nobody calls any more, and some are short of the last call: not for a loss of
- * records. */
+/* No rank calls any more, and some are short of the last call: not for a loss
+ * of records. */
 static bool is_short(const struct disagree *disagree,
                      size_t comm,
                      uint64_t number,
@@ -416,7 +416,7 @@ static void name_read(const char *group, struct report_disagreement *found)
     found->size = (int32_t)strtol(size, NULL, 10);
 }
 
-/* Where nobody called for the longest time first: others follow from it. */
+/* Where no rank called for the longest time first: others follow from it. */
 static int by_silence(const void *a, const void *b)
 {
     const struct report_disagreement *left = a;

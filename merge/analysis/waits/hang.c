@@ -1,4 +1,4 @@
-/* hang.c - where a run stood that did not end well
+/* hang.c - where the ranks of a run were that did not end well
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +39,7 @@ struct usual {
 };
 
 #define FINALIZE "MPI_Finalize"
-/* So few intervals say nothing of what is usual. */
+/* So few intervals do not show what is usual. */
 #define USUAL_MIN 12
 
 /* The call of a rank that ended last. */
@@ -159,7 +159,7 @@ static void last_take(struct hang *hang, const struct timeline_event *event)
         last->end = event->end;
         last->process = event->process;
         last->name = event->record->name;
-        /* The site lies at the same place in all three classes. */
+        /* The site is at the same place in all three classes. */
         last->site = ((const struct ck_call *)event->record)->site;
     }
 }
@@ -253,7 +253,7 @@ int hang_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- what is reported --------------------------------------------------- */
 
 /* All of one collective together, ranks ascending. */
 static int by_collective(const void *a, const void *b)
@@ -342,7 +342,7 @@ static void rank_add(struct report_impasse *row, int32_t rank, size_t *count)
     (*count)++;
 }
 
-/* Members that do not stand in it: not yet, or no more. */
+/* Members that are not in it: not yet, or no more. */
 static void others_add(const struct hang *hang,
                        const struct standing *first,
                        size_t count,
@@ -462,7 +462,7 @@ static void others_fill(const struct defs *defs,
     }
 }
 
-/* One collective, in which `count` ranks stand. 0 or -1. */
+/* One collective with `count` ranks in it. 0 or -1. */
 static void row_fill(const struct hang *hang,
                      const struct standing *first,
                      size_t count,

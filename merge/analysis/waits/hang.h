@@ -1,4 +1,4 @@
-/* hang.h - where a run stood that did not end well
+/* hang.h - where the ranks of a run were that did not end well
  *
  * SPDX-License-Identifier: Apache-2.0
  *

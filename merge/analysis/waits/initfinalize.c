@@ -83,7 +83,7 @@ void initfinalize_enter(struct initfinalize *initfinalize,
     side->arrived++;
     side->thread = event->thread;
     side->enter = event->start;
-    /* The number lies at the same place in all classes. */
+    /* The number is at the same place in all classes. */
     calls[event->thread] = ((const struct ck_call *)event->record)->call;
 }
 

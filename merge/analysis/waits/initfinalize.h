@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of the whole run, whatever the region is. A rank waits there until the last
- * one has entered; where not all ranks of the world are recorded to have
- * entered, nothing is said.
+ * one has entered; where the enters of some ranks of the world are not
+ * recorded, nothing is claimed.
  */
 #ifndef CK_MERGE_ANALYSIS_WAITS_INITFINALIZE_H
 #define CK_MERGE_ANALYSIS_WAITS_INITFINALIZE_H
@@ -33,7 +33,7 @@ bool initfinalize_is_final(const struct initfinalize *initfinalize,
                            const struct history_span *call);
 /* Until when the thread waited in that call, MPI_Finalize or MPI_Init, and for
  * whom. False when it is another call, that is not known, or the region has
- * what lies behind a rank's MPI_Init alone. */
+ * what is behind a rank's MPI_Init alone. */
 bool initfinalize_find(const struct initfinalize *initfinalize,
                        uint32_t thread,
                        const struct history_span *call,

@@ -102,7 +102,7 @@ bool peers_is_wanted(const struct peers *peers)
     return sockets_has_any(peers->sockets);
 }
 
-/* So much of [start, end) lies in the span. */
+/* So much of [start, end) is in the span. */
 static ck_time_t overlap(const struct span *span, struct region part)
 {
     ck_time_t start = span->part.start, end = span->part.end;

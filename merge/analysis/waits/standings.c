@@ -44,7 +44,7 @@ process_find(const struct defs *defs, uint32_t agent, uint32_t incarnation)
     return DEFS_NONE;
 }
 
-/* Frames of ck are nobody's. */
+/* Frames of ck are left out. */
 static int frames_fill(const struct defs *defs,
                        const struct defs_standing *from,
                        struct report_standing *row)

@@ -11,7 +11,7 @@
 struct axis;
 
 /* Write report->standings. A look that a call of its rank followed is left out,
- * unless somebody asked for it just now. */
+ * unless it was asked for just now. */
 int standings_report(const struct defs *defs,
                      const struct axis *axis,
                      const struct hang *hang,

@@ -1,4 +1,4 @@
-/* unknowns.h - calls of MPI of which it is not known whether they waited
+/* unknowns.h - calls of MPI that may or may not have waited: it is not known
  *
  * SPDX-License-Identifier: Apache-2.0
  *

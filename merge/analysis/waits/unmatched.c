@@ -1,4 +1,4 @@
-/* unmatched.c - messages that ranks waited for when a run stood
+/* unmatched.c - messages that ranks waited for at the end of a run
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 /* MPI_COMM_WORLD's number in every process. */
 #define WORLD 1
-/* A peer whose rank in the job cannot be told. */
+/* A peer whose rank in the job is not known. */
 #define PEER_UNKNOWN (-2)
 /* Posted receives of one waiting rank that are looked at. */
 #define POSTED_MAX 1024
@@ -164,7 +164,7 @@ void unmatched_take(struct unmatched *unmatched,
     }
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- what is reported --------------------------------------------------- */
 
 /* The rank in the job of a rank of a communicator. */
 static int32_t

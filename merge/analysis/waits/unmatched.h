@@ -1,8 +1,8 @@
-/* unmatched.h - messages that ranks waited for when a run stood
+/* unmatched.h - messages that ranks waited for at the end of a run
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A call that was entered and never left says whom it was about; a wait for
+ * A call that was entered and never left has its peer; a wait for
  * requests was for the receives that were posted and never completed.
  */
 #ifndef CK_MERGE_ANALYSIS_WAITS_UNMATCHED_H

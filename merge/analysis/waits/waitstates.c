@@ -1,4 +1,4 @@
-/* waitstates.c - how long ranks stood in MPI, for whom, and why
+/* waitstates.c - how long ranks waited in MPI, for whom, and why
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,16 +13,16 @@
 struct waitstates {
     const struct defs *defs;   /* borrowed */
     struct lookback *lookback; /* borrowed */
-    struct steps *steps;       /* borrowed; NULL = nobody asks */
-    struct when *when;         /* borrowed; NULL = nobody asks */
+    struct steps *steps;       /* borrowed; NULL = not asked for */
+    struct when *when;         /* borrowed; NULL = not asked for */
     struct region region;
     struct waitstates_rank *ranks; /* by index in the definitions */
     struct rows *rows;
     struct wrongorder *order;
-    const struct delay *delay; /* borrowed; NULL = nobody asks */
+    const struct delay *delay; /* borrowed; NULL = not asked for */
     struct delaysums *delays;
     uint64_t waits;       /* looked at so far */
-    waitstates_see_f see; /* NULL = nobody asks */
+    waitstates_see_f see; /* NULL = not asked for */
     void *see_state;
 };
 

@@ -1,4 +1,4 @@
-/* waitstates.h - how long ranks stood in MPI, for whom, and why
+/* waitstates.h - how long ranks waited in MPI, for whom, and why
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -19,12 +19,12 @@ struct waitstates *waitstates_create(const struct defs *defs,
                                      struct lookback *lookback,
                                      struct steps *steps,
                                      struct region region);
-/* Ask `delay` (borrowed) what each wait cost; otherwise nobody does. */
+/* Ask `delay` (borrowed) what each wait cost; without it that is not asked. */
 void waitstates_delay(struct waitstates *waitstates, const struct delay *delay);
-/* The costs, NULL = nobody asked. */
+/* The costs, NULL = not asked for. */
 struct delaysums *waitstates_delays(const struct waitstates *waitstates);
 void waitstates_destroy(struct waitstates *waitstates);
-/* Say to it (borrowed) when each rank made others wait, by its index in the
+/* Report to it (borrowed) when each rank made others wait, by its index in the
  * definitions. */
 void waitstates_watch(struct waitstates *waitstates, struct when *when);
 /* A wait of a rank that is shown, whatever the region; borrowed. */
@@ -53,7 +53,7 @@ const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
 struct waitstates_rank {
     ck_time_t waited; /* for others */
     ck_time_t data;   /* of that, outside of MPI */
-    ck_time_t below;  /* the same, within the clock error: nobody is blamed */
+    ck_time_t below;  /* the same, within the clock error: no rank is blamed */
     ck_time_t caused; /* that others waited because of it */
     ck_time_t ended;  /* of that, behind its end */
     uint64_t waits;

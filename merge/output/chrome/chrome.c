@@ -364,7 +364,7 @@ message_draw(void *state, enum match_news news, const struct match *match)
     return 0;
 }
 
-/* tid, call, device and queue lie alike in kernels and copies. */
+/* tid, call, device and queue are alike in kernels and copies. */
 _Static_assert(offsetof(struct ck_kernel, tid) ==
                        offsetof(struct ck_copy, tid) &&
                    offsetof(struct ck_kernel, queue) ==

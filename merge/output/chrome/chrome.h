@@ -33,7 +33,8 @@ int chrome_take(void *chrome, const struct timeline_event *event);
 /* A thread's wait for another one. */
 struct chrome_wait {
     uint32_t thread; /* in the definitions */
-    uint32_t whom; /* in the definitions; DEFS_NONE = the clocks do not tell */
+    uint32_t
+        whom; /* in the definitions; DEFS_NONE = the clocks cannot show it */
     struct region part;
     const char *kind; /* NULL = none */
     ck_time_t error;  /* of comparing the clocks of the two */

@@ -117,7 +117,7 @@ static void open_trim(struct open_calls *open, ck_time_t now)
     }
 }
 
-/* The site lies at the same place in all classes of calls. */
+/* The site is at the same place in all classes of calls. */
 static int call_take(struct flames *flames, const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
@@ -135,7 +135,7 @@ static int call_take(struct flames *flames, const struct timeline_event *event)
 }
 
 /* Number of the calls that a thread is in, and 1; 0 = in none, or there are too
- * many to tell. */
+ * many to count. */
 static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
 {
     struct open_calls *open = flames->open[thread];
@@ -359,7 +359,7 @@ static void frame_thread(struct frames *to, const struct stacktable_row *row)
     frame(to, text);
 }
 
-/* Functions that nobody knows are one frame, however many there are. */
+/* Functions that are not known are one frame, however many there are. */
 static void cpu_frames(struct frames *to, struct table_key key)
 {
     const struct stacktable *stacks = to->flames->stacks;

@@ -11,7 +11,7 @@
 #include "merge/output/json/jsonclocks.h"
 #include "merge/output/json/jsonparts.h"
 
-/* Calls listed of which it is not known whether they waited. */
+/* Calls that are listed as possible waits. */
 #define UNKNOWN_WAITS_MAX 256
 
 static const char *const region_names[] = {"whole", "mpi",   "steps",

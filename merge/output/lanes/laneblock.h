@@ -7,10 +7,13 @@
  *    "items_hidden", "names": [text], "classes": [text],
  *    "lanes": [{"kind": "idle|queue|steps|ranges|calls", "rank", "title",
  *               "main" (its process's first thread), "depth", "items",
- * "tick_ns", "offset", "bytes"}], "waits": {"left_out", "start": [ns],
- * "length": [ns], "rank": [], "whom": [-1 = the clocks do not tell], "kind":
- * [text], "error": [ns]} or null} Times count from `zero`, and end at
- * length_ns; what there is of them begins at start_ns.
+ *               "tick_ns", "offset", "bytes"}],
+ *    "waits": {"left_out", "start": [ns], "length": [ns], "rank": [],
+ *              "whom": [-1 = the clocks cannot show it], "kind": [text],
+ *              "error": [ns]} or null}
+ *
+ * Times count from `zero`, and end at length_ns; what there is of them begins
+ * at start_ns.
  *
  * The items of a lane are columns, one behind the other, each of as many
  * unsigned LEB128 numbers as there are items: gap to the end of the item

@@ -237,7 +237,7 @@ static uint8_t class_of(struct lanes *lanes, uint16_t kind, const char *name)
     return known->class;
 }
 
-/* tid, call, device and queue lie alike in kernels and copies. */
+/* tid, call, device and queue are alike in kernels and copies. */
 static void take_device(struct lanes *lanes, const struct timeline_event *event)
 {
     const struct ck_copy *work = (const struct ck_copy *)event->record;

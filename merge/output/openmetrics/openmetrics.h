@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A metric of which nothing is known has no sample.
+ * A metric without a known value has no sample.
  */
 #ifndef CK_MERGE_OUTPUT_OPENMETRICS_OPENMETRICS_H
 #define CK_MERGE_OUTPUT_OPENMETRICS_OPENMETRICS_H

@@ -101,7 +101,7 @@ static const char *const notes[NOTES] = {
     NULL,     "bytes", "peer", "tag", "ck.error_ns", "ck.waited_for_rank",
     "ck.wait"};
 
-/* What a track shows, in the order in which they stand below a rank. */
+/* What a track shows, in the order of tracks below a rank. */
 enum level {
     LEVEL_HOST,
     LEVEL_RANK,
@@ -649,7 +649,7 @@ message_draw(void *state, enum match_news news, const struct match *match)
     return point_put(perfetto, &from) == 0 ? point_put(perfetto, &to) : -1;
 }
 
-/* tid, call, device and queue lie alike in kernels and copies. */
+/* tid, call, device and queue are alike in kernels and copies. */
 static int take_device(struct perfetto *perfetto,
                        const struct timeline_event *event)
 {

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The length of a message within another one is kept in four bytes, of which
- * the first three say that more come: a number may be written longer than need
+ * The length of a message within another one is kept in four bytes; the first
+ * three have the bit that more come: a number may be written longer than need
  * be (protobuf.dev, Encoding, "Base 128 Varints").
  */
 #include "merge/output/perfetto/protobuf.h"

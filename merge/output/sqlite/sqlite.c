@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which call, range and step a call lies in is known from what is open on its
+ * Which call, range and step a call is in is known from what is open on its
  * thread as it begins; which call launched device work from a table of fixed
  * size, where a newer launch may push out an older one: the work's launch_call
  * is 0 then, and counted.
@@ -448,7 +448,7 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
     return launch_keep(sqlite, &launch);
 }
 
-/* tid, call, device and queue lie alike in kernels and copies. */
+/* tid, call, device and queue are alike in kernels and copies. */
 static int take_device(struct sqlite *sqlite,
                        const struct timeline_event *event)
 {

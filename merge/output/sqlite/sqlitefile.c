@@ -197,7 +197,7 @@ void sqlitefile_failed(const struct sqlitefile *file, struct ck_err *err)
                      sqlite3_errmsg(file->sqlite));
 }
 
-/* sqlite3_close() does not tell that the disk is full: COMMIT did. */
+/* sqlite3_close() does not report that the disk is full: COMMIT did. */
 int sqlitefile_finish(struct sqlitefile *file,
                       const char *last,
                       struct ck_err *err)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Work comes in the order of its starts, so what a piece adds to the union of
- * its name is what lies behind the latest end so far. Memory grows with the
+ * its name is what is behind the latest end so far. Memory grows with the
  * names on each device, not with the pieces.
  */
 #include "merge/output/sqlite/worksum.h"
@@ -44,7 +44,7 @@ void worksum_destroy(struct worksum *sums)
     free(sums);
 }
 
-/* What of a piece lies behind all earlier ones of its name. */
+/* What of a piece is behind all earlier ones of its name. */
 static ck_time_t part_alone(struct worksum *sums,
                             size_t name,
                             bool is_new,

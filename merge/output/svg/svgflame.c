@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * One panel for each kind of time that the run has: a frame lies on the one
+ * One panel for each kind of time that the run has: a frame is drawn on the one
  * that called it, as wide as the time below it. The paths of a kind are put
  * into a tree; equal frames around equal frames are one. The script zooms (a
  * click), searches and turns the graph over; without it the picture is the

@@ -7,7 +7,7 @@
 
 #include "merge/output/text/page.h"
 
-/* What somebody lost time by. */
+/* The case to advise on: by what time was lost. */
 struct advice_case {
     enum cause kind; /* CAUSES = not known */
     bool is_late;    /* others waited for it, else its own device */

@@ -190,7 +190,7 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* A function, of which a library's or program's name stands for one that has
+/* A function. A library's or program's name is shown for one that has
  * none: "libz.so" of "libz.so.1.2.13+0x132b9". */
 static void
 function_put(const struct page *page, const char *function, size_t columns)

@@ -168,7 +168,7 @@ void page_disagree(const struct page *page);
 /* Device work that never ended, and what failed (undone.c). */
 void page_undone(const struct page *page);
 void page_undone_answer(const struct page *page);
-/* Launches of which no record of the work came: of what share of all, from 1 %
+/* Launches without a record of the work: their share of all, from 1 %
  * on, and how many (launches.c). */
 void page_launches_answer(const struct page *page);
 /* Profiles without device work: that of some ranks; true and in a sentence, if

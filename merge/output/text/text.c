@@ -437,7 +437,7 @@ static void put_losses(const struct page *page)
     }
 }
 
-/* Ranks of which nothing was kept from some time on. */
+/* Ranks without any records from some time on. */
 static void put_limits(const struct page *page)
 {
     const struct report *report = page->report;

@@ -18,7 +18,7 @@
 /* Of more clocks only these are written out, the remarkable ones. */
 #define CLOCKS_SHOWN 12
 
-/* Whose clock it is: its host, or of a profile that does not say it, its rank;
+/* The owner of a clock: its host, or of a profile without a host, its rank;
  * both where a host has several. */
 static void put_clock(const struct page *page, uint32_t number)
 {
@@ -100,7 +100,7 @@ static void put_refuted(const struct page *page)
     }
 }
 
-/* Kernels that do not say who meets in them. */
+/* Kernels that do not show which ranks meet in them. */
 static void put_ungrouped(const struct page *page)
 {
     const struct report_dates *dates = &page->report->clock_dates;
@@ -158,7 +158,7 @@ static void put_uneven(const struct page *page)
     }
 }
 
-/* What no merge can tell where clocks are estimated. */
+/* What no merge can know where clocks are estimated. */
 static void put_hidden(const struct page *page)
 {
     const struct report *report = page->report;
@@ -396,8 +396,8 @@ static void put_causality(const struct page *page)
             word_count(c->collectives_before).text);
 }
 
-/* The host's other clocks; ck's own is none of them. When no collector ran is
- * said of each rank (put_aways()). */
+/* The host's other clocks; ck's own is none of them. The times without a
+ * collector are listed for each rank (put_aways()). */
 static void put_watched(const struct page *page, uint32_t number)
 {
     const struct report_domain *domain = &page->report->domains[number];

@@ -16,7 +16,7 @@
 /* Nor does it need one that a kind is made of several when all but an n-th is
  * one. */
 #define WORTH_SPLIT 20
-/* Nor does what lies behind a rank's end, or before it. */
+/* Nor does what is behind a rank's end, or before it. */
 #define WORTH_ENDED 20
 
 static bool is_place_same(const struct place *a, const struct place *b)
@@ -107,8 +107,8 @@ static bool is_at(const char *call,
     return call == did->call && is_place_same(place, &did->place);
 }
 
-/* Most of the time in that call of MPI is of calls of which nobody knows
- * whether they waited. */
+/* Most of the time in that call of MPI is of calls that may or may not have
+ * waited. */
 static bool is_unknown_wait(const struct report *report,
                             const struct report_activity *did)
 {
@@ -196,7 +196,7 @@ static void put_second(const struct page *page,
     }
 }
 
-/* What of it lies behind the rank's end; true if nothing else is worth a
+/* The part of it behind the rank's end; true if nothing else is worth a
  * sentence. */
 static bool put_ended(const struct page *page, const struct page_late *late)
 {
@@ -261,7 +261,7 @@ void page_delays(const struct page *page, const struct page_late *whole)
     }
 }
 
-/* Waits of which costs were left out, where these change a figure of the
+/* Waits with costs that were left out, where these change a figure of the
  * report: a share is printed with three digits. */
 static uint64_t costs_cut(const struct report_delay_limits *limits)
 {

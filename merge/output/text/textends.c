@@ -168,7 +168,7 @@ static void put_end(const struct page *page,
     fprintf(page->file, "%s\n", page_normal(page));
 }
 
-/* Ranks that ended well, and of which something is not known all the same. */
+/* Ranks that ended well, but with something unknown. */
 static void put_darks(const struct page *page)
 {
     const struct report *report = page->report;
@@ -222,7 +222,7 @@ static void put_launcher(const struct page *page,
     free(text);
 }
 
-/* Those that did not end well; of one without a recorded end, its ranks say so.
+/* Those that did not end well; the ranks of one without a recorded end show it.
  */
 static void put_launchers(const struct page *page)
 {

@@ -21,7 +21,7 @@
 #define PRINTED 2000
 /* Less than an n-th of the ranks' time is not worth a line. */
 #define WORTH_UNKNOWN 50
-/* Calls of which that is not known that are named. */
+/* Calls that are named as possible waits. */
 #define TOP_UNKNOWN 2
 /* So many times what is known: then little is. */
 #define BLIND 10
@@ -87,7 +87,7 @@ static bool is_cut_short(const struct report *report)
 }
 
 /* Calls that only look whether something is complete: a program that polls with
- * them waits outside of MPI, as far as anybody knows. `most`, where it is asked
+ * them waits outside of MPI, as far as is known. `most`, where it is asked
  * for, is the function that was called most. */
 static uint64_t polls_count(const struct report *report, const char **most)
 {

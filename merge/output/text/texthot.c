@@ -27,7 +27,7 @@ static ck_time_t computed(const struct report *report)
 
 /* A digit behind the point takes so many samples ... */
 #define COUNT_DIGIT 1000
-/* ... of which no more than an n-th were lost; less than that is not mentioned.
+/* ... unless more than an n-th of them were lost; less is not mentioned.
  */
 #define LOST_DIGIT 100
 #define LOST_WORTH 1000
@@ -218,7 +218,7 @@ static void put_callers(const struct page *page)
     }
 }
 
-/* Where devices work, the causes say where their hosts computed. */
+/* Where devices work, the causes show where their hosts computed. */
 void page_hot(const struct page *page)
 {
     const struct report *report = page->report;

@@ -1,4 +1,4 @@
-/* textlaunches.c - kernels of whose work no record, or no time, is there
+/* textlaunches.c - kernels whose work has no record, or no time
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@ static bool is_worth(uint64_t part, uint64_t whole)
     return part > 0 && part * 100 >= whole * WORTH_PERCENT;
 }
 
-/* Processes of which no work came at all: CUPTI was not to be had. */
+/* Processes without any recorded work: CUPTI was not to be had. */
 static void put_blind(const struct page *page,
                       const struct report_launches *launches)
 {

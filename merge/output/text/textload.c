@@ -112,7 +112,7 @@ static ck_time_t run_time(const struct report *report)
     return whole * (ck_time_t)report->present;
 }
 
-/* What the threads' counters alone tell. */
+/* What the threads' counters alone show. */
 static void put_unknown(const struct page *page)
 {
     const struct report *report = page->report;

@@ -44,7 +44,7 @@ static uint64_t steps_all(const struct report *report)
                                                : report->table.count;
 }
 
-/* The longest wait for a rank of which it is known what that one did then. */
+/* The longest wait for a rank with a known activity of that rank then. */
 static const struct report_cause *seen_find(const struct report *report,
                                             int32_t rank)
 {
@@ -161,7 +161,7 @@ static void put_stragglers(const struct page *page)
     }
 }
 
-/* Behind a rank that --ranks leaves out; a line below the table says so. */
+/* Behind a rank that --ranks leaves out; a line below the table explains it. */
 static const char *left_out(const struct page *page, int32_t rank)
 {
     return report_is_chosen(page->report, rank) ? "" : "*";
@@ -172,7 +172,7 @@ static bool is_same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Do both rows say the same, but for a place in a file without symbols? That is
+/* Are both rows alike, but for a place in a file without symbols? That is
  * shown by the file's name alone. */
 static bool is_alike(const struct report_cause *a, const struct report_cause *b)
 {
@@ -185,7 +185,7 @@ static bool is_alike(const struct report_cause *a, const struct report_cause *b)
            left->function != NULL && right->function != NULL;
 }
 
-/* The row that says the same; NULL = there is none. */
+/* The row that is alike; NULL = there is none. */
 static const struct report_cause *twin_find(const struct report *report,
                                             const struct report_cause *wait)
 {
@@ -197,8 +197,8 @@ static const struct report_cause *twin_find(const struct report *report,
     return NULL;
 }
 
-/* The place of a wait, with what tells it from that of another row: template
- * arguments or parameters, or an offset. */
+/* The place of a wait, with what distinguishes it from that of another row:
+ * template arguments or parameters, or an offset. */
 static void put_wait_place(const struct page *page,
                            const struct report_cause *wait)
 {
@@ -478,7 +478,7 @@ static void put_waited_kernels(const struct page *page)
     fputs(".\n", page->file);
 }
 
-/* Collective kernels of which nothing is claimed. */
+/* Collective kernels without any claim. */
 static void put_unclaimed_kernels(const struct page *page,
                                   uint64_t count,
                                   ck_time_t time,

@@ -219,7 +219,7 @@ static bool is_waiting(const struct report *report, int32_t rank)
     return false;
 }
 
-/* Somebody waits for that rank. */
+/* Some rank waits for that rank. */
 static bool is_awaited(const struct report *report, int32_t rank)
 {
     for (size_t i = 0; i < report->impasses_count; i++) {
@@ -293,7 +293,7 @@ holder_of(const struct report *report, const struct report_standing *row)
 }
 
 /* How many threads wait for each other's locks in a circle from that one on; 0
- * = they do not. Told once: by the one with the lowest number. */
+ * = they do not. Printed once: by the one with the lowest number. */
 static size_t circle_of(const struct report *report,
                         const struct report_standing *row)
 {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A rank that died is the reason why others waited. Of a job that a person
- * ended the same calls say only where it was then: any job is in some. That it
+ * ended the same calls show only where it was then: any job is in some. That it
  * hung is claimed of nothing shorter than HANG_LEAST and HANG_TIMES the usual
  * interval, and longer than each before.
  */
@@ -26,7 +26,7 @@
 /* Why ranks never left their calls. */
 enum why {
     WHY_DIED,  /* because of one that died */
-    WHY_ASKED, /* somebody ended the job */
+    WHY_ASKED, /* a user ended the job */
     WHY_SEEN,  /* not known, or it still runs */
 };
 
@@ -289,7 +289,7 @@ put_row(const struct page *page, size_t row, enum why why, int indent)
     free(text);
 }
 
-/* Collectives, then messages; where somebody died, those for him. The longest
+/* Collectives, then messages; where a rank died, those for it. The longest
  * that a rank was in one, 0 = nothing was shown. */
 static ck_time_t put_calls(const struct page *page, enum why why, int indent)
 {

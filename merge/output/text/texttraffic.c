@@ -72,7 +72,7 @@ static void put_short(const struct page *page, uint64_t bytes)
     fprintf(page->file, "%*s", MATRIX_CELL, text);
 }
 
-/* Is there somebody in the matrix who sent or received a message? */
+/* Is there a rank in the matrix that sent or received a message? */
 static bool has_matrix(const struct report *report)
 {
     size_t seen = 0;

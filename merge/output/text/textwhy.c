@@ -288,7 +288,7 @@ static void put_wait(const struct page *page, const struct report_cause *cause)
                                           .seen_ns = cause->seen_ns});
 }
 
-/* Does the device wait for what the program told it to wait for? */
+/* Does the device wait as the program asked for? */
 static bool is_dependent(const struct report_cause *cause)
 {
     return cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT;

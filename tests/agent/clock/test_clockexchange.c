@@ -49,7 +49,7 @@ static void exchange_make(uint64_t number)
     assert_non_null(exchanges_answer(&exchanges, &answer, &came));
 }
 
-/* What the next probe tells. */
+/* What the next probe reports. */
 static struct ck_probe told(void)
 {
     struct ck_probe ask = {.earlier = 0};

@@ -259,7 +259,7 @@ static void by_udp_probes_go_in_volleys(void **state)
     server_start(true, false);
     clock = met(true);
     while (server.asked == 0) {
-        clockprobe_step(clock, began); /* time stands still */
+        clockprobe_step(clock, began); /* time does not advance */
     }
     while (server.asked < CLOCKPROBE_VOLLEY &&
            ck_time_raw() < began + 100 * CK_TIME_S) {

@@ -194,7 +194,7 @@ static bool is_half_full(const struct ck_ring_writer *writer)
            writer->mask / 2;
 }
 
-/* A child that writes until it is killed and says how far it has come. It
+/* A child that writes until it is killed and reports how far it has come. It
  * waits for a reader that is slower than itself. */
 static pid_t writer_fork(struct bench *bench)
 {

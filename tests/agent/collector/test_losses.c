@@ -1,4 +1,4 @@
-/* test_losses.c - a loss is told once, whoever takes over
+/* test_losses.c - a loss is recorded once, whoever takes over
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -81,7 +81,7 @@ static void front_end(struct scene *scene)
     scene->front = -1;
 }
 
-/* It stays a process until somebody waits for it. */
+/* It stays a process until it is waited for. */
 static void launcher_end(struct scene *scene)
 {
     siginfo_t info;
@@ -143,7 +143,7 @@ static void of_a_job_that_was_asked_to_end_nothing_comes(void **state)
     assert_int_equal(
         frontpipe_send(scene->front, FRONTPIPE_FLUSH, &number, sizeof(number)),
         0);
-    front_end(scene); /* and nobody has heard of that yet */
+    front_end(scene); /* and the collector has not noticed yet */
     reportout_show(&scene->out, report, strlen(report));
     assert_string_equal(on_stderr(scene), "");
 }

@@ -30,7 +30,7 @@
 
 #define MARKS 5000
 
-/* A ring with MARKS marks of a thread that is gone, and nobody who holds it.
+/* A ring with MARKS marks of a thread that is gone, held by no agent.
  * Its writer is a child, so that no process of the table lives. */
 static void ring_leave(char path[256], const char *dir)
 {
@@ -503,7 +503,7 @@ static void a_file_that_others_may_write_to_is_not_read(void **state)
     assert_int_equal(unlink(moved), 0);
 }
 
-/* Anybody may write there: it is no run directory that we made. */
+/* Any user may write there: it is no run directory that we made. */
 static void a_run_directory_of_others_is_not_written_to(void **state)
 {
     struct salvage found;

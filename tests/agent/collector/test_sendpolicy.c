@@ -1,4 +1,4 @@
-/* test_sendpolicy.c - when a collector speaks with its aggregator
+/* test_sendpolicy.c - when a collector exchanges messages with its aggregator
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -56,12 +56,12 @@ static void the_end_does_not_wait_for_who_had_time(void **state)
     struct aggregatortimeout selfstream = {.started = 100 * S};
 
     (void)state;
-    /* Never heard: from the start on, a second at least. */
+    /* No message yet: from the start on, a second at least. */
     assert_int_equal(aggregatortimeout_until(&given, 0, 101 * S), 105 * S);
     assert_int_equal(aggregatortimeout_until(&selfstream, 0, 101 * S), 108 * S);
     assert_int_equal(aggregatortimeout_until(&given, 0, 300 * S), 301 * S);
     assert_int_equal(aggregatortimeout_until(&selfstream, 0, 300 * S), 301 * S);
-    /* Heard: after its last word, or the end. */
+    /* With messages: after the last one, or the end. */
     assert_int_equal(aggregatortimeout_until(&selfstream, 110 * S, 200 * S),
                      205 * S);
     assert_int_equal(aggregatortimeout_until(&selfstream, 210 * S, 200 * S),

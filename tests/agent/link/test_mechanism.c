@@ -1,4 +1,4 @@
-/* test_mechanism.c - what answers tells whether an aggregator has keys
+/* test_mechanism.c - the answer shows whether an aggregator has keys
  *
  * SPDX-License-Identifier: Apache-2.0
  */

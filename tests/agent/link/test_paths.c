@@ -76,7 +76,7 @@ static void a_directory_that_is_new_or_empty_is_taken(void **state)
     found_is("empty///", "empty", false);
 }
 
-/* No manifest says yet whose it is. */
+/* No manifest names its job yet. */
 static void two_jobs_that_begin_at_once_have_two_directories(void **state)
 {
     struct identity others = identity;

@@ -71,7 +71,7 @@ static void the_address_that_answers_is_taken(void **state)
 
 static void after_the_limit_none_is_taken(void **state)
 {
-    /* A test network that nobody routes. */
+    /* A test network without a route. */
     struct ck_endpoint endpoint = {.urls = {"tcp://192.0.2.1:9"}, .count = 1};
     struct reachable probe;
     ck_time_t now = ck_time_raw();

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What the machine and its container allow differs: hardware counters are
- * there, or a note says why not. Time, switches and faults are always there.
+ * there, or a note has the reason. Time, switches and faults are always there.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static uint32_t name_id(const struct said *said, const char *name)
     return 0;
 }
 
-/* The last value said; tid 0 = of the tree. NULL if none. */
+/* The last value recorded; tid 0 = of the tree. NULL if none. */
 static const struct ck_counter *
 value_of(const struct said *said, const char *name, uint32_t tid)
 {
@@ -185,7 +185,7 @@ static void a_child_of_two_threads_is_counted(void **state)
     assert_in_range(main_thread->value, WORK_NS * 9 / 10, WORK_NS * 2);
     assert_non_null(
         value_of(&said, "involuntary-switches", (uint32_t)child.pid));
-    /* A hardware counter is either there or said to be missing. */
+    /* A hardware counter is either there or noted as missing. */
     assert_int_equal(value_of(&said, "cycles", 0) == NULL,
                      notes(&said, "cycles") == 1);
     said_fini(&said);
@@ -212,7 +212,8 @@ static void a_child_that_never_ran_has_no_time(void **state)
     (void)close(child.go);
     assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
     said_read(&said);
-    /* One that had no page fault yet has not begun: nothing is said of it. */
+    /* One that had no page fault yet has not begun: nothing is recorded of it.
+     */
     clock = value_of(&said, "task-clock", 0);
     assert_true(clock == NULL || clock->value < WORK_NS / 3);
     said_fini(&said);

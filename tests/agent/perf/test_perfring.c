@@ -122,7 +122,7 @@ static void records_and_losses_are_counted_apart(void **state)
     ring.page = mmap(NULL, 2 * page_bytes(), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(ring.page, MAP_FAILED);
-    /* One of them lies over the ring's end. */
+    /* One of them is across the ring's end. */
     ring.page->data_head = ring.page->data_tail = page_bytes() - 32;
     record_write(&ring, PERF_RECORD_SWITCH, 7, 0);
     record_write(&ring, PERF_RECORD_SAMPLE, 8, 0);

@@ -187,8 +187,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Run the child to its end, with a step each 10 ms. What its exec maps is told
- * by the kernel: the clock of the looks stands still. */
+/* Run the child to its end, with a step each 10 ms. What its exec maps is
+ * reported by the kernel: the clock of the looks does not advance. */
 static pid_t child_run(struct symbols *symbols)
 {
     struct timespec pause = {.tv_nsec = 10 * CK_TIME_MS};
@@ -463,9 +463,9 @@ static void runs_wait(pid_t pid, uint64_t more)
     }
 }
 
-/* Nobody looks for so long that the switches of two threads that yield to each
- * other fill their ring many times. With stacks the samples of so long a time
- * would fill theirs. */
+/* There is no look for so long that the switches of two threads that yield to
+ * each other fill their ring many times. With stacks the samples of so long a
+ * time would fill theirs. */
 static void a_storm_of_switches_takes_no_sample_away(void **state)
 {
     struct ck_ring_process *entry = ck_ring_processes(header);

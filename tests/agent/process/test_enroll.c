@@ -38,7 +38,7 @@ static int teardown(void **state)
     return rmdir(work);
 }
 
-/* The child records once it is told to; its status is its number. */
+/* The child records when it gets a byte; its status is its number. */
 static pid_t child_start(int to_child[2])
 {
     pid_t pid;

@@ -1,4 +1,4 @@
-/* test_groupwatch.c - signals to a group are told from signals to one process
+/* test_groupwatch.c - signals to a group are not taken for signals to a process
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,7 +65,7 @@ static int group_steps(void)
         if (!groupwatch_has(&watch, SIGTERM)) {
             return 1;
         }
-        /* Once is once: the next one is told anew. */
+        /* Once is once: the next one is reported anew. */
         (void)kill(getpid(), SIGTERM);
         if (groupwatch_has(&watch, SIGTERM)) {
             return 2;
@@ -78,7 +78,7 @@ static int group_steps(void)
     return 0;
 }
 
-/* Real-time signals queue up: each is told. */
+/* Real-time signals queue up: each is reported. */
 static int burst_steps(void)
 {
     struct groupwatch watch;

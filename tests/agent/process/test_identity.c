@@ -276,7 +276,7 @@ static const struct key_case keys[] = {
     {{"RANK=1", "WORLD_SIZE=4", "TORCHELASTIC_RUN_ID=night"},
      "torch-night",
      true},
-    /* On one host the launcher is told apart from an earlier one. */
+    /* On one host the launcher is not taken for an earlier one. */
     {{"RANK=1", "WORLD_SIZE=4", "MASTER_ADDR=localhost", "MASTER_PORT=29500"},
      "torch-localhost.29500-",
      false},
@@ -305,7 +305,7 @@ static void ranks_by_variables_name_the_job_by_where_they_meet(void **state)
 }
 
 /* What the parent of a process started with rank 1's variables takes for the
- * launcher; `wrapper` stands in between. */
+ * launcher; `wrapper` is in between. */
 static void key_below(const char *self, const char *wrapper, char key[160])
 {
     char command[PATH_MAX + 128];

@@ -24,7 +24,7 @@ struct node_case {
     const char *name;
 };
 
-/* 203.0.113.x is nobody's. */
+/* 203.0.113.x is in use nowhere. */
 static const struct node_case cases[] = {
     {{"torchrun", "--nnodes=2", "--node_rank=1", "--master_addr=h1", "--nnodes",
       "3", "t.py"},

@@ -10,7 +10,7 @@
 
 #include "agent/python/pythonlayout.h"
 
-/* From 3.13 on: word of the table, and the offset that it says. */
+/* From 3.13 on: word of the table, and the offset in it. */
 struct told {
     uint8_t word;
     uint16_t offset;

@@ -1,4 +1,4 @@
-/* test_ringsize.c - what is said where the recording memory is not as wished
+/* test_ringsize.c - the line where the recording memory is not as wished
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ static struct ringfile ring_of(const struct ringfile_wish *wish, uint64_t free)
     return ring;
 }
 
-/* What is said of such options. */
+/* The line about such options. */
 static const char *
 line_of(uint64_t slot_bytes, uint64_t ring_bytes, uint64_t free)
 {

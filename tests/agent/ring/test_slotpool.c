@@ -1,4 +1,4 @@
-/* test_slotpool.c - slots that stand ready for threads to come
+/* test_slotpool.c - slots that are kept ready for threads to come
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -242,7 +242,7 @@ static void a_thread_that_has_ended_is_not_there(void **state)
     assert_int_equal(threadlook_threads(pid, tids, 2), 0);
 }
 
-/* Its stack lies where nothing is, or is full of what is no frame. */
+/* Its stack is where nothing is, or is full of what is no frame. */
 static void a_wrong_stack_is_no_harm(void **state)
 {
     uint64_t addresses[64];

@@ -42,7 +42,7 @@ static int setup(void **state)
     (void)state;
     assert_true(length > 0);
     assert_non_null(maps);
-    /* A sanitizer's mappings may lie before the program's. */
+    /* A sanitizer's mappings may be before the program's. */
     while (start == 0 && getline(&line, &room, maps) > 0) {
         if (strstr(line, self.path) != NULL) {
             start = strtoull(line, NULL, 16);

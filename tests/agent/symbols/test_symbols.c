@@ -26,7 +26,7 @@
 #define IMAGE 3
 #define SITES 3
 
-/* What the target says of itself: caller, main, inside the library. */
+/* What the target prints of itself: caller, main, inside the library. */
 struct scene {
     struct said said;
     struct symbols *symbols;
@@ -57,7 +57,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Start the program, hear its sites, look at its maps, let it end. */
+/* Start the program, read its sites, look at its maps, let it end. */
 static void target_look(struct scene *scene, const char *path)
 {
     int in[2], out[2], status;
@@ -220,7 +220,7 @@ static void a_frame_that_is_a_call_as_well_has_its_line(void **state)
     site_is(scene, 0, "symbols_target.c");
 }
 
-/* Where clock_gettime() lies in what the kernel maps, 0 = nowhere. */
+/* Where clock_gettime() is in what the kernel maps, 0 = nowhere. */
 static uint64_t vdso_clock(void)
 {
     static const char *const names[] = {"__vdso_clock_gettime",
@@ -263,7 +263,7 @@ static void each_module_is_said_once(void **state)
     int programs = 0, libraries = 0;
 
     target_look(scene, CK_TEST_DIR "/symbols_pie");
-    /* At once, so that a killed collector has said them. */
+    /* At once, so that a killed collector has recorded them. */
     assert_int_equal(symbols_modules(scene->symbols, scene->said.selfstream),
                      0);
     sites_say(scene);

@@ -1,4 +1,4 @@
-/* test_codemaps.c - which code lies where
+/* test_codemaps.c - which code is where
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -279,7 +279,7 @@ static void child_run(void)
     _exit(0);
 }
 
-/* The child as it stands; all of its stack that is there, up to the copy. */
+/* The child as it is; all of its stack that is there, up to the copy. */
 static void child_take(pid_t pid)
 {
     struct user_regs_struct at;
@@ -363,7 +363,7 @@ static void code_without_a_file_is_left_by_frame_pointers(void **state)
     memset(&thread, 0, sizeof(thread));
     words[2] = base + 48;                      /* the caller's bp */
     words[3] = (uint64_t)(uintptr_t)page + 40; /* in the caller */
-    words[6] = 0;                              /* nobody's */
+    words[6] = 0;                              /* no frame */
     words[7] = 0;
     memcpy(stack, words, sizeof(words));
     thread.pid = getpid();

@@ -211,7 +211,7 @@ static void a_crowd_is_answered_together_each_once(void **state)
         stamped += seen->stamps[i] > 0;
     }
     assert_true(seen->shared > 0);
-    /* Of a burst at least one more than the one before told. */
+    /* Of a burst at least one more than the one before is stamped. */
     assert_true(!clockserve_is_stamped(serve) || stamped >= number / 8);
     free(seen);
     (void)close(fd);
@@ -309,7 +309,7 @@ static void a_port_that_is_taken_is_said(void **state)
     assert_non_null(strstr(err.text, "UDP port"));
 }
 
-/* Others on a machine hold many TCP ports: one of which both are free is found.
+/* Others on a machine hold many TCP ports: one that is free for both is found.
  */
 static void a_port_has_tcp_though_others_hold_many(void **state)
 {

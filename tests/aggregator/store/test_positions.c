@@ -103,7 +103,7 @@ static void streams_are_bounded(void **state)
     assert_non_null(positions_get(*state, (struct ck_stream){0, 0}));
 }
 
-/* Against a map of units: what is said to be stored was stored; what was
+/* Against a map of units: what is reported as stored was stored; what was
  * stored and is within few gaps is known. */
 static void random_frames_are_never_forgotten(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_segments.c - the segments of one agent, of which the oldest go
+/* test_segments.c - the segments of one agent; the oldest are discarded
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -406,7 +406,7 @@ static void probes_without_answers_calibrate_nothing(void **state)
     defs_destroy(defs);
 }
 
-/* The lowest rank's domain is no party: nothing is said relative to it. */
+/* The lowest rank's domain is no party: nothing is relative to it. */
 static void
 a_reference_that_the_first_rank_cannot_reach_calibrates_nobody(void **state)
 {

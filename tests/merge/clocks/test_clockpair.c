@@ -79,7 +79,7 @@ static void exchange_put(
     message_put(world, b, a, at + 10 * CK_TIME_US, delay);
 }
 
-/* What the solution says of a clock at a true time, on the axis. */
+/* The solved offset of a clock at a true time, on the axis. */
 static bool solved(const struct world *world,
                    uint32_t domain,
                    ck_time_t time,

@@ -4,7 +4,7 @@
  *
  * Two to four machines. Machine 0 is the reference, the others probe it each
  * second for a minute; each stores what CLOCK_MONOTONIC reads beside RAW.
- * CK_WORLDS says how many random worlds of clones, steps and wander, CK_SEED
+ * CK_WORLDS is how many random worlds of clones, steps and wander, CK_SEED
  * repeats a run, or with the printed state of a world and CK_WORLDS=1 that
  * world.
  */
@@ -383,7 +383,7 @@ static bool is_asleep(const struct chaos *chaos, uint32_t machine, ck_time_t at)
 
 /* A jump of a counter, of 1 us to 10 s, at least 3 s off from other steps of
  * its machine: no two things happen to it within a second. One before the first
- * pair nobody can see. */
+ * pair cannot be seen. */
 static void jump_draw(struct chaos *chaos)
 {
     struct step jump = {
@@ -576,7 +576,8 @@ static void chaos_settle(struct chaos *chaos)
     assert_int_equal(align_settle(machines->align, NULL), 0);
 }
 
-/* More than 4 s are not told: nothing is known next to a step of that size. */
+/* More than 4 s are not bounded: nothing is known next to a step of that size.
+ */
 static ck_time_t
 pair_bound(const struct align *align, uint32_t a, uint32_t b, ck_time_t time)
 {
@@ -599,7 +600,7 @@ static ck_time_t own_bound(const struct align *align,
                : CK_CLOCK_NONE / 4;
 }
 
-/* Two machines at random instants: what is said of each, and of the region. */
+/* Two machines at random instants: the bounds of each, and of the region. */
 static void pair_count(const struct chaos *chaos,
                        uint32_t a,
                        uint32_t b,
@@ -707,8 +708,8 @@ gate_count(const struct chaos *chaos, ck_time_t worst, struct tally *tally)
     free(report.domains);
 }
 
-/* A machine by whose clock a fault is told. Of two clocks without readings
- * nobody can say whose step it was. */
+/* A machine by whose clock a fault is reported. Of two clocks without readings
+ * it is not known whose step it was. */
 static uint32_t
 teller(const struct chaos *chaos, const struct step *step, uint32_t domain)
 {
@@ -774,7 +775,7 @@ static void faults_count(const struct chaos *chaos, struct tally *tally)
     }
 }
 
-/* Jumps that are told of counters, on the machine whose counter it was. */
+/* Jumps that are reported of counters, on the machine whose counter it was. */
 static void jumps_count(const struct chaos *chaos, struct tally *tally)
 {
     const struct defs *defs = chaos->machines.defs;

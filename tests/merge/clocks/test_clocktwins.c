@@ -100,7 +100,7 @@ static uint32_t domain_of(const struct machines *machines, uint32_t i)
     return machines->defs->agents[i].domain;
 }
 
-/* Two machines are as far apart as their clocks, within what is said. */
+/* Two machines are as far apart as their clocks, within the bound. */
 static void pair_check(const struct machines *machines, uint32_t a, uint32_t b)
 {
     for (ck_time_t at = START; at < START + SECONDS * CK_TIME_S;

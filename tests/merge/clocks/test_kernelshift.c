@@ -66,7 +66,7 @@ static void kernels_are_found_wherever_profiles_begin(void **state)
     }
 }
 
-/* Nobody can tell one step from the next. */
+/* One step looks like the next. */
 static void kernels_of_equal_steps_are_not_told_apart(void **state)
 {
     ck_time_t a[KERNELS], b[KERNELS];

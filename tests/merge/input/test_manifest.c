@@ -1,4 +1,4 @@
-/* test_manifest.c - what the manifest of a run tells of its segments
+/* test_manifest.c - what the manifest of a run has of its segments
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@
 #include "merge/input/manifest.h"
 #include "tests/merge/reading.h"
 
-/* A segment of agent 1 in which a frame of 7 marks is missing, and what its
- * manifest said of it. */
+/* A segment of agent 1 that lacks a frame of 7 marks, and its entry in the
+ * manifest. */
 static struct reading told_read(const char *agents)
 {
     struct reading reading;
@@ -80,7 +80,7 @@ static void what_the_agent_counted_is_missing(void **state)
         {"status=0\nevents=4\ncollectors=1\nunits=19\n", 1, true},
         /* Another collector may have counted a frame twice. */
         {"status=0\nevents=20\ncollectors=2\nunits=19\n", 17, false},
-        /* Somebody recovered more than it took. */
+        /* More was recovered than it took. */
         {"status=0\nevents=20\ncollectors=1\nunits=18\n", 17, false},
         {"status=0\nevents=20\n", 17, false},
         {"status=0\nevents=3\n", 1, false},

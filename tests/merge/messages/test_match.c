@@ -5,9 +5,9 @@
  * Random programs of three ranks without clocks in common: each posts sends and
  * receives, some from any source or with any tag, some with a probe before. A
  * message is given to the first posted receive that fits it, or waits for one,
- * as MPI says. Each process's records are then handed over in its own order,
+ * by MPI's rules. Each process's records are then handed over in its own order,
  * the processes mixed at random; every pair must be that of the program.
- * CK_SEED repeats a run, CK_WORLDS says how many worlds.
+ * CK_SEED repeats a run, CK_WORLDS is how many worlds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

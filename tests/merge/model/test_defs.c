@@ -59,7 +59,7 @@ static void a_process_has_the_number_of_its_agent(void **state)
 
     (void)state;
     assert_int_equal(rank_beside((struct own){2, 4}, NULL), 2);
-    /* A child was told the number once more, in another variable. */
+    /* A child got the number once more, in another variable. */
     assert_int_equal(rank_beside((struct own){2, 4}, &same), 2);
 }
 

@@ -13,7 +13,7 @@
 
 static struct defs *defs;
 
-/* What a run is of whose agent had that command and these processes; those
+/* What an agent with that command and these processes ran; those
  * with a star used MPI. */
 static const char *executed(const char *command, const char *const *processes)
 {

@@ -1,4 +1,4 @@
-/* test_clockmap.c - a map goes through its points, ascends, and says its error
+/* test_clockmap.c - a map goes through its points, ascends, and has its error
  *
  * SPDX-License-Identifier: Apache-2.0
  */

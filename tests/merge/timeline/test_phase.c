@@ -5,7 +5,7 @@
  * Two ranks, in ms: rank 0 is in "solve" [1,3), within it again [1.5,2), and
  * [5,6); rank 1 in [1.2,3.5) and [5.5,7.5), between them in "io" [4,5). Rank
  * 0's device works [1,1.1) and [5.3,5.5), what is launched at 5.2, and, while
- * nobody is in a range, [8,9); rank 1's [8.5,8.8).
+ * no rank is in a range, [8,9); rank 1's [8.5,8.8).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,7 +147,7 @@ static void idle_time_belongs_to_the_range_of_the_host(void **state)
 {
     (void)state;
     assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
-    /* [1.1,3) and [5,5.3), of which the launch is the last 0.1. */
+    /* [1.1,3) and [5,5.3), with the launch as the last 0.1. */
     assert_non_null(strstr(text, "\"idle_ns\": 2200000,\n"
                                  "      \"idle\": {\n"
                                  "        \"launch_latency\": 100000,\n"

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Worlds: a counter and RAW over some minutes, pairs each second with brackets
- * of 10 ns to 2 us, and a few things that happen to the counter. CK_WORLDS says
+ * of 10 ns to 2 us, and a few things that happen to the counter. CK_WORLDS is
  * how many of each kind.
  */
 #include <setjmp.h>
@@ -137,7 +137,7 @@ static void rate_draw(struct world *world, struct event *event)
     event->rate = world->rate * (1 + sized(world, 1e-8, 0.1));
 }
 
-/* RAW goes on while the counter stands still. */
+/* RAW goes on while the counter does not. */
 static void suspend_draw(struct world *world, struct event *event)
 {
     event->jump = -world->rate * fabs(sized(world, 1e3, 60e9));
@@ -396,7 +396,7 @@ static void what_follows_a_jump_back_has_a_map_of_its_own(void **state)
 }
 
 /* The last two readings of a machine under load: brackets of 3 ms, 1 ms apart,
- * say nothing of the rate. */
+ * are no evidence of the rate. */
 static void lines_go_on_where_brackets_leave_any_rate_open(void **state)
 {
     struct ticks_pair pairs[12];
@@ -424,7 +424,7 @@ static void lines_go_on_where_brackets_leave_any_rate_open(void **state)
 }
 
 /* A counter that jumps with each pair: the rest is one piece, and no stamp is
- * off by more than is said. */
+ * off by more than its error. */
 static void of_endless_jumps_the_error_is_told(void **state)
 {
     enum { PAIRS = 2000 };

@@ -24,7 +24,7 @@ put_f(uint8_t *out, uint64_t *run, const int64_t *differences, unsigned count);
 
 static struct records_random rng;
 
-/* As docs/protocol.md says it, number by number. */
+/* As docs/protocol.md defines it, number by number. */
 static uint8_t *put_by_the_book(uint8_t *out,
                                 uint64_t *run,
                                 const int64_t *differences,
@@ -141,7 +141,7 @@ static void each_bit_alone_is_written_whole(void **state)
     }
 }
 
-/* reader_differences() as its contract says it, number by number. */
+/* reader_differences() by its contract, number by number. */
 static int read_by_the_book(struct reader *reader,
                             uint64_t left,
                             unsigned bytes,

@@ -64,7 +64,7 @@ static void scan_drop(void *state, const struct ck_batch_columns *columns)
     *(uint32_t *)state += columns->count;
 }
 
-/* A scan refuses what decoding refuses, and says what its records say. */
+/* A scan refuses what decoding refuses, and finds the same records. */
 static void assert_scan_agrees(struct fixture *f)
 {
     struct columns_rows rows = {f->back, ROOM, 0};

@@ -1,4 +1,4 @@
-/* test_clockband.c - the truth of simulated clocks lies inside the band
+/* test_clockband.c - the truth of simulated clocks is inside the band
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -161,7 +161,8 @@ static void one_burst_on_a_host_is_known_to_half_a_microsecond(void **state)
     ck_clockband_destroy(band);
 }
 
-/* A busy reference answers whole bursts only after 3 to 30 ms, and says so. */
+/* A busy reference answers whole bursts only after 3 to 30 ms, with its times.
+ */
 static struct ck_clockband *late_probe(const struct world *w, int seconds)
 {
     struct ck_clockband *band = ck_clockband_create(NULL);
@@ -306,7 +307,7 @@ static void random_worlds_are_covered_and_raise_no_fault(void **state)
     }
 }
 
-/* Some fault lies around the step. */
+/* Some fault is around the step. */
 static bool step_is_found(const struct world *w,
                           const struct ck_clockband *band,
                           bool *is_exact)

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The test plays the agent: it lays out a ring file as ring.h says, and reads
+ * The test plays the agent: it lays out a ring file by ring.h, and reads
  * the slots directly.
  */
 #include <setjmp.h>
@@ -409,7 +409,7 @@ static void a_slot_that_ended_is_not_taken_in_some_cases(void **state)
     head_of(f, 0)->incarnation = 2;
     slot_is_taken(f, false);
     head_of(f, 0)->incarnation = 1;
-    /* It ended inside a call, which the collector has to tell. */
+    /* It ended inside a call, which the collector has to record. */
     atomic_store(&head_of(f, 0)->depth, 1);
     slot_is_taken(f, false);
     atomic_store(&head_of(f, 0)->depth, 0);

@@ -29,7 +29,7 @@ struct fixture {
     size_t head;
 };
 
-/* A ring as ring.h says; all slots have all their memory. */
+/* A ring by ring.h; all slots have all their memory. */
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));

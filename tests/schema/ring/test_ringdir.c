@@ -29,7 +29,7 @@ static void the_second_directory_follows_tmpdir(void **state)
     ck_ring_dirs(dirs);
     assert_string_equal(dirs[0], expected);
     assert_memory_equal(dirs[1], "/some/where/ck-", 15);
-    /* Not below a directory that depends on where one stands. */
+    /* Not below a directory that depends on the working directory. */
     assert_int_equal(setenv("TMPDIR", "relative", 1), 0);
     ck_ring_dirs(dirs);
     assert_memory_equal(dirs[1], "/tmp/ck-", 8);

@@ -42,7 +42,7 @@ MAPPED = 20000  # ns that a pair of clocks may be off by on a busy machine
 
 def host(*args, variant="new", options=(), preload=None, **environment):
     """A run in which the last flush, or a context's, was over in time: on a
-    machine that is busy elsewhere it may not be, which is told (UNDONE)."""
+    machine that is busy elsewhere it may not be, which is recorded (UNDONE)."""
     # Into the program alone: ringrun may be built with sanitizers.
     before = ["env", "LD_PRELOAD=" + preload] if preload else []
     is_stuck = environment.get("MOCK_CASE") in ("hang", "stuck")
@@ -58,7 +58,7 @@ def host(*args, variant="new", options=(), preload=None, **environment):
 
 
 def lost(lines):
-    """Losses of records; one of none says that times are unknown."""
+    """Losses of records; one of none means that times are unknown."""
     return [r for r in lines.of("lost") if r["value"] > 0]
 
 
@@ -106,7 +106,7 @@ class Case(unittest.TestCase):
             self.assertEqual(queues[kernel["queue"]]["stream"], "7")
 
     def check_host_only(self, lines, done, *words):
-        """The program ends well, and a note says why there is no device."""
+        """The program ends well, and a note has why there is no device."""
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(lines.of("kernel", "cuda", "cuda-driver", "h2d"), [])
         (note,) = lines.notes()
@@ -130,7 +130,7 @@ class Truth(Case):
         """None is lost in CUPTI, however late the flushing thread is: each
         thread has one buffer at most, and there are more. A slot holds what
         40 threads launch, of 100; should one thread take back more than that
-        before the reader comes, what is missing is told to the record."""
+        before the reader comes, what is missing is counted to the record."""
         lines, done = host(THREADS, options=("--slots", str(THREADS + 10)))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(lost(lines), [])
@@ -159,8 +159,8 @@ class Truth(Case):
                 self.assertEqual([r["flags"] for r in lines.of("sync")], [RAW])
 
     def test_where_driver_and_runtime_number_a_launch_apart(self):
-        """Kernels have the number of the runtime's call: it is told as well
-        once kernels come whose launch nobody knows, and none is lost."""
+        """Kernels have the number of the runtime's call: it is reported as well
+        once kernels come whose launch is not known, and none is lost."""
         lines, done = host(1, "later", MOCK_CASE="apart")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(any("apart: both are recorded" in n
@@ -381,7 +381,7 @@ class End(Case):
 
 
 class Rivals(Case):
-    """Other clients of CUPTI, where ckcuda stands before it."""
+    """Other clients of CUPTI, where ckcuda wraps it."""
 
     def rival(self, **more):
         lines, done = host(1, "rival", preload=PRELOAD, **more)
@@ -393,7 +393,7 @@ class Rivals(Case):
         return lines
 
     def test_it_gets_what_it_wants_and_ck_goes_on_when_it_is_over(self):
-        """Longer than the two seconds in which nobody tells of its end."""
+        """Longer than the two seconds in which its end is not reported."""
         lines = self.rival()
         self.assertEqual((sum(r["value"] for r in lost(lines)),
                           {r["reason"] for r in lost(lines)}),
@@ -449,7 +449,7 @@ class Races(unittest.TestCase):
 
     def test_no_data_race(self):
         for threads, how, case in self.PLAYS:
-            # With "yield" nobody has the buffers back, or is told of an end.
+            # With "yield" no client has the buffers back, or learns of an end.
             for mode in ("own",) if how == "steal" else ("own", "yield"):
                 with self.subTest(threads=threads, how=how, mode=mode):
                     lines, done = host(threads, how, MOCK_CASE=case,
@@ -628,7 +628,7 @@ class Find(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
-    """What ckmerge says of runs that lack records: busy, idle and unknown."""
+    """What ckmerge reports of runs that lack records: busy, idle and unknown."""
 
     def report(self, how, case, status=None, **more):
         with tempfile.TemporaryDirectory() as folder:
@@ -712,7 +712,7 @@ class Report(unittest.TestCase):
                 missing = launched - launches["kernels"]
                 told = self.lost + launches["unrecorded"]
                 # The last launch is one of NODES kernels, and two behind it
-                # were launched by nobody.
+                # have no launch.
                 more = NODES - 1 + 2 if launches["unrecorded"] > 0 else 0
                 self.assertLessEqual(missing, told + more)
                 if missing > 0 or launches["untimed"] > 2:
@@ -722,8 +722,8 @@ class Report(unittest.TestCase):
 
     def test_a_pool_that_runs_out_later_is_unknown_time(self):
         """Of 200 graph launches, 0.4 ms of work each, the first 39 have times
-        (2,000 nodes, of which the first graph took 20). Also without a
-        subscription, where nobody tells of launches."""
+        (2,000 nodes; the first graph took 20 of them). Also without a
+        subscription, where launches are not reported."""
         for mode in ("own", "yield"):
             with self.subTest(mode):
                 device, text, launches = self.report("graphs", "pool",

@@ -7,8 +7,8 @@
  * HOW: link (as a program that links libcuda), dlsym (as compilers at run time
  * do), proc (as CUDA's runtime does: dlsym() for cuGetProcAddress_v2 alone),
  * thread (the same, with a default stream of each thread), next (no CUDA: what
- * dlsym() says to RTLD_NEXT and RTLD_DEFAULT is right). Each thread makes 200
- * launches of 11 parameters, 20 graph launches, 30 copies, 40 waits for a
+ * dlsym() returns for RTLD_NEXT and RTLD_DEFAULT is right). Each thread makes
+ * 200 launches of 11 parameters, 20 graph launches, 30 copies, 40 waits for a
  * stream, 2 for a context, and one copy that fails. END: kill (SIGKILL).
  * Prints the calls that came to the driver.
  */

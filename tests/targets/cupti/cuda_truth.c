@@ -10,13 +10,13 @@
  * the device, within it and back, a fill, a wait for an event of a second
  * stream, and a graph of 20 kernels launched 100 times. Prints what a tracer
  * must find as "kind count bytes" lines. "hold" launches until it is killed,
- * and says "ready" first; so does "busy", with kernels of a millisecond and no
- * pause, so that the device is never idle, and "hang", which waits for a kernel
- * that never ends. "marks" launches KERNELS kernels, one at a time, that read
- * the device's %globaltimer at their begin and end: "mark START END BEFORE
+ * and prints "ready" first; so does "busy", with kernels of a millisecond and
+ * no pause, so that the device is never idle, and "hang", which waits for a
+ * kernel that never ends. "marks" launches KERNELS kernels, one at a time, that
+ * read the device's %globaltimer at their begin and end: "mark START END BEFORE
  * AFTER" lines, the latter two CLOCK_MONOTONIC_RAW of the host around it.
  * "replay" launches a graph of 1000 empty kernels KERNELS times. Without a GPU
- * it says so and exits with 77.
+ * it prints that and exits with 77.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ static void launch(CUfunction kernel, void **arguments, CUstream stream)
          "cuLaunchKernel");
 }
 
-/* One millisecond at the clock that the device says. */
+/* One millisecond by the clock that the device reports. */
 static void spin_run(CUdevice device)
 {
     long long cycles;

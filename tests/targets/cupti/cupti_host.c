@@ -10,7 +10,7 @@
  * makes one each of all the rest. HOW: exit, _exit, fork, abort, fatal, term
  * (SIGTERM), quick (quick_exit), again (three contexts, one behind the other,
  * with 200 launches in each), racing (8 threads of 500 launches, while contexts
- * end), other (another thread calls exit), unknown (a kind that nobody knows),
+ * end), other (another thread calls exit), unknown (a kind without a name),
  * reset, release, destroy (the context ends in that call, then _exit), steal
  * (another client takes the buffers, 500 launches, and 300 when it is over),
  * rival (the same by a client that calls CUPTI as a profiler does, 500
@@ -450,7 +450,7 @@ static bool is_without_rival(unsigned unused)
     return !mock_is_client(rival_requested);
 }
 
-/* A profiler that is longer than ck waits for one that it is not told of; it
+/* A profiler that is longer than ck waits for one without reports of it; it
  * gets its own, all of it and no more. */
 static void rival(void)
 {

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * libcuda.so.1 with the functions that ckcuda stands before: each checks that
+ * libcuda.so.1 with the functions that ckcuda wraps: each checks that
  * its parameters came through (they are 1, 2, 3 ...; else it gives 1, an
  * invalid value), counts the call and gives 0. cuInit() loads
  * CUDA_INJECTION64_PATH, as the driver does.

@@ -55,7 +55,7 @@ static _Atomic bool is_released;
 static _Atomic unsigned flushes, stamps, wasted;
 
 /* Names with their numbers in CUPTI 13.0; all other numbers have names that
- * nobody asks for. */
+ * are never asked for. */
 struct name {
     uint32_t domain;
     uint32_t id;
@@ -755,7 +755,7 @@ static uint32_t call_id(uint32_t domain, const char *name)
     return 0;
 }
 
-/* A context is about to go, for who asked to be told. */
+/* A context is about to go, for clients that asked for it. */
 static void destruction_tell(void)
 {
     if (callback != NULL && calls[MOCK_RESOURCE][MOCK_DESTROY_STARTING]) {

@@ -1,16 +1,16 @@
-/* mockcupti.h - a CUPTI without a GPU: what the test program tells it
+/* mockcupti.h - a CUPTI without a GPU: what the test program asks of it
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * The library has the SONAME of the real one. The environment chooses how it
  * behaves (MOCK_CASE):
- *     busy      somebody else holds CUPTI (error 39)
+ *     busy      another client holds CUPTI (error 39)
  *     nodriver  cuptiSubscribe fails with 999
  *     enable    every cuptiActivityEnable fails
  *     hang      the forced flush never returns
  *     late      only the forced flush gives buffers back
  *     takeover  the clock is another one after a while
- *     drop      three records are said to be dropped
+ *     drop      three records are reported as dropped
  *     zero      no kernel has times
  *     pool      no node of a graph has times behind the first 2,000, as when
  *               the device's own buffers are used up; odd ones end before they
@@ -44,14 +44,14 @@ MOCK_EXPORT int cuptiActivityDisable(uint32_t kind);
  */
 MOCK_EXPORT void mock_emit(const void *record, size_t bytes);
 MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes);
-/* An API call enters or leaves on this thread; told if it was asked for. */
+/* An API call enters or leaves on this thread; reported if it was asked for. */
 MOCK_EXPORT void mock_call(uint32_t domain,
                            const char *name,
                            enum cupti_site site,
                            uint32_t correlation);
 /* What stamps records: the clock that was registered, or REALTIME. */
 MOCK_EXPORT uint64_t mock_clock(void);
-/* Did somebody ask for that kind? */
+/* Was that kind asked for? */
 MOCK_EXPORT bool mock_is_enabled(uint32_t kind);
 /* CUPTI fails for good. */
 MOCK_EXPORT void mock_fatal(void);
@@ -59,7 +59,7 @@ MOCK_EXPORT void mock_fatal(void);
 MOCK_EXPORT void mock_steal(void);
 /* Whoever held CUPTI lets it go. */
 MOCK_EXPORT void mock_release(void);
-/* Is it this client that has the buffers? With NULL: nobody. */
+/* Is it this client that has the buffers? With NULL: none. */
 MOCK_EXPORT bool mock_is_client(cupti_requested_f *requested);
 /* Is everything that was emitted back with the client? */
 MOCK_EXPORT bool mock_is_empty(void);

@@ -5,9 +5,9 @@
  *     bursts THREADS AT_ONCE MARKS [PAUSE]
  *
  * Starts THREADS threads in all, AT_ONCE of them at a time; those of one wave
- * begin together and are all alive until the last has said its marks. Mark i
- * of thread t has the value t * MARKS + i. After each 50 marks a thread sleeps
- * PAUSE microseconds. Prints the number of marks.
+ * begin together and are all alive until the last has recorded its marks. Mark
+ * i of thread t has the value t * MARKS + i. After each 50 marks a thread
+ * sleeps PAUSE microseconds. Prints the number of marks.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *
  *     images SCENARIO
  *
- * Each scenario says numbered marks, from 0 on, in all its processes and
+ * Each scenario records numbered marks, from 0 on, in all its processes and
  * threads together, prints how many, and exits with 0 where all went as it
  * does without a tracer. Without an argument: the names of the scenarios.
  */

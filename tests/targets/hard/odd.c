@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The word says which; what it prints and how it ends is the same each time.
+ * The argument chooses one; what it prints and how it ends is the same each
+ * time.
  */
 #include <errno.h>
 #include <fcntl.h>

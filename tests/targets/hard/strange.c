@@ -2,8 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The word says which; what it prints and how it ends is the same each time.
- * What this kernel does not have, or forbids, prints so: with a tracer, too.
+ * The argument chooses one; what it prints and how it ends is the same each
+ * time. What this kernel does not have, or forbids, prints so: with a tracer,
+ * too.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -96,7 +97,7 @@ static int no_variables(void)
     return 1;
 }
 
-/* More of them than anybody counts with, one of them long; and none at all. */
+/* More of them than any program has, one of them long; and none at all. */
 static int many_variables(void)
 {
     char *const words[] = {"sh", "-c", "env | grep -c ^V; echo ${#LONG}", NULL};
@@ -598,7 +599,7 @@ static void fork_again(int number)
     forked += WEXITSTATUS(status);
 }
 
-/* A handler forks in the middle of whatever call there is. */
+/* A handler forks within whatever call there is. */
 static int forks_in_handler(void)
 {
     const struct itimerval each = {{0, 3000}, {0, 3000}};

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The word says which; what it prints and how it ends is the same each time.
- * Each counts what reaches it, not how long that takes.
+ * The argument chooses one; what it prints and how it ends is the same each
+ * time. Each counts what reaches it, not how long that takes.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# check.py - a program with AMD's HIP runtime is told that this is not recorded
+# check.py - a program with AMD's HIP runtime: the log has that it is not recorded
 # SPDX-License-Identifier: Apache-2.0
 """check.py BUILD_DIR: hip_host under ckagent."""
 import json

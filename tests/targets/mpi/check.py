@@ -60,7 +60,7 @@ class Rank:
         return sum(s["dropped"] + s["reentered"] for s in self.slots)
 
     def comms(self):
-        """The last lines said about each communicator, by id."""
+        """The last lines recorded of each communicator, by id."""
         return {r["name"]: dict(line.split("=", 1)
                                 for line in r["text"].splitlines()) |
                 {"parent": r["object"], "number": r["extra"]}
@@ -109,7 +109,7 @@ def program(name):
 
 
 def compare(rank, records, wanted, label):
-    """Each record against (kind, function, fields). A field "$x" stands for a
+    """Each record against (kind, function, fields). A field "$x" is a
     value that is the same wherever "$x" stands."""
     held = {}
     for i, (record, (kind, fn, fields)) in enumerate(zip(records, wanted)):

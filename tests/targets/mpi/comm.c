@@ -9,7 +9,7 @@ static MPI_Comm world;
 static int rank;
 static int size;
 
-/* Say something on it, so that its id stands in a record, then free it. */
+/* Send something on it, so that its id is in a record, then free it. */
 static void use(MPI_Comm *comm)
 {
     if (*comm != MPI_COMM_NULL) {

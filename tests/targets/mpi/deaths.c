@@ -1,4 +1,4 @@
-/* deaths.c - a program whose rank 1 dies, or stops, in the middle of a step
+/* deaths.c - a program whose rank 1 dies, or stops, half-way through a step
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -160,7 +160,7 @@ static void pieces(int count)
 }
 
 /* Each rank but the first has three pieces of work, one of them between the
- * message it takes and the one it sends; without rank 0's sleep nobody waits.
+ * message it takes and the one it sends; without rank 0's sleep no rank waits.
  */
 static void chain(int rank, int size)
 {

@@ -1,4 +1,4 @@
-/* ends.c - a program that ends as told
+/* ends.c - a program that ends as its argument asks
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -1,4 +1,4 @@
-/* hang.c - jobs that somebody ends: some hang, some do not
+/* hang.c - jobs that a user ends: some hang, some do not
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -9,7 +9,7 @@
  *     hang absent    the same 20 times, then all but rank 1 meet, which sleeps
  *     hang final     the same 20 times, then all but rank 1 finalize
  *
- * Each rank says "rank N is there" when it has come to where it stays, in a
+ * Each rank prints "rank N is there" when it has come to where it stays, in a
  * healthy job after its 20th time.
  */
 #include <mpi.h>

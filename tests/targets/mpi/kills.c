@@ -1,4 +1,4 @@
-/* kills.c - a program to be killed: says marks, and elsewhere how many
+/* kills.c - a program to be killed: records marks, and elsewhere how many
  *
  * SPDX-License-Identifier: Apache-2.0
  *

@@ -5,7 +5,7 @@
  *     marks MS      for so long, each 5 ms an MPI_Allreduce and a mark
  *
  * A mark's value is CLOCK_REALTIME, read just before it; a second one, "width",
- * says how long that and the mark took.
+ * is how long that and the mark took.
  */
 #include <stdint.h>
 #include <stdlib.h>

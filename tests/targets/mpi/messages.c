@@ -375,7 +375,7 @@ static void derived(void)
     MPI_Type_free(&type);
 }
 
-/* What goes to nobody, comes from nobody, or never came, is no message. */
+/* What goes to or comes from MPI_PROC_NULL, or never came, is no message. */
 static void nobody(void)
 {
     MPI_Request request;
@@ -524,7 +524,7 @@ int main(int argc, char **argv)
     MPI_Buffer_attach(buffer, length);
     ring();
     all_to_one();
-    /* Nobody's receive from anyone may take what comes now. */
+    /* A receive from any source may take what comes now. */
     DO(MPI_Barrier, MPI_COMM_WORLD);
     all(WORLD, 0, 0);
     halo();

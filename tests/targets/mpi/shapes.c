@@ -4,13 +4,14 @@
  *
  *     shapes late     the last rank sleeps 8 ms more, then all meet
  *     shapes threads  two threads of each rank meet those of the others, each
- * in a communicator of its own, while the first one waits for both; of the last
- * rank the second one sleeps 8 ms more
+ *                     in a communicator of its own, while the first one waits
+ *                     for both; in the last rank the second thread sleeps 8 ms
+ *                     more
  *     shapes window   the last rank sleeps 8 ms more, then all meet at a
  *                     window's fence: for whom they wait there is not recorded
  *     shapes bridge   the last rank sleeps 8 ms more and sends to the other
  *                     half of the ranks, in a collective of an
- *                     intercommunicator, of which that is not known either; at
+ *                     intercommunicator: for whom is not known there either; at
  *                     last rank 0 comes late
  *     shapes gather   the last rank sleeps 8 ms more, then all send it 1 MB by
  *                     MPI_Gather, which has to wait until it takes them
@@ -20,7 +21,7 @@
  *     shapes polls    the last rank sleeps 8 ms more before it sends to the
  *                     first one, which looks with MPI_Testsome until all
  *                     messages are there and answers: so all wait for the last
- *     shapes flood    all send 100 small messages at once, of which the last
+ *     shapes flood    all send 100 small messages at once; the last
  *                     rank takes one each 0.1 ms; 40 times
  *
  * Each step is 40 times. The lines that take the time end in "here: NAME". Each

@@ -4,7 +4,7 @@
  *
  *     sleeps balance MS STEPS   rank i sleeps (i + 1) x MS, then all meet
  *     sleeps chain MS STEPS     each receives, sleeps MS and sends on
- *     sleeps unmarked MS STEPS  as balance, without a word about steps
+ *     sleeps unmarked MS STEPS  as balance, without marks of steps
  *     sleeps neighbours MS STEPS  the last rank sleeps MS, then those beside
  *                               each other on a line meet, then all
  *     sleeps ends MS STEPS      the last rank is MS late in MPI_Init, the first
@@ -62,7 +62,7 @@ static void pause_ms(long ms)
     }
 }
 
-/* Before MPI says who is who. */
+/* Before MPI gives the rank. */
 static bool is_last(void)
 {
     const char *number = getenv("OMPI_COMM_WORLD_RANK");

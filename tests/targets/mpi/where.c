@@ -3,14 +3,19 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  *     where SHAPE    works a while, then rank 1 stays elsewhere than the
- * others, which meet in MPI_Barrier: loop         computes for ever pause
- * sleeps stop         stops itself (SIGSTOP) mismatch     is in MPI_Bcast locks
- * two threads of it want each other's lock read PATH    reads a pipe that
- * nobody writes die          is killed (SIGKILL) where circle   each rank
- * receives from the next one where row      rank 1 does not come to the barrier
- * of the even or odd ranks, the odd ones
+ *                    others, which meet in MPI_Barrier:
+ *       loop         computes for ever
+ *       pause        sleeps
+ *       stop         stops itself (SIGSTOP)
+ *       mismatch     is in MPI_Bcast
+ *       locks        two threads of it want each other's lock
+ *       read PATH    reads a pipe without a writer
+ *       die          is killed (SIGKILL)
+ *     where circle   each rank receives from the next one
+ *     where row      rank 1 does not come to the barrier of the even or odd
+ *                    ranks, the odd ones
  *
- * Each rank says "rank N is there" before it stays.
+ * Each rank prints "rank N is there" before it stays.
  */
 #include <fcntl.h>
 #include <mpi.h>

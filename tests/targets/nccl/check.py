@@ -278,7 +278,7 @@ class Job(unittest.TestCase):
                     "ranks disagree at collective 11 of NCCL's communicator "
                     "0000000000000a11: ranks 0, 2 and 3 called ncclAllReduce "
                     "Float32 of 4.10 kB, rank 1 called " + other[0], line)
-                # Before all else that the report has to say.
+                # Before all else in the report.
                 self.assertLess(text.index("ranks disagree"),
                                 text.index("\n\n") + 2)
 

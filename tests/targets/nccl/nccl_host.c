@@ -1,22 +1,21 @@
-/* nccl_host.c - plays NCCL: communicators, their kernels, and what it tells
+/* nccl_host.c - plays NCCL: communicators, their kernels, and its events
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  *     nccl_host VERSION [HOW]
  *
  * Loads CUDA_INJECTION64_PATH as CUDA's driver does, and NCCL_PROFILER_PLUGIN
- * as NCCL does ("none": no plug-in), of which it takes VERSION (1 to 6). The
- * rank and the size of the world are those of the launcher's variables, or 0
- * of 1. Each rank is in a communicator of all and in one of its stage: the
- * first half of the ranks, or the second, which does all 5 ms later. HOW: steps
- * (default) 60 times: a kernel, and an AllReduce in the stage; each fourth time
- * one of all; rank 1 is 2 ms late each time groups    two of the stage in one
- * group of calls and one launch, then two in two launches, then one AllReduce
- * and a send graph     an AllReduce, tasks of one of a graph on another thread,
- * and an AllReduce threads   16 threads, each with a communicator of its own,
- * 500 each Kernels of a collective end together, by the clock of the machine:
- * each rank knows when all have begun, for all do what they do at times that
- * are agreed on in the file NCCL_HOST_START.
+ * as NCCL does ("none": no plug-in); VERSION (1 to 6) is the one taken of it.
+ * The rank and the size of the world are those of the launcher's variables, or
+ * 0 of 1. Each rank is in a communicator of all and in one of its stage: the
+ * first half of the ranks, or the second, which does all 5 ms later. HOW:
+ *     steps      (default) 60 times: a kernel, and an AllReduce in the stage;
+ *                each fourth time one of all; rank 1 is 2 ms late each time
+ *     groups     two of the stage in one group of calls and one launch, then
+ *                two in two launches, then one AllReduce and a send
+ *     graph      an AllReduce, tasks of one of a graph on another thread, and
+ *                an AllReduce
+ *     threads    16 threads, each with a communicator of its own, 500 each
  *     mixed      an AllReduce, a send, an AllReduce, a send and an AllReduce in
  *                one group, an AllReduce
  *     captured   an AllReduce that is captured as often as the rank's number
@@ -26,7 +25,11 @@
  *     hostile    events in orders that NCCL does not have, of communicators
  *                that are over, and of no communicator
  *     differ     10 AllReduce, then rank 1 calls another one, or a
- * ReduceScatter (NCCL_HOST_DIFFER is bytes, type, root, call or skip)
+ *                ReduceScatter (NCCL_HOST_DIFFER is bytes, type, root, call or
+ *                skip)
+ * Kernels of a collective end together, by the clock of the machine: each rank
+ * knows when all have begun, for all do what they do at times that are agreed
+ * on in the file NCCL_HOST_START.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -332,7 +335,7 @@ static uint64_t lateness(int of)
     return of == 1 ? LATE : 0;
 }
 
-/* When the first step begins, as rank 0 says in the file NCCL_HOST_START. */
+/* When the first step begins, from rank 0's file NCCL_HOST_START. */
 static uint64_t first_step(void)
 {
     const char *path = getenv("NCCL_HOST_START");
@@ -547,7 +550,7 @@ static void hostile(void)
     all_reduce(&stage, now + 6000, now + 7000);
 }
 
-/* Rank 1 calls the last one otherwise, or not at all; then nobody goes on. */
+/* Rank 1 calls the last one otherwise, or not at all; then no rank goes on. */
 static void differ(void)
 {
     const char *how = getenv("NCCL_HOST_DIFFER");
@@ -612,7 +615,7 @@ static void threads(void)
 
 static void cuda_load(void)
 {
-    static char *volatile device_name; /* freed by who takes it, or nobody */
+    static char *volatile device_name; /* freed by its taker, or not at all */
     void *symbol = symbol_of("CUDA_INJECTION64_PATH", "InitializeInjection");
     struct cupti_device device = {
         .kind = CUPTI_KIND_DEVICE, .units = 132, .capability_major = 9};

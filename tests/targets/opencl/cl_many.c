@@ -1,4 +1,4 @@
-/* cl_many.c - more queues than anybody has, and their events
+/* cl_many.c - more queues than any program has, and their events
  *
  * SPDX-License-Identifier: Apache-2.0
  *

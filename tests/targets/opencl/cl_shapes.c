@@ -1,10 +1,10 @@
-/* cl_shapes.c - programs of known shape, to hold a report's answer against
+/* cl_shapes.c - programs of known shape, to check a report's answer with
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  *     cl_shapes SHAPE
  *
- * What is true of each, before anybody looks:
+ * What is true of each, before the report is read:
  *
  *     remote   5 times a kernel `spin` of about 40 ms on device 0, then `add`
  *              on device 1, which waits for spin's event: device 1 is idle
@@ -17,16 +17,14 @@
  *              sleep
  *     barrier  the same through a marker in another queue and a barrier
  *     never    `spin` without an end, `add` twice behind it, _exit after 0.4 s
- *     gate     `add` waits for a user event that nobody sets, _exit after 0.4 s
- *     done     `add` 50 times, the last one waited for, _exit at once
- *     sub      two halves of device 0 and device 0 itself work at once, for
- *              about 0.2 s
- *     copies   16 writes of 8 MiB from one line, 4 reads of 8 MiB from another
- *     bound    copies of 32 MiB, 20 times, each with a short kernel
- *     fail     3 `add` behind a user event that is set to an error (they end
- *              with -14), 2 launches that are refused (-54)
- *     build    clBuildProgram for most of the time before the first kernel
- *     slow     sleeps of 0.2 s and 0.1 s and a build before the first kernel
+ *     gate     `add` waits for a user event that is never set, _exit after 0.4
+ * s done     `add` 50 times, the last one waited for, _exit at once sub two
+ * halves of device 0 and device 0 itself work at once, for about 0.2 s copies
+ * 16 writes of 8 MiB from one line, 4 reads of 8 MiB from another bound copies
+ * of 32 MiB, 20 times, each with a short kernel fail     3 `add` behind a user
+ * event that is set to an error (they end with -14), 2 launches that are
+ * refused (-54) build    clBuildProgram for most of the time before the first
+ * kernel slow     sleeps of 0.2 s and 0.1 s and a build before the first kernel
  *     lone     one kernel without anything special
  *
  * "line NAME NUMBER" on stdout: the line of that call in this file.

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * cl_unload [keep]: with a word it is not closed before the end. A command that
- * nobody waits for, and its event, are left behind.
+ * cl_unload [keep]: with the argument it is not closed before the end. A
+ * command that is not waited for, and its event, are left behind.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS

@@ -1,4 +1,4 @@
-/* shape.h - sizes of the network that train fits, and where weights lie
+/* shape.h - sizes of the network that train fits, and where weights are
  *
  * SPDX-License-Identifier: Apache-2.0
  *

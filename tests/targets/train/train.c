@@ -8,7 +8,7 @@
  *
  *   load -> copy -> forward -> backward -> read gradient -> MPI -> update
  *
- * The result does not depend on whether somebody traces it.
+ * The result does not depend on whether it is traced.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static int weights_init(struct train *train)
                         sizeof(train->gradient), 1);
 }
 
-/* Read the set from its start as far as the ill says. */
+/* Read the set from its start as far as the fault asks for. */
 static int load_again(struct train *train)
 {
     struct images *again = images_create(train->options.data, "train");

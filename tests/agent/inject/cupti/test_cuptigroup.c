@@ -24,7 +24,7 @@ nccl_link_f ck_nccl_link;
 static _Atomic unsigned running;
 static _Atomic uint64_t mixed, found;
 
-/* A writer's correlations all fall into one entry; the number is told by the
+/* A writer's correlations all fall into one entry; the number follows from the
  * correlation. */
 static void *writer_main(void *of)
 {
@@ -127,7 +127,7 @@ static void a_record_waits_for_what_is_said_behind_its_launch(void **state)
     group = group_get(40);
     (void)pthread_join(thread, NULL);
     assert_int_equal(group.name, 9);
-    /* not for ever, and not each time, where nothing is said */
+    /* not for ever, and not each time, where nothing is reported */
     group_launch(41);
     for (int i = 0; i < 100000; i++) {
         assert_int_equal(group_get(41).name, 0);

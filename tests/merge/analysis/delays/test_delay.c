@@ -5,7 +5,7 @@
  * In random programs (play.h) that sleep, write, compute and lose their CPU
  * between their MPI calls, the delay costs of each wait are compared with those
  * that follow from the definition in delay.h by a look at each nanosecond.
- * CK_SEED repeats a run, CK_WORLDS says how many worlds.
+ * CK_SEED repeats a run, CK_WORLDS is how many worlds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 #define LABELS 64
 #define LENGTH 8192
 
-/* What can be told apart of what ranks do. */
+/* What distinguishes the things that ranks do. */
 struct label {
     char text[48];
 };
@@ -244,7 +244,7 @@ static int source_label(struct truths *truths,
     char wanted[48];
 
     deed.is_preempted = delaysources_off(sources, source) == HISTORY_PREEMPTED;
-    /* Its places are not known: a site is told by what is cut off. */
+    /* Its places are not known: a site is known by what is cut off. */
     for (uint64_t site = 0; site <= PLAY_SITES; site++) {
         snprintf(wanted, sizeof(wanted), "%s %d %s",
                  did.call == NULL ? "-" : did.call, (int)site,

@@ -67,7 +67,7 @@ static int add(struct rows *rows, const struct ledger_row *what, ck_time_t ns)
     return 0;
 }
 
-/* What a report says of the waits for a rank: time, how often, how many ranks;
+/* What a report has of the waits for a rank: time, how often, how many ranks;
  * of what is shown, or of what is not. */
 struct told {
     ck_time_t ns;
@@ -128,7 +128,7 @@ static void rows_that_are_shared_say_the_same_of_each_rank(void **state)
     rows_destroy(whole);
 }
 
-/* The report tells of both together. */
+/* The report joins both. */
 static bool is_one_cause(const struct ledger_row *a, const struct ledger_row *b)
 {
     if (a->cause != b->cause || a->blamed != b->blamed ||

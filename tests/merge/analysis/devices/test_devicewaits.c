@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * CK_SEED repeats a run, CK_WORLDS says how many worlds.
+ * CK_SEED repeats a run, CK_WORLDS is how many worlds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

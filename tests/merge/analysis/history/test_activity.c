@@ -74,7 +74,8 @@ static void off_add(uint32_t activity, enum evidence_off off, int64_t ms)
     evidence_add(evidence, &item);
 }
 
-/* Programs that call nothing that is recorded have no place to tell them. */
+/* Programs that call nothing that is recorded have no place to separate them.
+ */
 static void ranks_without_any_call_are_told_apart(void **state)
 {
     uint32_t first = number_of(0, NULL);

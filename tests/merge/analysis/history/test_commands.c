@@ -313,8 +313,8 @@ static void many_ways_are_gone_once(void **state)
     assert_int_equal(awaited(world, 40), 500);
 }
 
-/* Each waits for the one before, in its queue, too, and all run at once: of
- * [30, 900) nobody waited, and 2^31 ways would lead through it. */
+/* Each waits for the one before, in its queue, too, and all run at once: in
+ * [30, 900) nothing waited, and 2^31 ways would lead through it. */
 static void what_ran_all_the_time_waited_for_nobody(void **state)
 {
     struct world *world = *state;
@@ -481,7 +481,7 @@ static void of_a_process_that_lost_records_nothing_is_said(void **state)
     free(undone);
 }
 
-/* Random commands, each of which may wait for some before it: the binding one
+/* Random commands; each may wait for some before it: the binding one
  * is found, and the story has no hole and no overlap. */
 #define RANDOM_COMMANDS 40
 #define RANDOM_WAITS 3

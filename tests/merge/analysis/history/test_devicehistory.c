@@ -136,7 +136,7 @@ static void room_is_made_of_what_is_not_asked_for(void **unused)
                      0);
     assert_true(known >= kept);
     assert_true(known <= 8 * (ck_time_t)DEVICEHISTORY_FIRST);
-    /* Where nobody knows, all are kept that there is room for. */
+    /* Without a horizon all are kept that there is room for. */
     for (ck_time_t i = end; i < end + (ck_time_t)DEVICEHISTORY_MAX; i++) {
         if (devicehistory_is_full(devicehistory, 0)) {
             devicehistory_make_room(devicehistory, 0, INT64_MIN);

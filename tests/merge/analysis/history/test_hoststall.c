@@ -1,9 +1,9 @@
-/* test_hoststall.c - a host that stood still is told from one that was busy
+/* test_hoststall.c - a host that did not run is not taken for a busy one
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two ranks of one host; no reading from 10 s to 14.9 s. What their records say
- * of it differs from case to case.
+ * Two ranks of one host; no reading from 10 s to 14.9 s. Their records in that
+ * time differ from case to case.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -311,7 +311,7 @@ static void a_silence_shorter_than_the_delay_explains_nothing(void **state)
     put_work(*state);
     put_samples(*state, 0, STOP, STOP + 400 * MS);
     is_nothing(found(*state));
-    /* Sleep needs no delay: BOOTTIME tells it. */
+    /* Sleep needs no delay: BOOTTIME shows it. */
     assert_int_equal(found_as(*state, CLOCKWATCH_SUSPEND).end, GO);
 }
 

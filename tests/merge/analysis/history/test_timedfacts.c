@@ -1,4 +1,4 @@
-/* test_timedfacts.c - timed facts about threads, as far back as somebody asks
+/* test_timedfacts.c - timed facts about threads, as far back as a client asks
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,7 +71,7 @@ static void what_ended_before_the_horizon_goes_and_the_rest_stays(void **state)
     for (ck_time_t i = 0; i < 100000; i++) {
         struct timedfacts_fact fact = {i * 10, i * 10 + 5, 1};
 
-        /* Somebody still asks about the last 100 facts. */
+        /* A client still asks about the last 100 facts. */
         timedfacts_add(timedfacts, 0, &fact, i * 10 - 1000);
     }
     (void)timedfacts_from(timedfacts, 0, 999990 - 1000, &count);

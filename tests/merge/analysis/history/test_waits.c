@@ -4,7 +4,7 @@
  *
  * What the analysis finds in the records of random programs (play.h) is
  * compared with a look at each nanosecond, chains of waits followed rank by
- * rank. CK_SEED repeats a run, CK_WORLDS says how many worlds.
+ * rank. CK_SEED repeats a run, CK_WORLDS is how many worlds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

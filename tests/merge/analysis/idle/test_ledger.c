@@ -5,7 +5,7 @@
  * Random worlds of a few ranks, each with a host thread and a device, given to
  * the ledger as the timeline would; the oracle decides about every nanosecond
  * by itself, from the rules of merge/model/cause.h. CK_SEED repeats a run,
- * CK_WORLDS says how many worlds.
+ * CK_WORLDS is how many worlds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -263,7 +263,7 @@ static int by_start(const void *a, const void *b)
     if (left->rank != right->rank) {
         return left->rank - right->rank;
     }
-    /* Any order of storing; but qsort() must be told one. */
+    /* Any order of storing; but qsort() needs one. */
     if (left->end != right->end) {
         return left->end < right->end ? -1 : 1;
     }

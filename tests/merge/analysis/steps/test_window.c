@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Random series, with what real ones have: noise with tails, trends, first
- * steps that are slow, checkpoints. CK_SEED repeats a run, CK_WORLDS says how
+ * steps that are slow, checkpoints. CK_SEED repeats a run, CK_WORLDS is how
  * many series of each kind (400).
  */
 #include <setjmp.h>
@@ -271,7 +271,7 @@ static void place_check(const char *text, int place)
 
         count = count_any();
         count = count < 100 ? 100 : count;
-        /* From a tenth, in which most of all waiting lies, to 45 %. */
+        /* From a tenth, with most of all waiting, to 45 %. */
         length = (size_t)((0.1 + 0.35 * uniform()) * (double)count);
         length = length < 12 ? 12 : length;
         first = (size_t)chance_below((int64_t)(count - length - 6)) + 3;

@@ -182,7 +182,7 @@ static void samples_in_cks_libraries_are_no_hot_spots(void **state)
     (void)state;
     process->modules = calloc(1, sizeof(*process->modules));
     assert_non_null(process->modules);
-    /* Stack 3 of it lies at address 3. */
+    /* Stack 3 of it is at address 3. */
     process->modules[0] =
         (struct defs_module){.is_own = true, .start = 2, .end = 3};
     process->modules_count = process->modules_room = 1;

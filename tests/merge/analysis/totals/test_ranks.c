@@ -71,7 +71,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The launcher ends; what ckmerge then says with these options. */
+/* The launcher ends; then ckmerge's status with these options. */
 static int merge_ended(struct fixture *fixture, int status, const char *options)
 {
     if (fixture->synth != NULL) {

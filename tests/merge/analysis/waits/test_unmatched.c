@@ -1,4 +1,4 @@
-/* test_unmatched.c - which messages ranks waited for when a run stood
+/* test_unmatched.c - which messages ranks waited for at the end of a run
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_clocksolve.c - the truth lies inside, and nothing runs backwards
+/* test_clocksolve.c - the truth is inside, and nothing runs backwards
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -143,7 +143,7 @@ is_between_facts(const struct world *world, uint32_t domain, ck_time_t local)
 
 /* The largest error at random instants of all clocks; each is inside its
  * bound. *seen = how many instants had one, or were before or after all facts
- * of their clock, of which nothing is known. */
+ * of their clock, where nothing is known. */
 static ck_time_t world_check(const struct world *world, int checks, int *seen)
 {
     ck_time_t worst = 0;
@@ -316,7 +316,7 @@ static void a_clock_that_jumps_is_covered_on_both_sides(void **state)
     jumps_check(1);
 }
 
-/* Its readings of that time are there twice: no map can tell them apart, so the
+/* Its readings of that time are there twice: no map can separate them, so the
  * bound there covers both. */
 static void a_clock_set_backwards_is_covered_on_both_sides(void **state)
 {
@@ -572,8 +572,8 @@ static void swing_init(struct world *world, double ppm, ck_time_t period)
     world_solve(world);
 }
 
-/* Told is what a clock leaves its trend by, and a trend follows as closely as
- * messages allow: each second they do not follow 8 ppm, each 20 ms they may.
+/* Reported is what a clock leaves its trend by, and a trend follows as closely
+ * as messages allow: each second they do not follow 8 ppm, each 20 ms they may.
  * It holds for what messages show: up to 5 ppm, or close to each other. */
 static void the_wander_that_messages_need_is_told(void **state)
 {

@@ -49,7 +49,7 @@ static void the_published_examples_have_their_bytes(void **state)
     protobuf_fini(&protobuf);
 }
 
-/* A length of 128 and more, the outer one of which moves with the inner. */
+/* A length of 128 and more; the outer one moves with the inner. */
 static void long_messages_keep_their_length(void **state)
 {
     struct protobuf protobuf = {0};

@@ -52,7 +52,7 @@ static void each_cause_has_its_own_advice_or_none(void **state)
         {CAUSE_MEM_MGMT, false, CK_TIME_MS, "allocate once"},
         {CAUSE_SLEEP, true, CK_TIME_MS, "explicit sleep"},
         {CAUSE_MPI_TRANSFER, false, CK_TIME_MS, "send less"},
-        {CAUSE_LOCK, false, CK_TIME_MS, NULL}, /* nobody is named */
+        {CAUSE_LOCK, false, CK_TIME_MS, NULL}, /* no rank is named */
         {CAUSE_NO_HOST_DATA, false, CK_TIME_MS, "record the host"},
         {CAUSE_UNATTRIBUTED, false, CK_TIME_MS, NULL},
         {CAUSES, true, CK_TIME_MS, NULL},

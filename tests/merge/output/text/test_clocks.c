@@ -198,7 +198,7 @@ static int fixture_teardown(void **state)
     return 0;
 }
 
-/* Run `ckmerge ARGS RUN` and keep what it says on both outputs; its status. */
+/* Run `ckmerge ARGS RUN` and keep both its outputs; its status. */
 static int merge(struct fixture *fixture, const char *args, const char *run)
 {
     char command[8192], buffer[4096];
@@ -238,7 +238,7 @@ static void the_report_says_offset_drift_and_bound(void **state)
     assert_int_equal(merge(fixture, "-o json", fixture->probed), 0);
     text = strstr(fixture->text, "\"method\": \"probes and messages\"");
     assert_non_null(text);
-    /* theta in the middle of the probes, at 2025 s. */
+    /* theta at half the time of the probes, at 2025 s. */
     assert_true(llabs(number(text, "probes", "\"offset_ns\"") -
                       (1000 * S + 2025 * S / 50000)) < 12000);
     assert_true(llabs(number(text, "probes", "\"drift_ppb\"") - 20000) < 500);
@@ -277,8 +277,8 @@ static void messages_alone_recover_the_offset(void **state)
     assert_int_equal(merge(fixture, "-o json", fixture->blind), 0);
     text = strstr(fixture->text, "\"method\": \"messages\"");
     assert_non_null(text);
-    /* theta in the middle of the messages, at 2024.5 s: between the messages
-     * the truth lies anywhere in 10 us. */
+    /* theta at half the time of the messages, at 2024.5 s: between the messages
+     * the truth is anywhere in 10 us. */
     assert_true(llabs(number(text, "messages", "\"offset_ns\"") -
                       (1000 * S + (20245 * S / 10) / 50000)) < 10000);
     assert_true(llabs(number(text, "messages", "\"drift_ppb\"") - 20000) < 500);
@@ -352,7 +352,7 @@ static void what_the_clocks_do_not_tell_is_a_tie(void **state)
     struct fixture *fixture = *state;
 
     (void)merge(fixture, "--clock-facts=probes", fixture->tied);
-    /* Nobody is named for waits of 2 ms, somebody for those of 10 ms. */
+    /* No rank is named for waits of 2 ms, one is for those of 10 ms. */
     assert_non_null(strstr(fixture->text, "tie (below clock error) rank"));
     assert_non_null(strstr(fixture->text, "for rank 0"));
     assert_non_null(strstr(fixture->text, "for rank 1"));

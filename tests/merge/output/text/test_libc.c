@@ -40,7 +40,7 @@ static void total_add(struct defs_process *process, struct defs_libc total)
 }
 
 /* A rank that calls MPI, with a thread of its own, one that polls for the MPI
- * library, and one of which nothing but numbers is known. */
+ * library, and one with nothing but numbers. */
 static int begin(void **state)
 {
     static struct fixture fixture;
@@ -170,7 +170,7 @@ static void without_mpi_a_thread_in_libevent_is_the_programs(void **state)
     assert_int_equal(row_of(fixture, "poll")->own_calls, 0);
 }
 
-/* What it made in its last second it could not say. */
+/* What it made in its last second it could not record. */
 static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
 {
     struct fixture *fixture = *state;
@@ -184,7 +184,7 @@ static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
     give(fixture, PROGRAM, READ, 0x10);
     report(fixture);
 
-    assert_int_equal(row_of(fixture, "poll")->calls, 6); /* it said 4 */
+    assert_int_equal(row_of(fixture, "poll")->calls, 6); /* it recorded 4 */
     assert_true(row_of(fixture, "poll")->is_least);
     assert_int_equal(row_of(fixture, "read")->calls, 30);
     assert_true(row_of(fixture, "read")->is_least);

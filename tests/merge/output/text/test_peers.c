@@ -76,7 +76,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The ends, as the processes said them. */
+/* The ends, as the processes recorded them. */
 static void pipes_are(void)
 {
     name(MAKER, OUT, "pipe 77 w");
@@ -133,7 +133,7 @@ static void who_reads_a_pipe_waits_for_who_writes_it(void **state)
     assert_int_equal(report.peers[0].awaited.pid, 100 + FILTER);
     assert_int_equal(report.peers[0].ns, 3 * S);
     assert_string_equal(report.peers[0].over, "pipe");
-    /* It waited itself for the most of it: which the next row tells. */
+    /* It waited itself for the most of it: the next row has that. */
     assert_string_equal(report.peers[0].did, "read");
     assert_int_equal(report.peers[0].did_ns, 2 * S);
     assert_int_equal(report.peers[0].between, S);

@@ -462,7 +462,7 @@ static void a_loss_of_samples_is_said_beside_their_shares(void **state)
     report.samples.count = 50;
     say(page_hot, &report);
     assert_null(strstr(text, "87.7"));
-    /* What else was lost says nothing of them. */
+    /* What else was lost does not count for them. */
     report.samples.switches_lost = 27158;
     say(page_hot, &report);
     assert_null(strstr(text, "lost"));

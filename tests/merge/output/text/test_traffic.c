@@ -141,7 +141,7 @@ message_play(struct calls *calls, int from, int to, uint64_t bytes, int form)
         give(calls, from, message_of(CK_KIND_SEND, ISEND, to, bytes));
         give(calls, to, message_of(CK_KIND_RECV, RECV, from, bytes));
         break;
-    case 2: /* half of an exchange whose other half is with nobody */
+    case 2: /* half of an exchange whose other half is with no rank */
         give(calls, from, message_of(CK_KIND_SENDRECV, SENDRECV, to, bytes));
         give(calls, from, message_of(CK_KIND_COMPLETE, SENDRECV, -2, 0));
         give(calls, to, message_of(CK_KIND_SENDRECV, SENDRECV, -2, 777));
@@ -292,7 +292,7 @@ static void pairs_sizes_and_places_have_one_sum(void **state)
     defs_destroy(defs);
 }
 
-/* What the report says of a run of single records. */
+/* The report's part about a run of single records. */
 struct one {
     struct defs *defs;
     struct calls *calls;
