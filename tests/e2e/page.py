@@ -474,18 +474,21 @@ class Page:
         self.same("CSV", "a\r\n'=1+1\r\n\"x,\"\"y\"\"\"\r\n'-\r\nplain\r\n", bad)
 
     def axe(self):
-        """What axe-core finds, where its script is named (CK_AXE)."""
+        """What axe-core finds in both colour schemes, where its script is named (CK_AXE)."""
         if not os.environ.get("CK_AXE"):
             return
         with open(os.environ["CK_AXE"], encoding="utf8") as file:
             self.browser.run(file.read() + "; 0")
         self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-        rules, found = self.browser.run("""axe.run(document).then(r => [r.passes.length,
-            r.violations.map(v => v.id + ': ' + v.nodes[0].html.slice(0, 120))])""")
-        if rules < 10:
-            self.wrong(f"axe looked at {rules} rules only")
-        for fault in found:
-            self.wrong("axe: " + fault)
+        for scheme in ("light", "dark"):
+            self.browser.media("screen", prefers_color_scheme=scheme)
+            rules, found = self.browser.run("""axe.run(document).then(r => [r.passes.length,
+                r.violations.map(v => v.id + ': ' + v.nodes[0].html.slice(0, 120))])""")
+            if rules < 10:
+                self.wrong(f"axe looked at {rules} rules only")
+            for fault in found:
+                self.wrong(f"axe, {scheme}: {fault}")
+        self.browser.media("", prefers_color_scheme="light")
         self.browser.run("document.querySelectorAll('details').forEach(d => d.open = false)")
 
     def looks(self, shots):
