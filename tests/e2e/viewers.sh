@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# viewers.sh - the Chrome trace in Perfetto's processor and in speedscope
+# viewers.sh - both traces in Perfetto's processor, the Chrome trace in speedscope
 #
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,8 @@ timeout 500 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/run" -- \
     "$tests/train" --steps 20 >/dev/null
 wait_done "$work/run"
 "$bin/ckmerge" --quiet --output json="$work/report.json" \
-    --output chrome="$work/trace.json" "$work/run"
+    --output chrome="$work/trace.json" --output perfetto="$work/trace.pftrace" \
+    "$work/run"
 node "$here/perfetto.mjs" "$modules/package" "$work/trace.json" \
     "select count(*) as n from slice where name = 'forward_hidden'" \
     >"$work/perfetto.out" || fail "Perfetto: $(cat "$work/perfetto.out")"
@@ -35,6 +36,13 @@ same "kernels that Perfetto shows" $((4 * (20 + 78))) \
     "$(json "$work/perfetto.json" "j['answers'][0][0]['n']")"
 [ "$(json "$work/perfetto.json" "j['flows']")" -gt 1000 ] ||
     fail "flow arrows are missing"
+node "$here/perfetto.mjs" "$modules/package" "$work/trace.pftrace" \
+    >"$work/perfetto.out" || fail "Perfetto: $(cat "$work/perfetto.out")"
+grep '^{' "$work/perfetto.out" >"$work/pftrace.json"
+for what in slices flows; do
+    same "$what of the Perfetto trace" "$(json "$work/perfetto.json" "j['$what']")" \
+        "$(json "$work/pftrace.json" "j['$what']")"
+done
 
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "chromium is missing"
 shot=${CK_SCREENSHOT:-$work/speedscope.png}
