@@ -42,8 +42,8 @@ struct annotate_name {
     uint64_t words[2]; /* first 16 bytes, zeros behind the text's end */
     uint64_t mask[2];
     uint64_t known;           /* as inject_text.known */
+    uint64_t quick;           /* `known` where the words are the whole text */
     struct inject_text *text; /* never freed */
-    uint64_t pad;
 };
 
 /* One a thread that has a slot. */
@@ -107,27 +107,24 @@ INJECT_START static void child_after_fork(void)
     }
 }
 
-/* Whether the bytes at `name` are those of the text. The first 16 are
- * compared as two words, which may reach beyond the end of the program's string
- * but never on another page. A 16th byte that is not zero: the text is longer.
- */
+/* Whether the first 16 bytes at `name` are those of the text, compared as words
+ * that may reach beyond the end of the program's string, never into another
+ * page (name_is_near_end). */
 __attribute__((no_sanitize("address"))) static inline bool
-text_is(const struct annotate_name *cached, const char *name)
+words_are(const struct annotate_name *cached, const char *name)
 {
     uint64_t now[2];
 
-    if (__builtin_expect(((uintptr_t)name & (PAGE_BYTES_MIN - 1)) >
-                             PAGE_BYTES_MIN - sizeof(now),
-                         0)) {
-        return strcmp(cached->text->text, name) == 0;
-    }
     memcpy(now, name, sizeof(now));
-    if ((((now[0] & cached->mask[0]) ^ cached->words[0]) |
-         ((now[1] & cached->mask[1]) ^ cached->words[1])) != 0) {
-        return false;
-    }
-    return cached->words[1] >> 56 == 0 ||
-           strcmp(cached->text->text + sizeof(now), name + sizeof(now)) == 0;
+    return (((now[0] & cached->mask[0]) ^ cached->words[0]) |
+            ((now[1] & cached->mask[1]) ^ cached->words[1])) == 0;
+}
+
+/* Of its page. */
+static bool name_is_near_end(const char *name)
+{
+    return ((uintptr_t)name & (PAGE_BYTES_MIN - 1)) >
+           PAGE_BYTES_MIN - 2 * sizeof(uint64_t);
 }
 
 static void name_cache(struct annotate_thread *self,
@@ -139,16 +136,20 @@ static void name_cache(struct annotate_thread *self,
         return; /* a signal handler amidst the lines below */
     }
     self->is_caching = 1;
-    cached->pointer = NULL;
+    cached->quick = cached->known = 0;
     atomic_signal_fence(memory_order_seq_cst);
     memcpy(cached->words, text->text, sizeof(cached->words));
     memcpy(cached->mask, text->mask, sizeof(cached->mask));
     cached->words[0] &= cached->mask[0];
     cached->words[1] &= cached->mask[1];
-    cached->known = atomic_load_explicit(&text->known, memory_order_relaxed);
     cached->text = text;
-    atomic_signal_fence(memory_order_seq_cst);
     cached->pointer = name;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->known = atomic_load_explicit(&text->known, memory_order_relaxed);
+    /* A 16th byte that is not zero: the text may be longer. */
+    if (cached->words[1] >> 56 == 0 && !name_is_near_end(name)) {
+        cached->quick = cached->known;
+    }
     self->is_caching = 0;
 }
 
@@ -157,9 +158,18 @@ name_find(struct annotate_thread *self,
           struct annotate_name *cached,
           const char *name)
 {
-    struct inject_text *text = inject_text_find(name);
+    struct inject_text *text;
     uint32_t id;
 
+    if (name == NULL) {
+        return 0;
+    }
+    if (cached->pointer == name &&
+        (uint32_t)(cached->known >> 32) == inject_ring.incarnation &&
+        strcmp(cached->text->text, name) == 0) {
+        return (uint32_t)cached->known;
+    }
+    text = inject_text_find(name);
     if (text == NULL) {
         return 0;
     }
@@ -168,6 +178,7 @@ name_find(struct annotate_thread *self,
     return id;
 }
 
+/* No name is NULL with `quick` set. */
 static inline uint32_t name_id(struct annotate_thread *self, const char *name)
 {
     uintptr_t hash = (uintptr_t)name ^ ((uintptr_t)name >> 5);
@@ -175,11 +186,11 @@ static inline uint32_t name_id(struct annotate_thread *self, const char *name)
 
     if (__builtin_expect(cached->pointer == name, 1) &&
         __builtin_expect(
-            (uint32_t)(cached->known >> 32) == inject_ring.incarnation, 1) &&
-        __builtin_expect(name != NULL && text_is(cached, name), 1)) {
-        return (uint32_t)cached->known;
+            (uint32_t)(cached->quick >> 32) == inject_ring.incarnation, 1) &&
+        __builtin_expect(words_are(cached, name), 1)) {
+        return (uint32_t)cached->quick;
     }
-    return name == NULL ? 0 : name_find(self, cached, name);
+    return name_find(self, cached, name);
 }
 
 /* Stored field by field into the ring: a struct built first and copied in

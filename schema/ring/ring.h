@@ -358,6 +358,10 @@ static inline void *ck_ring_begin(struct ck_ring_writer *writer,
     return writer->body + (head & writer->mask) * CK_UNIT_BYTES;
 }
 
+/* The collector has read the line that is written to next: it is asked for so
+ * many units ahead. */
+#define CK_RING_AHEAD 16
+
 /* Make the record begun visible to the collector. */
 static inline void ck_ring_commit(struct ck_ring_writer *writer, unsigned units)
 {
@@ -368,6 +372,9 @@ static inline void ck_ring_commit(struct ck_ring_writer *writer, unsigned units)
     atomic_store_explicit(&slot->head, head + units, memory_order_release);
     atomic_signal_fence(memory_order_seq_cst);
     slot->is_busy = 0;
+    __builtin_prefetch(writer->body + ((head + CK_RING_AHEAD) & writer->mask) *
+                                          CK_UNIT_BYTES,
+                       1);
 }
 
 /* Show that a call was entered; returns its number in this thread, or 0 when
