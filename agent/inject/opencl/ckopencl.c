@@ -20,7 +20,7 @@
 const struct _cl_icd_dispatch *opencl_driver;
 
 struct inject_label opencl_labels[OPENCL_FUNCTIONS] = {
-#define OPENCL_CALL(name) INJECT_LABEL(#name),
+#define OPENCL_EACH(name) INJECT_LABEL(#name),
 #include "agent/inject/opencl/opencl.def"
 };
 
@@ -51,17 +51,6 @@ void opencl_leave(struct opencl_call *call, bool is_ok)
     record->arg = call->arg;
     record->extra = call->extra;
     inject_call_commit(&call->call, 2);
-}
-
-/* Wrap what the driver has. */
-static void table_fill(void)
-{
-#define OPENCL_CALL(name)                                                      \
-    if (driver_table.name != NULL) {                                           \
-        layer_table.name = wrap_##name;                                        \
-    }
-#define OPENCL_QUIET OPENCL_CALL
-#include "agent/inject/opencl/opencl.def"
 }
 
 EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what,
@@ -137,6 +126,6 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries,
     pending_begin(limit == NULL ? PENDING_MAX
                                 : (uint32_t)strtoul(limit, NULL, 10));
     inject_load(CK_LIBRARY_OPENCL);
-    table_fill();
+    opencl_wrap(&layer_table);
     return CL_SUCCESS;
 }

@@ -25,17 +25,17 @@ extern const struct _cl_icd_dispatch *opencl_driver;
 
 /* Each wrapped function: its number, its label and its wrapper. */
 enum opencl_function {
-#define OPENCL_CALL(name) OPENCL_##name,
+#define OPENCL_EACH(name) OPENCL_##name,
 #include "agent/inject/opencl/opencl.def"
     OPENCL_FUNCTIONS
 };
 extern struct inject_label opencl_labels[OPENCL_FUNCTIONS];
 
-/* A function has the type of its place in the table: headers of different
- * years name that type differently, and the place alike. */
-#define OPENCL_CALL(name)                                                      \
+/* Wrappers by hand. A function has the type of its place in the table: headers
+ * of different years name that type differently, and the place alike. */
+#define OPENCL_HAND(name)                                                      \
     __typeof__(*((struct _cl_icd_dispatch *)0)->name) wrap_##name;
-#define OPENCL_QUIET OPENCL_CALL
+#define OPENCL_QUIET OPENCL_HAND
 #include "agent/inject/opencl/opencl.def"
 
 /* A host call being recorded. */
@@ -71,6 +71,9 @@ static inline void opencl_returned(struct opencl_call *call)
         call->end = inject_now();
     }
 }
+
+/* Wrap in `layer` what the driver has (openclentry.c). */
+void opencl_wrap(struct _cl_icd_dispatch *layer);
 
 /* Write the call's record; is_ok: the driver returned success. */
 void opencl_leave(struct opencl_call *call, bool is_ok);

@@ -207,18 +207,6 @@ static void marker_watch(const struct opencl_call *call,
     pending_watch(pending);
 }
 
-cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
-{
-    struct opencl_call call;
-    cl_int rc;
-
-    opencl_enter(&call, OPENCL_clEnqueueMarker, OPENCL_SITE,
-                 queue_id_of(queue));
-    rc = opencl_driver->clEnqueueMarker(queue, event);
-    opencl_answer(&call, rc);
-    return rc;
-}
-
 cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
                                                     cl_uint waits,
                                                     const cl_event *wait_list,
@@ -239,18 +227,6 @@ cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
         marker_watch(&call, queue, *event);
     }
     opencl_answer(&call, rc);
-    return rc;
-}
-
-cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
-{
-    struct opencl_call call;
-    cl_int rc;
-
-    opencl_enter(&call, OPENCL_clEnqueueBarrier, OPENCL_SITE,
-                 queue_id_of(queue));
-    rc = opencl_driver->clEnqueueBarrier(queue);
-    opencl_leave(&call, rc == CL_SUCCESS);
     return rc;
 }
 

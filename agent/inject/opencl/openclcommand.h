@@ -45,39 +45,10 @@ cl_event *command_enter(struct command *command,
 /* Returns rc. */
 cl_int command_leave(struct command *command, cl_int rc);
 
-/* The driver's function in the wrapper of the same name, whose arguments
- * `queue`, `waits`, `wait_list` and `event` it uses; `...` are all arguments
- * but the event. The value is the driver's answer. In place, as OPENCL_SITE is
- * the wrapper's return address. */
-#define COMMAND_CALL(function, what, size, ...)                                \
-    COMMAND_DO(function, CL_FALSE, what, size, __VA_ARGS__)
-/* The same where the program may wait for its end: `is_blocking`, too. */
-#define COMMAND_BLOCKING(function, what, size, ...)                            \
-    COMMAND_DO(function, is_blocking, what, size, __VA_ARGS__)
-#define COMMAND_DO(function, blocking, what, size, ...)                        \
-    ({                                                                         \
-        struct command_how how = {OPENCL_##function,                           \
-                                  queue,                                       \
-                                  {.kind = (what), .bytes = (size)},           \
-                                  {waits, wait_list},                          \
-                                  blocking};                                   \
-        struct command command;                                                \
-        cl_event *end = command_enter(&command, &how, OPENCL_SITE, event);     \
-                                                                               \
-        command_leave(&command, opencl_driver->function(__VA_ARGS__, end));    \
-    })
-
 /* A size as it is stored: cut at 2^32 - 1. */
 static inline uint32_t command_size(size_t size)
 {
     return size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
-}
-
-/* Bytes of a box of `unit` byte elements. NULL: 0. */
-static inline uint64_t command_box(const size_t region[3], uint64_t unit)
-{
-    return region == NULL ? 0
-                          : (uint64_t)region[0] * region[1] * region[2] * unit;
 }
 
 #endif

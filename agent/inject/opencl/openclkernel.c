@@ -50,20 +50,6 @@ uint32_t kernel_name(cl_kernel kernel)
     return (uint32_t)known;
 }
 
-cl_kernel CL_API_CALL wrap_clCreateKernel(cl_program program,
-                                          const char *name,
-                                          cl_int *errcode)
-{
-    struct opencl_call call;
-    cl_kernel kernel;
-
-    opencl_enter(&call, OPENCL_clCreateKernel, OPENCL_SITE, 0);
-    kernel = opencl_driver->clCreateKernel(program, name, errcode);
-    opencl_leave(&call, kernel != NULL);
-    kernel_enter(kernel);
-    return kernel;
-}
-
 cl_int CL_API_CALL wrap_clCreateKernelsInProgram(cl_program program,
                                                  cl_uint room,
                                                  cl_kernel *kernels,
@@ -87,18 +73,6 @@ cl_int CL_API_CALL wrap_clCreateKernelsInProgram(cl_program program,
         kernel_enter(kernels[i]);
     }
     return rc;
-}
-
-cl_kernel CL_API_CALL wrap_clCloneKernel(cl_kernel source, cl_int *errcode)
-{
-    struct opencl_call call;
-    cl_kernel kernel;
-
-    opencl_enter(&call, OPENCL_clCloneKernel, OPENCL_SITE, 0);
-    kernel = opencl_driver->clCloneKernel(source, errcode);
-    opencl_leave(&call, kernel != NULL);
-    kernel_enter(kernel);
-    return kernel;
 }
 
 cl_int CL_API_CALL wrap_clReleaseKernel(cl_kernel kernel)
