@@ -107,9 +107,9 @@ compiled static gcc -static &
 compiled static-pie gcc -static-pie &
 compiled plain gcc &
 gcc -pthread -o "$built/seccomp" "$sources/seccomp.c" 2>/dev/null &
-for name in odd strange timers; do
+for name in odd strange timers uncommon; do
     gcc -D_GNU_SOURCE -pthread -o "$built/$name" "$sources/$name.c" -ldl -lrt \
-        2>/dev/null &
+        -lm 2>/dev/null &
 done
 # linked NAME FLAG...: $B/NAME from tests/targets/hard/linking.c.
 linked() {
@@ -382,6 +382,12 @@ for name in abort adopted all-numbers cleared clone-stack closed contexts \
     personality second-libc spaces spawned stopped threads-left titled traced \
     unnamed uring vforks; do
     kind "strange-$name" "$built/strange" "run \$B/strange $name; echo \$?"
+done
+for name in all-memory around-main asynchronous bad-addresses cancelled \
+    descriptors errno forks-among-threads interrupted limited locks \
+    many-signals no-more-maps not-waited-for number-modes number-traps \
+    pid-space quick seen spawned user-space; do
+    kind "uncommon-$name" "$built/uncommon" "run \$B/uncommon $name; echo \$?"
 done
 for name in descriptor epoll interrupted mended profiled queued thread timers \
     untouched; do

@@ -539,6 +539,9 @@ void mpi_call_fortran(struct mpi_function *function,
 
 uint64_t mpi_call_request(const struct mpi_call *call, const void *at, size_t i)
 {
+    if (at == NULL) {
+        return mpi_abi.request_null;
+    }
     return call->is_fortran
                ? (uint64_t)mpi_abi.call.request_f2c(((const int *)at)[i])
                : mpi_abi_handle_at(at, i);
@@ -546,12 +549,18 @@ uint64_t mpi_call_request(const struct mpi_call *call, const void *at, size_t i)
 
 uint64_t mpi_call_comm(const struct mpi_call *call, const void *at)
 {
+    if (at == NULL) {
+        return mpi_abi.comm_null;
+    }
     return call->is_fortran ? (uint64_t)mpi_abi.call.comm_f2c(*(const int *)at)
                             : mpi_abi_handle_at(at, 0);
 }
 
 uint64_t mpi_call_message(const struct mpi_call *call, const void *at)
 {
+    if (at == NULL) {
+        return 0;
+    }
     return call->is_fortran
                ? (uint64_t)mpi_abi.call.message_f2c(*(const int *)at)
                : mpi_abi_handle_at(at, 0);

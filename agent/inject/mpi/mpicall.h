@@ -179,7 +179,8 @@ mpi_call_count_at(const struct mpi_call *call, const void *counts, int i)
     return count > 0 ? (uint64_t)count : 0;
 }
 
-/* The handle behind a pointer argument, element i. */
+/* The handle behind a pointer argument, element i. No pointer, which MPI
+ * refuses with an error that the program may handle: the handle of nothing. */
 uint64_t
 mpi_call_request(const struct mpi_call *call, const void *at, size_t i);
 uint64_t mpi_call_comm(const struct mpi_call *call, const void *at);

@@ -51,9 +51,6 @@
 #define SECOND_6 w1
 #define SECOND_7 w1
 
-/* The library's own descriptor, between its open and its close. */
-static __thread int own_fd = -1;
-
 /* What a finished call shows of its object. */
 static inline struct posix_object
 object_of(enum posix_shape shape, long first, long second, long rc)
@@ -100,21 +97,6 @@ object_of(enum posix_shape shape, long first, long second, long rc)
     return object;
 }
 
-/* Calls that are not the program's. */
-static inline bool is_own(enum posix_shape shape, long first, long second)
-{
-    if (shape == POSIX_OPEN || shape == POSIX_OPENAT) {
-        return posix_path_is_ring(
-            (const char *)(shape == POSIX_OPEN ? first : second));
-    }
-    return shape == POSIX_CLOSE && (int)first == own_fd && own_fd >= 0;
-}
-
-static inline void own_done(enum posix_shape shape, long rc)
-{
-    own_fd = shape == POSIX_CLOSE ? -1 : (int)rc;
-}
-
 /* The end of a read: the one behind a long wait counts more. */
 static inline void posix_end_read(const struct posix_call *call,
                                   const struct posix_entry *entry,
@@ -158,11 +140,6 @@ static inline void posix_end_write(const struct posix_call *call,
         }                                                                      \
         if (posix_is_inside()) {                                               \
             return next(NAMES_##words);                                        \
-        }                                                                      \
-        if (is_own(POSIX_##shape_, w0, SECOND_##words)) {                      \
-            rc = next(NAMES_##words);                                          \
-            own_done(POSIX_##shape_, rc);                                      \
-            return rc;                                                         \
         }                                                                      \
         if (POSIX_##shape_ == POSIX_CLOSE) {                                   \
             posix_path_forget((int)w0);                                        \
@@ -217,7 +194,6 @@ __attribute__((constructor(102))) static void library_load(void)
 {
     posix_exec_load();
     if (getenv(CK_RING_ENV_HERE) != NULL) {
-        posix_path_load();
         posix_counts_load();
         inject_load(CK_LIBRARY_POSIX);
         posix_call_load();

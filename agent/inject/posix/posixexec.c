@@ -30,6 +30,7 @@
 /* With more of them, or a longer text, all stays as it is. */
 #define VARIABLES_MAX 512
 #define TEXT_MAX 1024
+#define PAGE_BYTES 4096
 #define HEAD_BYTES 1024 /* of a program: its table of parts, and its loader */
 /* The first thread's stack, this far from its begin. Other stacks may be of one
  * page (a handler's, that of a child of clone()). */
@@ -156,6 +157,65 @@ ALONE static bool is_own_kind(const char *path)
     return false;
 }
 
+/* Can this page be read? What a program passes to execve() may be no address,
+ * which the kernel answers with an error. It is asked by a change of the signal
+ * mask in a way that does not exist: that reads the new mask, and does no more.
+ */
+static bool is_readable(uintptr_t at)
+{
+    long words[6] = {-1, (long)(at & ~(uintptr_t)7), 0, 8};
+
+    return words[1] != 0 && /* that is no mask */
+           (ck_kernel_ask(SYS_rt_sigprocmask, words) != -1 || errno != EFAULT);
+}
+
+/* Can these bytes of a text be read, up to its end? *page is the number of the
+ * last page that could. */
+static bool is_text(const char *text, size_t bytes, uintptr_t *page)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        uintptr_t here = (uintptr_t)(text + i) / PAGE_BYTES;
+
+        if (here != *page && !is_readable((uintptr_t)(text + i))) {
+            return false;
+        }
+        *page = here;
+        if (text[i] == '\0') {
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool is_preload(const char *text)
+{
+    return text[0] == 'L' && strncmp(text, VARIABLE, sizeof(VARIABLE) - 1) == 0;
+}
+
+/* Can all be read that preload_find() and text_replace() read? */
+static bool is_environment(char *const *env)
+{
+    uintptr_t array = UINTPTR_MAX;
+    uintptr_t page = UINTPTR_MAX;
+
+    for (size_t i = 0; i <= VARIABLES_MAX; i++) {
+        uintptr_t here = (uintptr_t)&env[i] / PAGE_BYTES;
+
+        if (here != array && !is_readable((uintptr_t)&env[i])) {
+            return false;
+        }
+        array = here;
+        if (env[i] == NULL) {
+            return true;
+        }
+        if (!is_text(env[i], sizeof(VARIABLE) - 1, &page) ||
+            (is_preload(env[i]) && !is_text(env[i], TEXT_MAX, &page))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Where LD_PRELOAD is, of so many variables; `count` = it is not there, or
  * there are too many. */
 static size_t preload_find(char *const *env, size_t *count)
@@ -166,8 +226,7 @@ static size_t preload_find(char *const *env, size_t *count)
         if (*count == VARIABLES_MAX) {
             return VARIABLES_MAX;
         }
-        if (found == VARIABLES_MAX && env[*count][0] == 'L' &&
-            strncmp(env[*count], VARIABLE, sizeof(VARIABLE) - 1) == 0) {
+        if (found == VARIABLES_MAX && is_preload(env[*count])) {
             found = *count;
         }
     }
@@ -222,8 +281,8 @@ int entry_execve(const char *path, char *const *argv, char *const *env)
         return -1;
     }
     if (path == NULL || env == NULL || !is_on_first_stack() ||
-        atomic_load(&inject_ring.is_closed) || !is_by_platform(env) ||
-        !is_own_kind(path)) {
+        atomic_load(&inject_ring.is_closed) || !is_environment(env) ||
+        !is_by_platform(env) || !is_own_kind(path)) {
         errno = saved;
         return next(path, argv, env);
     }

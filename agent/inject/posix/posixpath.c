@@ -6,7 +6,6 @@
  */
 #include "agent/inject/posix/posixpath.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/inject/inject.h"
@@ -14,7 +13,6 @@
 static INJECT_ROOM _Atomic(struct inject_text *) paths[POSIX_PATHS];
 /* Of those: opened, and not looked at since. */
 static INJECT_ROOM _Atomic(bool) is_fresh[POSIX_PATHS];
-static const char *ring;
 
 void posix_path_set(int fd, const char *path)
 {
@@ -80,14 +78,4 @@ uint32_t posix_path_id(int fd)
     struct inject_text *text = path_of(fd);
 
     return text == NULL || text->text[0] == '\0' ? 0 : inject_text_number(text);
-}
-
-bool posix_path_is_ring(const char *path)
-{
-    return path != NULL && ring != NULL && strcmp(path, ring) == 0;
-}
-
-INJECT_START void posix_path_load(void)
-{
-    ring = getenv(CK_RING_ENV_HERE);
 }

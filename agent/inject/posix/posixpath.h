@@ -29,9 +29,5 @@ bool posix_path_is_socket(int fd);
 /* Id of the path as a name of this process image, recorded on first use; 0 =
  * not known. Only with a writer. */
 uint32_t posix_path_id(int fd);
-/* Is it the ring's own? Those calls are ck's. */
-bool posix_path_is_ring(const char *path);
-
-void posix_path_load(void);
 
 #endif

@@ -87,6 +87,26 @@ static void wrong_calls(MPI_Comm copy)
     print("freed", freed == MPI_COMM_NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
 }
 
+/* No array, no request, no handle: refused, or nothing to do. */
+static void wrong_places(MPI_Comm copy)
+{
+    int word = 0, index = 0, count = 0;
+    MPI_Status status;
+
+    print("wait for nowhere", MPI_Wait(NULL, &status));
+    print("wait for all of nothing", MPI_Waitall(0, NULL, NULL));
+    print("wait for all of nowhere", MPI_Waitall(2, NULL, &status));
+    print("wait for any of nowhere", MPI_Waitany(2, NULL, &index, &status));
+    print("wait for some of nowhere",
+          MPI_Waitsome(2, NULL, &count, &index, &status));
+    print("test all of nowhere", MPI_Testall(2, NULL, &index, &status));
+    print("start nowhere", MPI_Start(NULL));
+    print("start all of nowhere", MPI_Startall(2, NULL));
+    print("give back nowhere", MPI_Request_free(NULL));
+    print("isend to no request",
+          MPI_Isend(&word, 1, MPI_INT, 0, 1, copy, NULL));
+}
+
 static void right_calls(MPI_Comm copy)
 {
     int sent = 7, got = 0, counts[1] = {0}, places[1] = {0};
@@ -117,6 +137,7 @@ int main(int argc, char **argv)
     (void)MPI_Comm_set_errhandler(copy, copy_errors);
     one_sided();
     wrong_calls(copy);
+    wrong_places(copy);
     right_calls(copy);
     (void)MPI_Comm_free(&copy);
     (void)MPI_Errhandler_free(&world);
