@@ -6,12 +6,15 @@
  *                                     \-> LOST (exit; the callback is void)
  *
  * The free list is a stack of indices with a change count against reuse
- * between a look and a swap; entries never used are handed out in order, so
- * that memory is touched as far as it is needed.
+ * between a look and a swap; entries never used are handed out in order. Their
+ * memory is mapped a block at a time, so a program pays for the most commands
+ * that it had waiting at once.
  */
 #include "agent/inject/opencl/openclpending.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/inject/opencl/openclawait.h"
 
@@ -27,7 +30,9 @@ enum pending_state {
 #define PENDING_END_POLL ((long)100000)
 #define PENDING_END_POLLS 500
 
-static struct pending pool[PENDING_MAX];
+#define BLOCK_ENTRIES 4096
+
+static _Atomic(struct pending *) blocks[PENDING_MAX / BLOCK_ENTRIES];
 static _Atomic uint64_t free_head; /* changes << 32 | index + 1 */
 static _Atomic uint32_t fresh;     /* entries handed out at least once */
 static uint32_t pool_limit = PENDING_MAX;
@@ -82,12 +87,65 @@ static void refused_say(void)
     }
 }
 
+/* NULL: its block was never mapped. */
+static struct pending *entry_at(uint32_t index)
+{
+    struct pending *block = atomic_load_explicit(&blocks[index / BLOCK_ENTRIES],
+                                                 memory_order_acquire);
+
+    return block == NULL ? NULL : &block[index % BLOCK_ENTRIES];
+}
+
+/* Threads that need a block at once map one each; the first stays. */
+static void block_map(_Atomic(struct pending *) *block)
+{
+    const size_t bytes = BLOCK_ENTRIES * sizeof(struct pending);
+    struct pending *none = NULL;
+    struct pending *mapped;
+    int saved = errno;
+
+    if (!inject_slow_enter()) {
+        return;
+    }
+    mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped != MAP_FAILED &&
+        !atomic_compare_exchange_strong(block, &none, mapped)) {
+        (void)munmap(mapped, bytes);
+    }
+    inject_slow_leave();
+    errno = saved;
+}
+
+/* An entry that was never used; NULL: none is left, or no memory for it. */
+static struct pending *pending_fresh(void)
+{
+    struct pending *pending;
+    uint32_t index;
+
+    if (atomic_load_explicit(&fresh, memory_order_relaxed) >= pool_limit) {
+        return NULL;
+    }
+    index = atomic_fetch_add(&fresh, 1);
+    if (index >= pool_limit) {
+        return NULL;
+    }
+    if (entry_at(index) == NULL) {
+        block_map(&blocks[index / BLOCK_ENTRIES]);
+    }
+    pending = entry_at(index);
+    if (pending != NULL) {
+        pending->index = index;
+    }
+    return pending;
+}
+
 static struct pending *pending_pop(void)
 {
     uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire);
 
     while ((uint32_t)head != 0) {
-        struct pending *top = &pool[(uint32_t)head - 1];
+        struct pending *top = entry_at((uint32_t)head - 1);
         uint64_t next = atomic_load_explicit(&top->next, memory_order_relaxed) |
                         (((head >> 32) + 1) << 32);
 
@@ -104,13 +162,8 @@ struct pending *pending_take(void)
 {
     struct pending *pending = pending_pop();
 
-    if (pending == NULL &&
-        atomic_load_explicit(&fresh, memory_order_relaxed) < pool_limit) {
-        uint32_t index = atomic_fetch_add(&fresh, 1);
-
-        if (index < pool_limit) {
-            pending = &pool[index];
-        }
+    if (pending == NULL) {
+        pending = pending_fresh();
     }
     if (pending == NULL) {
         pending_refuse();
@@ -123,7 +176,7 @@ struct pending *pending_take(void)
 
 void pending_give(struct pending *pending)
 {
-    uint32_t index = (uint32_t)(pending - pool) + 1;
+    uint32_t index = pending->index + 1;
     uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed);
     uint64_t next;
 
@@ -349,9 +402,11 @@ void pending_end(void)
     }
     used = used < pool_limit ? used : pool_limit;
     for (uint32_t i = 0; i < used; i++) {
-        if (pool[i].incarnation == inject_ring.incarnation &&
-            !entry_end(&pool[i]) && pool[i].work.kind != CK_KIND_NONE) {
-            first = count == 0 || pool[i].start < first ? pool[i].start : first;
+        struct pending *entry = entry_at(i);
+
+        if (entry != NULL && entry->incarnation == inject_ring.incarnation &&
+            !entry_end(entry) && entry->work.kind != CK_KIND_NONE) {
+            first = count == 0 || entry->start < first ? entry->start : first;
             count++;
         }
     }

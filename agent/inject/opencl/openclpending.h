@@ -12,7 +12,7 @@
 #include "agent/inject/opencl/opencl.h"
 #include "agent/inject/opencl/opencldevice.h"
 
-#define PENDING_MAX 65536
+#define PENDING_MAX (1 << 20)
 
 /* What a command does, as its wrapper knows it. */
 struct command_work {
@@ -25,6 +25,7 @@ struct command_work {
 
 struct pending {
     _Atomic uint32_t next; /* in the free list: index + 1 */
+    uint32_t index;        /* of this entry */
     _Atomic uint32_t state;
     uint32_t incarnation;
     uint32_t tid;

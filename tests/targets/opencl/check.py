@@ -233,6 +233,16 @@ class Leaving(Case):
         self.assertEqual(len(lines.of("fill")), count)
 
 
+    def test_commands_that_wait_without_end(self):
+        count = int(os.environ.get("CK_COMMANDS", "70000"))
+        lines, done = traced("cl_many", str(count), "held")
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, "%d commands\n" % count), done.stderr)
+        self.assertEqual(lines.lost_in_ring(), 0)
+        self.assertEqual(lines.of("lost"), [])
+        self.assertEqual(len(lines.of("fill")), count)
+
+
 class Threads(Case):
     def test_four_threads_keep_their_own_calls(self):
         before = plain("cl_threads", "4", "50")

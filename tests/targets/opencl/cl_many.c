@@ -1,10 +1,11 @@
-/* cl_many.c - more queues than any program has, and their events
+/* cl_many.c - more queues than any program has, and more commands that wait
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * cl_many COUNT: so many queues without profiling, a command with an event on
  * each. What the events answer is counted, then once more when all queues are
- * released.
+ * released. cl_many COUNT held: so many commands of one queue that begin when
+ * all are enqueued.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,40 @@ static void ask(const cl_event *events, int count)
            references);
 }
 
+static int held(int count)
+{
+    const int zero = 0;
+    struct cl_base base;
+    cl_command_queue queue;
+    cl_mem memory;
+    cl_event gate;
+    cl_int rc;
+
+    cl_base_init(&base);
+    queue = clCreateCommandQueue(base.context, base.devices[0], 0, &rc);
+    cl_must(rc, "clCreateCommandQueue");
+    memory = clCreateBuffer(base.context, CL_MEM_READ_WRITE, 64, NULL, &rc);
+    cl_must(rc, "clCreateBuffer");
+    gate = clCreateUserEvent(base.context, &rc);
+    cl_must(rc, "clCreateUserEvent");
+    for (int i = 0; i < count; i++) {
+        cl_must(clEnqueueFillBuffer(queue, memory, &zero, sizeof(zero), 0, 64,
+                                    i == 0, i == 0 ? &gate : NULL, NULL),
+                "clEnqueueFillBuffer");
+    }
+    cl_must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    cl_must(clFinish(queue), "clFinish");
+    cl_must(clReleaseEvent(gate), "clReleaseEvent");
+    cl_must(clReleaseMemObject(memory), "clReleaseMemObject");
+    cl_must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    cl_base_fini(&base);
+    printf("%d commands\n", count);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    int count = argc == 2 ? atoi(argv[1]) : 1;
+    int count = argc >= 2 ? atoi(argv[1]) : 1;
     cl_command_queue *queues = calloc((size_t)count, sizeof(cl_command_queue));
     cl_event *events = calloc((size_t)count, sizeof(cl_event));
     const int zero = 0;
@@ -41,6 +73,9 @@ int main(int argc, char **argv)
     cl_mem memory;
     cl_int rc;
 
+    if (argc == 3) {
+        return held(count);
+    }
     if (queues == NULL || events == NULL) {
         return 1;
     }
