@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0
     docs/reportschema.py > docs/report.schema.json
 
 A table below "### Name" is an object. A row is a field, its type and its
-meaning; "(fields)" stands for all fields of another object.
+meaning; "(fields)" means all fields of another object.
 """
 import json
 import os

@@ -3,9 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The collector has no terminal: its lines go to the front. What holds for
- * The collector has no terminal: its lines go to the front. What holds for
  * all ranks of a host is logged by one of them; notes for the report are
- * written
+ * written by each. One user, one thread.
  */
 #ifndef CK_AGENT_COLLECTOR_USERMESSAGES_H
 #define CK_AGENT_COLLECTOR_USERMESSAGES_H

@@ -63,8 +63,7 @@ enum reach {
 };
 
 /* What an event writes into its ring. Samples are few, and show where time
- * went: they share no ring with switches, of which there may be a million a
- * second.
+ * went: switches, up to a million a second, have a ring of their own.
  */
 enum perfevent_ring {
     PERFEVENT_SAMPLES,  /* a sample each period; mappings of code, forks, execs

@@ -3,10 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Opening reads every frame twice: once to find and order the frames of each
- * stream (overlaps of re-cut frames are trimmed by position), once for what
  * stream (overlaps of re-cut frames are trimmed by position), once for the
  * facts in the records about the definitions and the clocks, and for the time
- * that
+ * that each frame begins at. Only offsets and texts are kept.
  */
 #ifndef CK_MERGE_INPUT_RUNDIR_H
 #define CK_MERGE_INPUT_RUNDIR_H

@@ -206,10 +206,11 @@ struct defs_comm {
     uint32_t parent; /* id in the same process, 0 = none */
     uint32_t number; /* of its creation from the parent */
     int32_t size;
-    int32_t rank;      /* of this process in it */
-    const char *birth; /* how it was made, of whom; NULL = a part is missing */
-    const char *name;  /* given by the program, NULL = none */
-    uint32_t global;   /* number in the run, DEFS_NONE = not known */
+    int32_t rank; /* of this process in it */
+    const char
+        *birth; /* how and of whom it was made; NULL = a part is missing */
+    const char *name; /* given by the program, NULL = none */
+    uint32_t global;  /* number in the run, DEFS_NONE = not known */
     /* Of a topology: "0-3,8", the ranks that this process receives from. NULL =
      * has none, or not all are known. */
     const char *sources;

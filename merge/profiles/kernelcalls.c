@@ -327,8 +327,8 @@ static void spans_sort(struct kernel_span *spans, size_t count)
     }
 }
 
-/* Why it is not known which executions are of which call; NULL = it is, or
- * there is nothing to know. */
+/* Why the executions of each call are not known; NULL = they are, or there
+ * is nothing to know. */
 static const char *misfit_find(const struct kernelcalls *calls,
                                const struct callorder *order)
 {

@@ -62,7 +62,7 @@ struct ck_ring_open {
     int64_t start; /* on the ring's clock */
     uint64_t site;
     uint32_t name;
-    _Atomic uint32_t call; /* last word written; 0 = being changed */
+    _Atomic uint32_t call; /* written last; 0 = being changed */
     uint32_t object;
     uint32_t seq; /* of a collective; of a message: its peer, as int32_t */
     uint32_t kind;

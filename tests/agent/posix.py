@@ -152,7 +152,7 @@ class Case(unittest.TestCase):
         self.assertEqual(len(made), 2)
         self.assertEqual(set(made[0].split()[1:]), set(pairs[0][0]))
 
-    def test_a_child_that_leaves_past_exit_says_its_counts(self):
+    def test_a_child_that_leaves_past_exit_records_its_counts(self):
         lines, _ = self.run_case("leave")
         self.assertEqual(self.counted(lines, "pthread_mutex_lock"), 3000)
         sleeps = self.long_calls(lines, "usleep")

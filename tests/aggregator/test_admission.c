@@ -147,7 +147,7 @@ static void a_peer_may_be_slow_until_all_hold_too_much(void **state)
     assert_false(is_shut(place, other));
 }
 
-static void strangers_that_never_say_hello_leave(void **state)
+static void strangers_that_never_send_hello_leave(void **state)
 {
     struct place *place = *state;
     int first = pair_make(place, 0);
@@ -200,7 +200,7 @@ int main(void)
         CASE(a_stranger_may_not_hold_more_than_its_share),
         CASE(what_was_taken_is_not_held),
         CASE(a_peer_may_be_slow_until_all_hold_too_much),
-        CASE(strangers_that_never_say_hello_leave),
+        CASE(strangers_that_never_send_hello_leave),
         CASE(of_too_many_strangers_the_old_ones_leave),
         CASE(what_took_over_the_descriptor_is_left_alone),
     };

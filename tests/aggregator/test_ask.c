@@ -46,7 +46,7 @@ static int ask_end(FILE *output, char text[SIM_TEXT])
     return WEXITSTATUS(pclose(output));
 }
 
-static void nobody_is_waited_for_where_nobody_listens(void **state)
+static void nothing_is_waited_for_where_no_ckagg_listens(void **state)
 {
     struct sim_place *place = *state;
     FILE *output = ask_begin(place->url);
@@ -122,7 +122,7 @@ static void no_control_character_of_an_answer_is_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SIM_CASE(nobody_is_waited_for_where_nobody_listens),
+        SIM_CASE(nothing_is_waited_for_where_no_ckagg_listens),
         SIM_EMBEDDED(a_ckagg_that_is_killed_is_not_waited_for),
         SIM_CASE(no_control_character_of_an_answer_is_printed),
         SIM_CASE(a_manifest_that_is_a_fifo_is_not_waited_for),

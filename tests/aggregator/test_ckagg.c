@@ -122,7 +122,7 @@ static void a_frame_cut_at_every_byte_is_refused(void **state)
 }
 
 /* Anything at all, much of it nearly right, from two sides. */
-static void random_bytes_harm_nobody(void **state)
+static void random_bytes_do_no_harm(void **state)
 {
     struct sim_place *place = *state;
     const char *text = getenv("CK_SEED");
@@ -157,7 +157,7 @@ static void random_bytes_harm_nobody(void **state)
     sim_leave_last(a, &place->agg);
 }
 
-static void a_stranger_is_told_to_say_hello_and_goes_on(void **state)
+static void a_stranger_is_asked_for_hello_and_goes_on(void **state)
 {
     struct sim_place *place = *state;
     struct sim *a = sim_create(place->agg.endpoint, 0xa0);
@@ -281,7 +281,7 @@ static void the_key_file_is_for_its_owner_alone(void **state)
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
-static void a_port_that_is_taken_is_said(void **state)
+static void a_port_that_is_taken_is_reported(void **state)
 {
     struct sim_place *place = *state;
     const char *args[] = {"--listen", "tcp://127.0.0.1:0", "--dir", place->run,
@@ -317,7 +317,7 @@ static void a_socket_that_is_in_use_is_not_stolen(void **state)
     sim_leave_last(a, &place->agg);
 }
 
-static void a_directory_that_cannot_be_made_is_said(void **state)
+static void a_directory_that_cannot_be_made_is_reported(void **state)
 {
     struct sim_place *place = *state;
     const char *const args[] = {"--listen",          place->url,   "--dir",
@@ -375,7 +375,7 @@ static void a_torn_tail_is_cut_and_sent_again(void **state)
     sim_leave_last(a, &place->agg);
 }
 
-static void a_full_disk_is_said_and_frames_come_again(void **state)
+static void a_full_disk_is_reported_and_frames_come_again(void **state)
 {
     struct sim_place *place = *state;
     const char *const args[] = {"-c",         "ulimit -f 8; exec \"$0\" \"$@\"",
@@ -410,20 +410,20 @@ int main(void)
         SIM_EMBEDDED(frames_sent_again_are_acknowledged_and_stored_once),
         SIM_EMBEDDED(damaged_frames_are_refused_and_others_unharmed),
         SIM_EMBEDDED(a_frame_cut_at_every_byte_is_refused),
-        SIM_EMBEDDED(random_bytes_harm_nobody),
-        SIM_EMBEDDED(a_stranger_is_told_to_say_hello_and_goes_on),
+        SIM_EMBEDDED(random_bytes_do_no_harm),
+        SIM_EMBEDDED(a_stranger_is_asked_for_hello_and_goes_on),
         SIM_EMBEDDED(a_new_connection_of_an_agent_takes_over),
         SIM_EMBEDDED(another_version_is_refused_with_its_reason),
         SIM_EMBEDDED(another_job_is_refused_by_an_embedded_one),
         SIM_CASE(tcp_beyond_loopback_wants_key_and_token),
         SIM_CASE(insecure_tcp_has_neither),
         SIM_CASE(the_key_file_is_for_its_owner_alone),
-        SIM_CASE(a_port_that_is_taken_is_said),
+        SIM_CASE(a_port_that_is_taken_is_reported),
         SIM_EMBEDDED(a_socket_that_is_in_use_is_not_stolen),
-        SIM_CASE(a_directory_that_cannot_be_made_is_said),
+        SIM_CASE(a_directory_that_cannot_be_made_is_reported),
         SIM_EMBEDDED(what_was_acknowledged_survives_a_kill),
         SIM_EMBEDDED(a_torn_tail_is_cut_and_sent_again),
-        SIM_CASE(a_full_disk_is_said_and_frames_come_again),
+        SIM_CASE(a_full_disk_is_reported_and_frames_come_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -273,7 +273,7 @@ static void a_failing_merge_leaves_the_run(void **state)
     assert_non_null(strstr(place->text, "the run is stored in"));
 }
 
-static void a_missing_ckmerge_is_said(void **state)
+static void a_missing_ckmerge_is_reported(void **state)
 {
     struct sim_place *place = *state;
     const char *report;
@@ -296,7 +296,7 @@ static void stop_ends_a_job_that_goes_on(void **state)
     assert_non_null(strstr(place->text, "\"end\": \"stopped\""));
 }
 
-static void status_tells_of_all_jobs(void **state)
+static void status_lists_all_jobs(void **state)
 {
     struct sim_place *place = *state;
     const char *text;
@@ -372,12 +372,12 @@ int main(void)
         SIM_EMBEDDED(a_silent_agent_whose_process_lives_is_waited_for),
         SIM_CASE(the_report_goes_to_those_who_wait),
         SIM_CASE(a_failing_merge_leaves_the_run),
-        SIM_CASE(a_missing_ckmerge_is_said),
+        SIM_CASE(a_missing_ckmerge_is_reported),
         SIM_CASE(ranks_that_are_not_recorded_are_not_waited_for),
         SIM_EMBEDDED(a_rank_that_never_came_is_missed),
         SIM_EMBEDDED(a_directory_of_another_job_is_left_alone),
         SIM_EMBEDDED(stop_ends_a_job_that_goes_on),
-        SIM_EMBEDDED(status_tells_of_all_jobs),
+        SIM_EMBEDDED(status_lists_all_jobs),
         SIM_CASE(old_runs_are_removed_by_retain),
     };
 

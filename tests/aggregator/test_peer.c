@@ -99,7 +99,7 @@ static void the_table_has_no_way_out_of_a_goodbye_but_a_hello(void **state)
     assert_int_equal(peer_next(PEER_DEAD, PEER_HEARD), PEER_RUN);
 }
 
-static void a_hello_says_who_it_is(void **state)
+static void a_hello_has_its_identity(void **state)
 {
     struct peer *peer = hello(state, local_lines(7), 100);
 
@@ -189,7 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_has_no_way_out_of_a_goodbye_but_a_hello),
-        CASE(a_hello_says_who_it_is),
+        CASE(a_hello_has_its_identity),
         CASE(nonsense_in_a_hello_is_no_number),
         CASE(a_silent_process_that_lives_is_not_dead),
         CASE(a_silent_process_that_is_gone_is_dead),

@@ -131,7 +131,7 @@ static void pending_flush(struct sums *sums)
 }
 
 /* Gather the records of a stream; frames of one stream mostly follow each
- * other, those of the collector's own stream lie between them and end one. */
+ * other, those of the collector's own stream are between them and end one. */
 static void pending_add(struct sums *sums, const struct walk_frame *frame)
 {
     struct pending *pending = &sums->pending;

@@ -6,8 +6,8 @@
  *
  * The aggregator's clock server runs here, the probing side in a child in a
  * time namespace of its own (where that is permitted), 1234.567891234 s away:
- * the truth is exact. Each burst of 8 stands for itself, at the instant where
- * it says most (further on, the bound grows by the rate that is allowed for).
+ * the truth is exact. Each burst of 8 counts for itself, at the instant of its
+ * tightest bound (further on, the bound grows by the rate that is allowed for).
  * busy: 4 spinning processes; flood: a ZeroMQ pair ships 256 KiB frames as fast
  * as it can. Prints a line a figure: what | measured | target | verdict.
  */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The sending side for benchmarks, over the agent's own clocklink: volleys of
- * probes, what the kernel says of them, and their answers. Nothing here waits.
+ * probes, the kernel's stamps of them, and their answers. Nothing here waits.
  */
 #ifndef CK_TESTS_BENCH_CLOCKBURST_H
 #define CK_TESTS_BENCH_CLOCKBURST_H
@@ -31,7 +31,7 @@ void clockburst_begin(struct clockburst *burst);
 int clockburst_send(struct clockburst *burst);
 /* Take what came. False when the link is of no use any more. */
 bool clockburst_take(struct clockburst *burst);
-/* What the whole burst says, where it says most. 0, or -1: nothing. */
+/* The offset by the whole burst, at its tightest. 0, or -1: none. */
 int clockburst_offset(const struct clockburst *burst,
                       struct ck_clock_offset *offset);
 

@@ -142,7 +142,7 @@ static void domain_open(struct domain *domain, unsigned number)
     }
 }
 
-/* ckagg said where its clock is; again to a HELLO that was repeated. */
+/* ckagg sent where its clock is; again to a HELLO that was repeated. */
 static void domain_meet(struct domain *domain, ck_time_t now)
 {
     struct clockreference reference;

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Written from what their documents and papers say that they do:
+ * Written from their documents and papers:
  *
  *   first and last   of 10 round trips at the start and 10 at the end the
  *                    shortest each; a straight line between (Score-P, TAU)

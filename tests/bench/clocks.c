@@ -370,7 +370,7 @@ static void figure_7(void)
     (void)steps;
 }
 
-/* 1000 hosts, 60 s, each with 6 peers: events of a host lie together once a
+/* 1000 hosts, 60 s, each with 6 peers: events of a host come together once a
  * second. */
 static void figure_8_solve(void)
 {

@@ -5,9 +5,9 @@
 #ifndef CK_TESTS_BENCH_FIGURE_H
 #define CK_TESTS_BENCH_FIGURE_H
 
-/* `looked`: how many times the value was looked at. A value of which there was
- * no look, or that is no number or below 0, was not measured: that is no target
- * met. */
+/* `looked`: how many times the value was looked at. A value that was never
+ * looked at, or that is no number or below 0, was not measured: that is no
+ * target met. */
 static inline const char *
 figure_verdict(double value, double target, double looked)
 {

@@ -97,7 +97,7 @@ def number_after(text, *words):
 
 
 def watched(command):
-    """(CPU seconds, peak KiB that no file lies behind) of a process; what it
+    """(CPU seconds, peak KiB without a file behind it) of a process; what it
     prints is dropped."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     peak = 0

@@ -17,7 +17,7 @@ def is_there(bench):
 
 
 def replayed(bench, directory):
-    """(folder of the CTF trace, what bench_replay said)."""
+    """(folder of the CTF trace, output of bench_replay)."""
     home = os.path.join(bench.work, "lttng")
     trace = os.path.join(home, "trace")
     os.mkdir(home)

@@ -11,10 +11,10 @@
  * report on it and draw its trace, and prints events a second and the peak of
  * its memory. The figures are to be compared on one machine only. With --alone
  * it reads, verifies, decodes and merges a run here, and looks at nothing; with
- * --write it leaves such a run in DIR. KIND says how much there is to explain:
+ * --write it leaves such a run in DIR. KIND is how much there is to explain:
  *
  *     loose    collectives without numbers: nothing is matched
- *     matched  collectives that all ranks enter at once (when nothing is said)
+ *     matched  collectives that all ranks enter at once (the default)
  *     waiting  one rank comes late to each collective, another one each time,
  *              and the devices idle between any two kernels
  *     varied   the same, with steps, ranges, 50 names of kernels, 40 lines that
@@ -192,7 +192,7 @@ static void rank_write(const char *dir, int rank, const struct plan *plan)
     synth_destroy(synth);
 }
 
-/* Memory of a process that no file lies behind, in kB. */
+/* Memory of a process without a file behind it, in kB. */
 static long anonymous(pid_t pid)
 {
     char path[64], line[128];

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Two ranks call PMPI_Allreduce and MPI_Allreduce in alternating blocks, so
- * with and without the wrapper stand in one run; a barrier lies between the
+ * with and without the wrapper are in one run; a barrier is between the
  * blocks. Rank 0 prints: pairs, median ns a call of either, median of the
  * differences of neighbouring blocks. mpi_overhead.sh compares tools.
  */

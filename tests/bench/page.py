@@ -2,7 +2,7 @@
 # page.py BUILD [TIMES [KIND]] - how fast an HTML page is written, opened and drawn
 #
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up runs of 4 ranks (bench_merge --write KIND, matched where none is said)
+"""Made-up runs of 4 ranks (bench_merge --write KIND, matched by default)
 of 10,000 and of 1 M events, in Chromium, in turn, medians of TIMES (5):
 
 - CPU time of a merge with its page / without;

@@ -1,4 +1,4 @@
-/* posix_cost.c - what calls that ckposix stands before cost
+/* posix_cost.c - what calls that ckposix wraps cost
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -7,7 +7,7 @@
  *
  * Prints a line a call: its name and the shortest time of many short rounds,
  * so that other programs of the machine are in most but not in all of them.
- * Says nothing while it is too young to be recorded.
+ * Prints nothing while it is too young to be recorded.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -7,10 +7,10 @@
  * Marks are made by ck.h in bursts of SPIN_BURST, each at its time on the
  * clock, which is watched without a pause; with BURST, in bursts of so many,
  * and the thread sleeps between them and leaves the core to others. With CALM
- * it makes one mark so many seconds before: nobody can foresee what comes.
+ * it makes one mark so many seconds before: what comes cannot be foreseen.
  * What the machine takes away for longer than SLACK_NS (4 bursts where the
  * thread sleeps) is not made up for, so that the rate is never exceeded for
- * long. The last line tells how many were made, in which time, and how late a
+ * long. The last line has how many were made, in which time, and how late a
  * burst was at most.
  */
 #include <stdio.h>

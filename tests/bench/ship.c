@@ -8,7 +8,7 @@
  *
  * A frame is 256 KiB. ckagg: the clock runs from the first frame until all
  * are acknowledged, that is sent, verified and appended to the segment. Bare:
- * until the other process has received and dropped all. The run lies below
+ * until the other process has received and dropped all. The run is below
  * TMPDIR: on a disk the kernel may hold the writer back; a tmpfs shows what
  * the program itself can do.
  */
@@ -226,7 +226,7 @@ static double load(const struct ck_endpoint *to)
     return (double)(end - start) / (double)CK_TIME_S;
 }
 
-/* The other end of the bare pair: receive, drop, say when all is here. */
+/* The other end of the bare pair: receive, drop, report when all is here. */
 static void router(const char *url)
 {
     void *context = zmq_ctx_new();

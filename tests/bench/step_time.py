@@ -10,7 +10,7 @@ quieter counts for both alike. Printed is the median of the values with its
 95 % interval by bootstrap (fixed seed), and the same of plain turns against
 the plain ones before: what the machine alone makes of it. The verdict is on
 the lower end of the interval: on a machine whose noise is wider than the
-target only that can be told. Where ranks fill all cores, the collector takes
+target only that can be decided. Where ranks fill all cores, the collector takes
 its time from them; with 1 rank on 2 cores it does not.
 """
 import json

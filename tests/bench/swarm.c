@@ -10,7 +10,7 @@
  * many of them share a process. All join, send R frames a second for half of
  * the time; then half of the processes are killed by SIGKILL at once and
  * others go on from their outboxes, as a restarted collector does. At the end
- * all say goodbye, and the stored segments are read: each position of each
+ * all send GOODBYE, and the stored segments are read: each position of each
  * agent must be there, once. From the kill to the end, PROGRAM may hold N
  * connections beside them (tests/e2e/crowd.c): ckagg may take CROWD_MEMORY
  * more than before.
@@ -510,7 +510,7 @@ static void half_replace(pid_t *workers, unsigned count)
     took("half killed, back after", start);
 }
 
-/* Everybody says goodbye. */
+/* All agents send GOODBYE. */
 static void all_leave(const pid_t *workers, unsigned count)
 {
     ck_time_t start = ck_time_raw();

@@ -7,8 +7,8 @@ Runs one after the other differ by what the machine does meanwhile, by more
 than what is looked for. So both jobs are started, and one of them is stopped
 (SIGSTOP to each of its processes, its agents and its aggregator as well) while
 the other has the machine. The program writes when each of its blocks began and
-ended; counted are the blocks that lie in the second part of a turn: what a
-collector or a timer makes up for after it stood still is over by then.
+ended; counted are the blocks in the second part of a turn: what a
+collector or a timer makes up for after it was stopped is over by then.
 """
 import os
 import random
@@ -63,7 +63,7 @@ def work_of(launcher, directory):
 
 
 class Job:
-    """A job that stands still but for its turns."""
+    """A job that is stopped but for its turns."""
 
     def __init__(self, bench, command, times, directory=""):
         self.times = times
@@ -99,7 +99,7 @@ class Job:
                 self.process.returncode, errors[-2000:]))
 
     def end(self):
-        """Leave nothing behind that stands still."""
+        """Leave no stopped process behind."""
         if self.process.poll() is None:
             self.send(signal.SIGKILL)
             self.process.kill()

@@ -12,7 +12,7 @@
 need mpirun openmpi-bin
 decks=$here/applications
 export OMP_NUM_THREADS=1
-# PETSc's Python package lies beside its library, one folder a version.
+# PETSc's Python package is beside its library, one folder a version.
 petsc=$(find /usr/lib/petscdir -path '*-real/lib/python3/dist-packages' \
     2>/dev/null | sort | tail -n 1)
 missing=()

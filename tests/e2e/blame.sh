@@ -69,7 +69,7 @@ late() {
     grep -q "waiting for rank 2" "$work/late/report.txt" || fail "no sentence"
 }
 
-# Without the ill nobody is waited for as long by a half of it.
+# Without the fault no rank is waited for as long by a half of it.
 healthy() {
     run healthy
     same "a healthy run blames nobody for that long" 0 \

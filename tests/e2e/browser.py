@@ -16,7 +16,7 @@ import tempfile
 import time
 
 TIMEOUT = 60
-# Told by the page itself, before any script of it runs.
+# Reported by the page itself, before any script of it runs.
 WATCH = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', event => {

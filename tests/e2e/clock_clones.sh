@@ -26,7 +26,7 @@ exec "$@"
 SH
 chmod +x "$work/rank"
 
-# run DIR RANK HIDE: a job; RANK has the other clock (none: nobody).
+# run DIR RANK HIDE: a job; RANK has the other clock (none: no rank).
 run() {
     rm -rf "$1"
     CLONE_RANK=$2 CLONE_HIDE=$3 timeout -k 5 300 mpirun -n 2 \
@@ -63,7 +63,7 @@ done
 run "$work/hidden" 1 1
 apart 5000000000
 
-# One machine with two names is one clock, and its probes say so.
+# One machine with two names is one clock, and its probes show it.
 run "$work/one" none 0
 same "one clock" 1 "$(j "len(j['clocks'])")"
 same "looked at" True \

@@ -50,8 +50,8 @@ domains() {
 }
 j() { json "$work/report.json" "$1"; }
 
-# offset RANK NS: what the report says of the rank's clock, less the truth,
-# lies within its own bound, and the bound is no excuse.
+# offset RANK NS: the report's offset of the rank's clock, less the truth,
+# is within its own bound, and the bound is no excuse.
 offset() {
     local said off bound
     said=$(j "'{offset_ns} {bound_max_ns}'.format(**j['clocks'][$1])")

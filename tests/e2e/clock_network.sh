@@ -5,7 +5,7 @@
 #
 # An agent reaches ckagg through delayproxy.py only. Its clock is the machine's
 # and probed as a stranger's (truth: offset 0). 20 ms there and 26 ms back look
-# like 3 ms of offset, and nobody can tell; the bound must say so. All of it
+# like 3 ms of offset, which cannot be known; the bound must cover it. All of it
 # runs in a network namespace, in which the proxy has an address of its own.
 if [ -z "${CK_IN_NAMESPACE:-}" ]; then
     unshare --net true 2>/dev/null && command -v ip >/dev/null || {
@@ -71,7 +71,7 @@ across() {
 
 across near
 
-# Where the machine stands still for 0.1 s, datagrams seem not to pass, and the
+# Where the machine stops for 0.1 s, datagrams seem not to pass, and the
 # agent takes another way: then once more.
 for try in 1 2 3; do
     across "far$try" --there 20 --back 26 --jitter 5 --lose 7

@@ -12,14 +12,14 @@
 
 j() { json "$work/report.json" "$1"; }
 
-# report DIR: its report.json, and what its text says.
+# report DIR: its report.json, and its text.
 report() {
     "$bin/ckmerge" --output json="$work/report.json" "$1" >"$work/text" ||
         fail "ckmerge $1"
 }
 
-# probed WAY DIR: by that way, the truth inside the bound, and both reports say
-# so.
+# probed WAY DIR: by that way, the truth inside the bound, and both reports have
+# it.
 probed() {
     local way=$1 error bound
     report "$2"
@@ -118,7 +118,7 @@ same "the honest job's clock" True "$(j "(abs(j['clocks'][0]['offset_ns']) <=
 kill -TERM $ckagg
 wait $ckagg || :
 
-# On a terminal the status line tells of clocks.
+# On a terminal the status line has clocks.
 if ! command -v script >/dev/null; then
     echo "script is missing (package bsdutils): no terminal, no status line"
     exit 0

@@ -4,10 +4,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Two ranks in a time namespace each, 1000 s apart; the RAW of one jumps by 5 ms
-# ahead or back, in two of four jobs 0.7 s later by 3 ms the other way. Truth: marks carry CLOCK_REALTIME, which both share. Each two
-# marks that are near each other have to be as far apart as that says, within
-# the bounds of both clocks there, and --max-clock-error must not pass what was
-# off. CK_STEP_JOBS says how many jobs.
+# ahead or back, in two of four jobs 0.7 s later by 3 ms the other way. Truth:
+# marks carry CLOCK_REALTIME, which both share. Each two marks that are near each
+# other have to be as far apart as that shows, within the bounds of both clocks
+# there, and --max-clock-error must not pass what was off. CK_STEP_JOBS is how
+# many jobs.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 need unshare util-linux
@@ -77,7 +78,7 @@ for time, truth, width in mine:
 print(looked, outside, worst)
 PY
 
-# job MS: a job of so long, merged; what check.py says of it.
+# job MS: a job of so long, merged; the verdict of check.py.
 job() {
     rm -rf "$dir"
     # RAW of this namespace, 0 s ahead of those above.

@@ -67,7 +67,7 @@ static void head_put(uint8_t head[9], uint8_t flags, uint64_t length)
     }
 }
 
-/* What lies at the place `at` of what the connection sends: bytes there are. */
+/* The bytes at the place `at` of what the connection sends: how many. */
 static size_t
 piece_find(enum beginning begin, uint64_t at, const uint8_t **from)
 {

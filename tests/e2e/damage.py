@@ -7,8 +7,8 @@ SPDX-License-Identifier: Apache-2.0
     damage.py CKMERGE RUN flip COUNT SEED  one random bit of a random file
     damage.py CKMERGE RUN bare COUNT SEED  so too, where the manifest is gone
 
-After each damage ckmerge must end by itself, and say of the run exactly what it
-says of a run in which the frames that were touched never were.
+After each damage ckmerge must end by itself, and report of the run exactly what
+it reports of a run in which the frames that were touched never were.
 """
 import glob
 import json
@@ -96,14 +96,14 @@ class Damage:
                              f"(see {keep})")
 
     def count(self, what, seen, lost):
-        """What the report says of `lost` records."""
+        """What the report has of `lost` records."""
         trust = seen["trust"]
         told = trust["lost"], trust["lost_exact"], trust["records_gone"]
         if not self.is_bare:
             assert told == (lost, True, lost), (
                 f"{what}: {lost} records are gone, the report says {told}")
             return
-        # Behind the last word of an agent nobody knows whether more was said.
+        # Whether an agent recorded more behind its last record is not known.
         is_known = all(rank["dark"] == "no" for rank in seen["ranks"])
         self.exact += is_known and told[1] and lost > 0
         assert told[2] == 0 and told[0] <= lost and (

@@ -65,7 +65,7 @@ print(sum(e.get("ph") == "X" and e["pid"] == pids[2] and
 PY
 }
 
-# check DIR SIGNAL: what every such report says.
+# check DIR SIGNAL: what every such report has.
 check() {
     local json=$1/report.json head
     sed -n '2,4p' "$1/report.txt"
@@ -122,7 +122,7 @@ others_wait() {
 for i in $(seq "$count"); do
     run=$work/kill.$i
     start "$run" --inject late:2:2000
-    # Past its first step: in the middle.
+    # Past its first step: within the run.
     for _ in $(seq 6000); do
         pid=$(program_of 2)
         [ -z "$pid" ] || [ ! -s "$run.out" ] || break
@@ -159,7 +159,7 @@ message() {
         fail "no sentence on the message"
 }
 
-# Each waits for the next one: stopped from outside, the circle is told.
+# Each waits for the next one: stopped from outside, the circle is reported.
 circle() {
     run=$work/circle
     rm -rf "$run" "$run.out"

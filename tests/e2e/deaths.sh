@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# Rank 1 dies in the middle of a step, in several ways, while others wait for it
+# Rank 1 dies half-way through a step, in several ways, while others wait for it
 # in several ways (tests/targets/mpi/deaths.c); each rank below a ckagent of its
 # own, or all below one. And it is stopped for 2 s, which is no end.
 . "$(dirname "$0")/lib.sh"
@@ -37,7 +37,7 @@ each() { start "$1.$2" "${launch[@]}" "$bin/ckagent" --dir "$work/$1.$2" -- \
 below_one() { start "one.$1.$2" "$bin/ckagent" --dir "$work/one.$1.$2" -- \
     "${launch[@]}" "$tests/deaths.openmpi" "$1" "$2"; }
 
-# What every report of a death says, in figures and in words.
+# What every report of a death has, in figures and in words.
 check() {
     /usr/bin/python3 - "$run" <<'PY'
 import json, re, sys

@@ -8,7 +8,7 @@ delayproxy.py FROM TO TCP_PORT UDP_PORT [--there MS] [--back MS] [--jitter MS]
 What comes to the address FROM goes on to the same port of TO: TCP as it is,
 datagrams after --there milliseconds and up to --jitter more, each for itself,
 so that they overtake each other; answers after --back. Each N-th datagram is
-lost. Says "ready" and ends with SIGTERM, telling what it did.
+lost. Prints "ready" and ends with SIGTERM, with a line of what it did.
 """
 import argparse
 import heapq

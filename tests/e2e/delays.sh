@@ -92,7 +92,7 @@ sys.exit(1 if is_shape else 3)
 PY
 }
 
-# first NAME TEXT: the first of the LATE RANKS is told with that text.
+# first NAME TEXT: the first of the LATE RANKS has that text.
 first() {
     awk '/ waited .* for rank / { n++ } /^$/ { on = 0 }
         on && n == 1 { print } / LATE RANKS/ { on = 1; n = 0 }' \

@@ -49,7 +49,7 @@ for expression in sys.argv[3:]:
           f"{eval('e[' + repr(expression.split()[0]) + ']'):.4f}")
     name, low, high = expression.split()
     assert float(low) <= e[name] <= float(high), expression
-# All that ranks waited for is charged to somebody.
+# All that ranks waited for is charged to some rank.
 assert sum(r["waited_ns"] for r in j["ranks"]) == \
     sum(r["caused_ns"] for r in j["ranks"])
 PY
@@ -118,8 +118,8 @@ same "rank 2 alone waits for its neighbour, a third of it in each of 3 forms" \
     True "$seen"
 steps=5
 
-# A rank that is late in MPI_Init or MPI_Finalize is told, though the region lies
-# between them.
+# A rank that is late in MPI_Init or MPI_Finalize is reported, though the region
+# is between them.
 ms=400
 ends_fit() {
     json "$work/ends.json" "(lambda waits:

@@ -3,7 +3,7 @@
 
 SPDX-License-Identifier: Apache-2.0
 
-Firefox has no pipe as Chromium has (browser.py): it speaks WebDriver BiDi, JSON
+Firefox has no pipe as Chromium has (browser.py): it takes WebDriver BiDi, JSON
 in a WebSocket on a port of loopback. What page.py tries in depth is tried here
 briefly: each view is drawn, each "Show" leads into the timeline, both colour
 schemes, no message on the console, no violation of the policy.

@@ -6,7 +6,7 @@
 #
 # Another user makes /dev/shm/ck-0 and /tmp/ck-0 first, of each kind, and puts
 # the ring of a killed agent there, which names a run directory. Root's next
-# program runs as ever, is recorded, says in one line why its memory lies
+# program runs as ever, is recorded, logs in one line why its memory is
 # elsewhere, and nothing of the ring is read or written. /dev/shm is a new one
 # in a mount namespace. CK_FOREIGN_RUNS times each kind (1; in full 50).
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,7 @@ if [ -z "${CK_FOREIGN:-}" ]; then
     CK_FOREIGN=1 unshare -m bash "$0"
     exit
 fi
-unset CK_TEST_RINGS # the places that everybody knows
+unset CK_TEST_RINGS # the usual places
 discard "$rings"
 mount -t tmpfs -o size=256m,mode=1777 tmpfs /dev/shm 2>/dev/null ||
     skip "mounting is not permitted"

@@ -9,8 +9,8 @@
 # In small file systems in a mount namespace of its own; R and S as on two hosts
 # that share no disk, or (cells that end in 1) as one place on one. A cell is
 # WHEN:PLACES: full from the `start`, from the `mid`dle on, or full and `free`
-# again in the middle. The program knows how many marks it made: those that are
-# merged and those that are said to be lost must be all of them, and what lies
+# again half-way. The program knows how many marks it made: those that are
+# merged and those that are reported as lost must be all of them, and what is
 # in a file elsewhere is named, and there. Few cells by default; all 45, and
 # those of one host, with CK_CELLS=all; or CK_CELLS="mid:RS start:T".
 if [ -z "${CK_FULL_DISK_INSIDE:-}" ]; then
@@ -51,7 +51,7 @@ each() { # each COMMAND: for the places of the cell
     for ((i = 0; i < ${#places}; i++)); do "$1" "${places:i:1}"; done
 }
 clear_place() { rm -f "$(at "$1")/filler"; }
-# With half of the marks said, in the background.
+# With half of the marks made, in the background.
 turn_over() {
     local i
     for ((i = 0; i < 30000; i++)); do
@@ -63,7 +63,7 @@ turn_over() {
         free) each clear_place ;;
     esac
 }
-# Everybody who works for the cell is gone.
+# All processes that work for the cell are gone.
 wait_gone() {
     local i
     for ((i = 0; i < 6000; i++)); do
@@ -74,8 +74,8 @@ wait_gone() {
     fail "$1: processes stay behind"
 }
 
-# numbers DIR: marks that are merged (where their name was lost, too), records lost, exactly or not; "0 -1" where
-# ckmerge refuses. What it says is in $work/err.
+# numbers DIR: marks that are merged (where their name was lost, too), records
+# lost, exactly or not; "0 -1" where ckmerge refuses. Its stderr is in $work/err.
 numbers() {
     local status=0
     rm -f "$work/trace.json" "$work/report.json"
@@ -100,7 +100,7 @@ run_in() {
         -size +0 -printf '%h\n' 2>/dev/null | sort -u
 }
 
-# Committed = merged + said to be lost. The few records of ck's own that are
+# Committed = merged + reported as lost. The few records of ck's own that are
 # lost as well are the slack.
 balance() { # balance WHAT MARKS LOST EXACT
     [ -n "${4:-}" ] || fail "$1: no figures of ckmerge"
@@ -148,7 +148,7 @@ two_hosts() {
         -- "$tests/marks" $count $threads "$cell/half"
 }
 
-# What the user reads says where everything is.
+# The user can read where everything is.
 look() {
     local runs=("$cell/R" "$cell/S" "$cell/T") dir marks lost exact
     if grep -q 'runs without recording' "$cell/err"; then
@@ -169,7 +169,7 @@ look() {
         fi
         return
     fi
-    # Nothing at all could be stored in the run: stderr says where it is.
+    # Nothing at all could be stored in the run: stderr has where it is.
     dir=$(run_in "$cell/S" "$cell/T")
     if [ -z "$dir" ]; then
         lost=$(sed -n 's/.* \([0-9]*\) records were lost.*/\1/p' "$cell/err")

@@ -154,7 +154,7 @@ def counts():
     lines, text = traced(1000)
     said = truth_check(lines, text)
     devices = lines.facts("device")
-    # The mock's copy between devices names one that nobody describes.
+    # The mock's copy between devices names one without a description.
     expect(sum("uuid" not in d for d in devices.values()) <= MOCK,
            "device without uuid")
     return "%s; %s; %s" % (said, next(iter(devices.values())).get("name"),
@@ -372,7 +372,7 @@ def torch_graph():
 
 
 def torch_profiler():
-    """Beside ck: both run, and what ck lacks is told."""
+    """Beside ck: both run, and what ck lacks is reported."""
     said, report = job(300, "profile", wrap=True)
     kernels = job(100, wrap=True)[1]
     steps = total(report, "kernels") / total(kernels, "kernels")

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# hangs.sh - of jobs that somebody ends the report says which one hung
+# hangs.sh - of jobs that a user ends the report finds the one that hung
 #
 # SPDX-License-Identifier: Apache-2.0
 #
 # Real jobs, real signals to mpirun. Each job works for some time, so that it is
 # known what is usual; then its ranks stay in a circle of receives, before a
 # barrier or MPI_Finalize to which one does not come, or go on healthily. What
-# waits is measured from when all ranks said that they are there.
+# waits is measured from when all ranks printed that they are there.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 need pgrep procps
@@ -106,7 +106,7 @@ hang() {
         fail "the report was printed behind the prompt"
 }
 
-# In a call for what the shape says: sums of its ranks' time.
+# In a call for what the shape is about: sums of its ranks' time.
 check() {
     same "$1" True "$(json "$run/report.json" "($2)")"
 }

@@ -91,8 +91,8 @@ wait_done "$work/chain"
 same "chain: ranks" 1 "$(json "$work/chain/manifest.json" 'j["ranks"]')"
 same "chain: lost" 0 "$(json "$work/chain/manifest.json" 'j["lost"]')"
 
-# A static program loads nothing of ours: it runs, and the report says why
-# nothing is there. ldconfig is linked so where libc is.
+# A static program loads nothing of ours: it runs, and the report has why there
+# is no data. ldconfig is linked so where libc is.
 if LC_ALL=C ldd /sbin/ldconfig 2>&1 | grep -q 'statically linked\|not a dynamic'
 then
     "$bin/ckagent" --report none --dir "$work/static" -- /sbin/ldconfig \

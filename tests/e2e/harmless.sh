@@ -247,8 +247,8 @@ new w.Worker(\"console.log(6 * 7)\", {eval: true}).on(\"exit\", () =>
     process.exit(require(\"child_process\").spawnSync(\"sh\",
         [\"-c\", \"exit 3\"]).status))"'
 
-# ---- with more rights than who runs them -------------------------------------
-# nobody runs ckagent: it has to be able to.
+# ---- with more rights than the user's ---------------------------------------
+# The user `nobody` runs ckagent: that user has to be able to.
 chmod 711 "$work" "$work/kinds"
 chmod 1777 "$rings"
 nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
@@ -311,7 +311,7 @@ for space in user mount net pid ipc uts; do
         "run unshare --$space $fork sh -c 'echo in; exit 3'"
 done
 
-# The build may lie below the /tmp that the box hides.
+# The build may be below the /tmp that the box hides.
 box="bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-all\
     --ro-bind ${bin%/bin} ${bin%/bin}"
 kind bubblewrap 'bwrap' \

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# ills.sh - an ill of a host is named with its rank and its place
+# ills.sh - a fault of a host is named with its rank and its place
 #
 # SPDX-License-Identifier: Apache-2.0
 #
 # Two ranks train; one computes late or early in the step or both, waits for a
 # lock, writes or reads too much, copies image by image, waits for each of many
 # short kernels, runs kernels several times, or has a device that begins late, in
-# each step. The first cause of the report must be that ill: that rank, and the
+# each step. The first cause of the report must be that fault: that rank, and the
 # line that was sampled, the call and its line, the kernel, or the range. What the
-# rank's own device stood idle for it must be what the program measured itself
+# rank's own device was idle for it must be what the program measured itself
 # within 5 %; where it is the device's work that takes the time, what the device
-# did and stood idle for between the first launch and the end of the read. Where
-# other programs took the CPU from the ranks for longer than that, the report says
-# so first, and its next cause counts.
+# did and was idle for between the first launch and the end of the read. Where
+# other programs took the CPU from the ranks for longer than that, the report has
+# that first, and its next cause counts.
 #
 # CK_RUNS (3): how often each. CK_STEPS (40), CK_ILLS. With CK_SERIES=FILE each
 # run, also of windowed ills, adds a line to the file, a wrong one does not end the
@@ -276,7 +276,7 @@ fair windowed lock 0
 fair found plain late 1 no --sample off
 grep -q "no CPU samples" "$work/plain/report.txt" && fail "--sample off warns"
 
-# Nor without the right to sample, which the report says with the cure.
+# Nor without the right to sample, which the report has with the cure.
 under=$tests/noperf
 fair found forbidden late 1 no
 grep -q "no CPU samples: perf_event is not permitted.*perf_event_paranoid" \

@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Each rank writes what a profiler would have: a kernel at a time of
-# CLOCK_REALTIME that it notes. Merged with the run, the kernel lies where the
-# run's own clock says, and the rank is one.
+# CLOCK_REALTIME that it notes. Merged with the run, the kernel is where the
+# run's own clock puts it, and the rank is one.
 . "$(dirname "$0")/lib.sh"
 
 cat >"$work/rank.py" <<'PY'

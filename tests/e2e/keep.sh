@@ -5,7 +5,7 @@
 #
 # Four ranks record some hundred bytes a millisecond with --keep SIZE. What the
 # run takes on disk is looked at all the time; ckagg is killed CK_KILLS times.
-# The report then says what was kept, the run verifies, and the marks that are
+# The report then has what was kept, the run verifies, and the marks that are
 # there are the last ones of each rank, none twice, none missing between.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
@@ -109,7 +109,7 @@ done
 wait_done "$last"
 echo "ok: a ckagg that was killed at its report was followed (try $try)"
 
-# A run directory that is taken away: nobody waits for it for ever.
+# A run directory that is taken away: no process waits for it for ever.
 mkdir "$work/away" "$work/tmp"
 TMPDIR=$work/tmp timeout 500 "$bin/ckagent" --keep 1M --report none \
     --dir "$work/away/run" -- \

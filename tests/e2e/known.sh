@@ -6,10 +6,10 @@
 # No step is marked, so the region is the one that ckmerge finds: from the first
 # return of MPI_Init to the last call of MPI_Finalize. Each shape is run with
 # sleep or with a busy loop as its work, and with its last wait in a barrier or
-# in MPI_Finalize. In each run the report is within 0.01 of what the program's own
-# stamps say; and where these are within 0.01 (and 2 %) of what is known of the
-# shape, all of the report is within 0.02 of that. Beside other programs ranks get no CPU for
-# a while and no run may be of its shape. CK_ALL=1: all of each.
+# in MPI_Finalize. In each run the report is within 0.01 of the program's own
+# stamps; and where these are within 0.01 (and 2 %) of what is known of the
+# shape, all of the report is within 0.02 of that. Beside other programs ranks get
+# no CPU for a while and no run may be of its shape. CK_ALL=1: all of each.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 [ -x "$tests/known.openmpi" ] || skip "known was not built"
@@ -38,7 +38,7 @@ for name, value in known.items():
         f"{name} is {e[name]:.3f}, by the program's stamps {value:.3f}"
 ideal = dict(zip(("parallel", "load_balance", "serialisation"),
                  map(float, sys.argv[3:])))
-# What is waited for nobody, of which 2 % are allowed below, may make the run
+# A wait for no rank, of at most 2 % by what is allowed below, may make the run
 # longer by as much: .244 is near .25, but 2.4 % longer.
 if abs(known["parallel"] - ideal["parallel"]) > \
         min(0.01, 0.02 * ideal["parallel"]) or \
@@ -49,7 +49,7 @@ for name, value in ideal.items():
     assert abs(e[name] - value) <= 0.02, \
         f"{name} is {e[name]:.3f}, of this shape {value}"
 assert e["transfer"] >= 0.97, f"transfer is {e['transfer']:.3f}"
-# All that is lost is waited for somebody.
+# All that is lost is waited for some rank.
 waited = sum(r["waited_ns"] for r in j["ranks"])
 lost = e["region_ns"] * len(U) - e["useful_ns"] - e["startup_ns"]
 assert abs(lost - waited) <= 0.02 * e["region_ns"] * len(U), \

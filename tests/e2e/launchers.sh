@@ -33,8 +33,8 @@ for _ in $(seq 1000); do
 done
 ranks "$work/slurm" "[0, 1, 2]" slurm
 
-# A launcher like torchrun that nobody knows, and a wrapper a rank; a second job
-# at the same address is not the first.
+# A launcher like torchrun that ck does not know, and a wrapper a rank; a second
+# job at the same address is not the first.
 cat >"$work/envrank" <<'EOS'
 pids=()
 for rank in 0 1; do
@@ -88,7 +88,7 @@ same "only rank 1: lines" 1 "$(grep -c . "$work/err")"
 grep -q "the data is kept in $work/only/spool-.*: ckmerge $work/only\$" \
     "$work/err" || fail "only rank 1: $(cat "$work/err")"
 
-# Beside the one that speaks for the host it says nothing.
+# Beside the one that logs for the host it logs nothing.
 pids=()
 for rank in 2 3; do
     RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$((rank - 2)) LOCAL_WORLD_SIZE=2 \

@@ -1,4 +1,4 @@
-# lib.sh - what the end-to-end scripts share: where things are, how to say
+# lib.sh - what the end-to-end scripts share: where things are, how to fail
 # shellcheck shell=bash
 #
 # SPDX-License-Identifier: Apache-2.0
@@ -48,7 +48,7 @@ cleanup() {
     [ -n "$is_good" ] || exit 1
 }
 trap cleanup EXIT
-# No script ends without a word.
+# No script ends without output.
 trap 'echo "line $LINENO: status $?: $BASH_COMMAND" >&2' ERR
 
 skip() {
@@ -125,7 +125,7 @@ fair() {
 
 # by_truth FUNCTION WORD...: it compares a run with what the program itself
 # printed, and returns 0, or 3 where nothing was wrong but the machine made
-# another shape of the run, of which less must hold: then it is run again, up to
+# another shape of the run, for which less must hold: then it is run again, up to
 # four times in all. A wrong report must be followed by a right one.
 by_truth() {
     local try status wrong=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lies.py - frames whose seal is good and whose figures are not
+"""lies.py - frames with a good seal and wrong figures
 
 SPDX-License-Identifier: Apache-2.0
 
@@ -9,7 +9,7 @@ Each time one field of one frame of the run is made wrong (the header's, or some
 bytes of its batch) and the frame is sealed again, as one who holds the key can.
 ckmerge must end by itself with a report. All of the other ranks is in it, and
 where a header's figure is wrong and records are missing it ends with 3. An agent
-that claims another's rank is named: nobody can tell which of both it is.
+that claims another's rank is named: which of both it is cannot be known.
 """
 import collections
 import glob
@@ -43,7 +43,7 @@ def wrong(source, name, value):
 
 
 def lie(source, blob, frame):
-    """The file with a lie in this frame, and which."""
+    """The file with a wrong field in this frame, and which."""
     at, end, fields = frame
     payload = bytearray(blob[at + HEAD.size:end])
     name = source.choice([f for f in FIELDS if f != "crc"] + ["batch"] * 8)
@@ -98,7 +98,7 @@ def main():
             shutil.copytree(copy, keep)
             raise AssertionError(f"{what}: status {status}: {seen[-1000:]} "
                                  f"(see {keep})")
-        # The lie costs its own agent at most.
+        # The wrong field costs its own agent at most.
         claimed = any(r["claimed_twice"] for r in seen["ranks"])
         same = [rank for rank, events in ranks(truth).items()
                 if ranks(seen).get(rank) == events]

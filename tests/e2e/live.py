@@ -187,7 +187,7 @@ def attacks(site, agg):
     for one in slow:
         one.close()
     crowd(site)
-    # Answers that nobody reads.
+    # Answers that are not read.
     deaf = []
     for _ in range(32):
         one = socket.create_connection(site.address, timeout=LIMIT)
@@ -202,7 +202,7 @@ def attacks(site, agg):
 
 
 def crowd(site):
-    """Strangers that take each place anew keep nobody out."""
+    """Strangers that take each place anew keep no client out."""
     is_over = threading.Event()
 
     def hold():
@@ -264,7 +264,7 @@ def merge_of(agg):
 def stopped_merge(site, job, agg):
     """A merge that does not go on is ended, and the next one works."""
     def stop():
-        site.own(job + "/state")  # somebody looks
+        site.own(job + "/state")  # a client looks
         pid = merge_of(agg)
         try:
             if pid:

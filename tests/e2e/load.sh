@@ -49,7 +49,7 @@ job() {
     "$bin/ckmerge" --quiet --output json="$work/$name.json" "$work/$name"
 }
 
-# sentence NAME TEXT: it stands once in the report.
+# sentence NAME TEXT: it is once in the report.
 sentence() {
     same "\"$2\" in the report of $1" 1 \
         "$(tr -s '\n ' ' ' <"$work/$1/report.txt" | grep -o "$2" | wc -l)"

@@ -40,7 +40,7 @@ cmp "$work/report.json" "$work/again.json" || fail "a second merge differs"
 same "kernels of steps and held-out batches" "[$((4 * (steps + held_out)))]" \
     "$(j "$(kernel forward_hidden)")"
 
-# When the launcher returns, the run is final, shown or not: its manifest says
+# When the launcher returns, the run is final, shown or not: its manifest has
 # done, and nothing is written to it any more.
 for report in now later none; do
     timeout 600 mpirun -n 2 "$bin/ckagent" --dir "$work/$report" \

@@ -40,7 +40,7 @@ seen = {(view, p["from"], p["to"]): [p[view]["messages"], p[view]["bytes"]]
 assert seen == dict(pairs), [
     (k, seen.get(k), pairs.get(k)) for k in sorted({*seen, *pairs})
     if seen.get(k) != pairs.get(k)]
-# Sender and receiver say the same, whoever they are.
+# Sender and receiver agree, whoever they are.
 assert all(p["sent"] == p["received"] for p in t["pairs"])
 seen = {(s["comm"], b["from_bytes"].bit_length()): [b["messages"], b["bytes"]]
         for s in t["sizes"] for b in s["bins"]}
@@ -64,7 +64,7 @@ for rows in (j["calls"], j["functions"]):
     assert [sum(r["collective"][k] for r in rows if "collective" in r)
             for k in ("calls", "bytes_out", "bytes_in")] == \
         [sum(v[i] for v in groups.values()) for i in range(3)]
-# What came from nobody is no receive there either.
+# What came from no rank is no receive there either.
 e = j["efficiency"]
 assert e["receives"] == e["matched"] == \
     sum(p["received"]["messages"] for p in t["pairs"]), (e, whole)
@@ -82,7 +82,7 @@ for rows in (j["calls"], j["functions"]):
 # What MPI asks libc for, in its own threads, within its calls, in constructors
 # and in exit handlers, is not what the program did: it wrote this text, and
 # slept 39 times before, between and behind all that. (What libraries below
-# MPICH do behind its calls is nobody's.)
+# MPICH do behind its calls is not counted for it.)
 own = {l["name"]: l["calls"] - l.get("mpi_own", {}).get("calls", 0)
        for l in j["libc"]}
 truth = {"fwrite": 4, "fflush": 4, "usleep": 156}

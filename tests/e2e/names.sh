@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Front, collector and ckagg of a program that calls MPI are killed with signal
-# 9 in the middle: nobody of them looked up a line. The merge does.
+# 9 while it runs: none of them looked up a line. The merge does.
 . "$(dirname "$0")/lib.sh"
 need pgrep procps
 [ -x "$tests/kills.openmpi" ] || skip "kills.openmpi was not built"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# opencl.sh - OpenCL programs of known shape, and what the report says of them
+# opencl.sh - OpenCL programs of known shape, and their reports
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# The truth of each program stands at the head of cl_shapes.c. The report's
+# The truth of each program is at the head of cl_shapes.c. The report's
 # text is read as a person reads it: its first sentences, and the cause that it
 # puts first. Shares are compared with each other, never with a clock.
 . "$(dirname "$0")/lib.sh"
@@ -22,10 +22,10 @@ run() {
         fail "$1 has no ranks"
 }
 
-# line NAME: of a call, as the program says.
+# line NAME: of a call, as the program printed it.
 line() { sed -n "s/^line $2 //p" "$work/$1.out"; }
 
-# has SHAPE PATTERN: the report says so, whatever the lines.
+# has SHAPE PATTERN: the report has it, on whatever lines.
 has() {
     tr -s '\n ' '  ' <"$work/$1.txt" | grep -qE -- "$2" ||
         { cat "$work/$1.txt"; fail "$1: no '$2'"; }
@@ -46,8 +46,8 @@ remote() {
 the program, dep_remote .*for spin \(launched by cl_shapes.c:$(line remote spin)\) \
 on device [^ ]+ #0"
     hasnt remote "fewer and larger launches"
-    # All that spin took but for the warm-up, in which nobody waited, and with
-    # what it stood in its queue where others have the CPUs.
+    # All that spin took but for the warm-up, in which nothing waited, and with
+    # its time in the queue where others have the CPUs.
     same "device 1 waited as long as spin took" True "$(j remote "(lambda w, s:
         0.5 * s <= w <= 1.5 * s)(
         sum(c['ns'] for c in j['causes'] if c['cause'] == 'dep_remote'),

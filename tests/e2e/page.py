@@ -4,7 +4,7 @@
 SPDX-License-Identifier: Apache-2.0
 
 Opens each page without scripts and with them, clicks and types what a person
-would, and says what is wrong. SHOTS: a folder for pictures, "" = none.
+would, and prints what is wrong. SHOTS: a folder for pictures, "" = none.
 The last page is also compared with the first one.
 """
 import base64
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, Failed  # noqa: E402
 from lanes import block  # noqa: E402
 
-# Names that are script, markup or formulas to somebody; page.sh makes a run
+# Names that are script, markup or formulas somewhere; page.sh makes a run
 # with them.
 HOSTILE = ["</script><script>window.hacked=1</script>",
            "<img src=x onerror=window.hacked=1>",
@@ -295,7 +295,7 @@ class Page:
             self.same(f"frames of {kind} lie within each other", [], self.browser.run("""flameGraph.boxes
                 .filter(b => b.x < -0.5 || b.x + b.w > flameGraph.width + 0.5).map(b => b.node.name)"""))
             self.browser.run("document.querySelector('#view-flames details').open = true")
-            # A box that is opened tells so behind the script that opened it.
+            # A box that is opened reports it behind the script that opened it.
             self.browser.wait("document.querySelectorAll('#view-flames tbody tr').length > 0",
                               f"{kind} has a table of functions")
             self.browser.run("document.querySelector('#view-flames details').open = false")

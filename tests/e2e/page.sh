@@ -51,7 +51,7 @@ for run in launched pageless; do
     ! grep -q '^ PAGE' "$work/$run/report.txt" || fail "a page is named that is not"
 done
 
-# A run of which a part is missing.
+# A run with a part missing.
 cp -r "$work/host" "$work/damaged"
 for segment in "$work"/damaged/seg-*.ck; do
     truncate -s -200 "$segment"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""perfetto.py - a Perfetto trace says what the Chrome trace and the report say
+"""perfetto.py - a Perfetto trace agrees with the Chrome trace and the report
 
 SPDX-License-Identifier: Apache-2.0
 

@@ -63,7 +63,7 @@ for name in ("ledger", "timeline", "steps", "flame"):
     root = tree.fromstring(data)
     tags = {node.tag for node in root.iter()}
     if name == "flame":
-        # One script of our own; each frame lies on the one that called it.
+        # One script of our own; each frame is drawn on the one that called it.
         assert len([node for node in root.iter() if node.tag == SPACE + "script"]) == 1
         tags -= {SPACE + "script"}
         frames = [node for node in root.iter() if node.get("class") == "f"]

@@ -52,7 +52,7 @@ if [ -x "$tests/train" ]; then
         run half-traced 0 mpirun -n 1 "$bin/ckagent" --report none \
             --dir "$work/r9" -- "$tests/train" --steps 5 : \
             -n 1 "$tests/train" --steps 5
-        # Nobody but rank 1 can show the report.
+        # Only rank 1 can show the report.
         run first-plain 0 mpirun -n 1 "$tests/train" --steps 5 : \
             -n 1 "$bin/ckagent" --dir "$work/r13" -- "$tests/train" --steps 5
         grep -q '1 of 2 ranks' "$work/first-plain.err" ||
@@ -71,7 +71,7 @@ run no-mpi 0 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/r12" \
     -- /bin/echo hello
 same "no-mpi: stdout lines" 2 "$(grep -c hello "$work/no-mpi.out")"
 
-# A program that only computes calls nothing that is recorded: its samples say
+# A program that only computes calls nothing that is recorded: its samples show
 # where it was.
 cat >"$work/compute.c" <<'C'
 #include <time.h>

@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # CK_SCALENE_GUI: the folder scalene-gui of a scalene installation or source;
-# without it the viewer is left out, and said so.
+# without it the viewer is left out, with a line about it.
 . "$(dirname "$0")/lib.sh"
 python=${CK_TORCH_PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch.distributed' 2>/dev/null ||

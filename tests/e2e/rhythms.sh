@@ -37,7 +37,7 @@ no_steps() {
 
 # stamped CHECK REPORT OUTPUT WORD...: is the report true by what the program
 # itself printed? 0 = yes, and the run is of its shape; 3 = yes, but the machine
-# made another one of it, of which less is known.
+# made another one of it, about which less is known.
 stamped() {
     /usr/bin/python3 - "$@" <<'PY'
 import json, statistics, sys

@@ -5,7 +5,7 @@
 #
 # Programs (targets/mpi/shapes.c) with a rank that is late for a known reason, in
 # shapes that a report may get wrong: several programs in one job, threads that
-# call MPI while the first one waits for them, calls of which it is not known for
+# call MPI while the first one waits for them, calls that do not show for
 # whom ranks waited.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
@@ -175,7 +175,7 @@ ring() {
     late ring 2
 }
 
-# Small messages that nobody takes fill what room there is for them.
+# Small messages that are not taken fill what room there is for them.
 flood() {
     run flood -n 2 "${apart[@]}" "$work/flood.out" "$bin/ckagent" \
         --dir "$work/flood" -- "$program" flood

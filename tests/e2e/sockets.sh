@@ -7,10 +7,10 @@
 # wakes the first thread, which waits on a condition; rank 1 sleeps before it
 # sends, rank 2 sends only when rank 1's data came. So rank 2 waits for rank 1,
 # and rank 0 for rank 2, which waited itself. With "plain" the first thread
-# stands in recv() itself. The report must say so, with the lines, and the time
+# waits in recv() itself. The report must have it, with the lines, and the time
 # that the program stamped within 5 % or 5 ms.
 #
-# And four ranks below one ckagent of which three are late in turn, each in
+# And four ranks below one ckagent; three of them are late in turn, each in
 # another way (crew.c): each one's cause is its own, with its own time. They wait
 # on UNIX sockets, connected and in a pair, and on pipes with names.
 #
@@ -128,7 +128,7 @@ line = {name: number for number, text in enumerate(
 place = line["source.recv(1)" if how == "plain" else "come.acquire()"]
 ranks = {r["rank"]: r for r in report["ranks"]}
 for rank in (0, 2):
-    # The first message of rank 1 may have come before anybody waited.
+    # The first message of rank 1 may have come before any rank waited.
     truth = float(open(folder + "/waited.%d" % rank).read()) * 1e9
     seen = ranks[rank]["waited_data_ns"]
     assert abs(seen - truth) < max(0.05 * truth, 5e6), (rank, truth, seen)

@@ -100,7 +100,7 @@ def launches(ask, report):
 
 
 def nested(ask, _):
-    """A call lies within its parent, and in its step."""
+    """A call is within its parent, and in its step."""
     same("parents", ask(
         "SELECT COUNT(*) FROM call c JOIN call p ON p.id = c.parent"
         " WHERE c.start < p.start OR c.end > p.end OR c.thread <> p.thread"),
@@ -111,7 +111,7 @@ def nested(ask, _):
 
 
 def gaps(ask, _):
-    """What is before and behind a gap does not lie in it."""
+    """What is before and behind a gap is not in it."""
     same("gaps", ask(
         "SELECT COUNT(*) FROM (SELECT * FROM v_gaps LIMIT 500) g"
         " JOIN work a ON a.id = g.work_before JOIN work b ON b.id = g.work_behind"

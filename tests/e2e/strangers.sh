@@ -59,7 +59,7 @@ awk -v hz="$(getconf CLK_TCK)" \
 kill -TERM $ckagg
 wait $ckagg || :
 
-# The run beside them lost nothing; nothing lies outside the directory.
+# The run beside them lost nothing; nothing is outside the directory.
 run=$(grep -l '"beside"' "$work"/runs/*/manifest.json | xargs dirname)
 "$bin/ckmerge" --quiet --output json="$work/report.json" \
     --output chrome="$work/trace.json" "$run" || :

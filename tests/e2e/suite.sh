@@ -77,7 +77,7 @@ suite_entries() {
 }
 
 # "dir program ranks argument..." of the programs of all folders that are
-# expected to pass, with what the lists say they are to be run with; at most 16
+# expected to pass, with what the lists require for them; at most 16
 # ranks.
 suite_whole() {
     local dir
@@ -102,7 +102,7 @@ suite_shuffle() {
     awk '{print (NR * 7919) % 1009, $0}' | sort -n | cut -d ' ' -f 2-
 }
 
-# suite_passes LOG COMMAND...: the suite's programs say "No Errors".
+# suite_passes LOG COMMAND...: the suite's programs print "No Errors".
 suite_passes() {
     local log=$1
     shift

@@ -4,10 +4,10 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# bursts says numbered marks in threads: many at once, thousands one after the
+# bursts records numbered marks in threads: many at once, thousands one after the
 # other, waves of them. Every number must be in the run, with as many threads
 # as there were; and so for forked children, which leave past exit() and which
-# nobody may have waited for. Where /dev/shm is small, threads that record for
+# may never be waited for. Where /dev/shm is small, threads that record for
 # long lose nothing, and what is missing of a crowd is counted.
 . "$(dirname "$0")/lib.sh"
 source_dir=$(cd "$here/../.." && pwd)

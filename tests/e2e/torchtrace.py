@@ -4,8 +4,8 @@
 SPDX-License-Identifier: Apache-2.0
 
 torchtrace.py CKMERGE DIR: two ranks (gloo) train a little on the CPU under
-torch.profiler; what ckmerge --kernel-only says of their operators must agree
-with plain loops over the same files.
+torch.profiler; the figures of ckmerge --kernel-only for their operators must
+agree with plain loops over the same files.
 """
 import decimal
 import json

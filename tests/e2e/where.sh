@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# where.sh - of a job that hangs `ckagg --where` says who misses whom, and where
+# where.sh - `ckagg --where` shows of a job that hangs which rank misses which
 #
 # SPDX-License-Identifier: Apache-2.0
 #
 # Real jobs that hang, each in its own way (tests/targets/mpi/where.c): class,
 # rank, function and line must be right while it hangs, no thread may be
-# stopped or get a signal, and the report of the job that is ended then must say
+# stopped or get a signal, and the report of the job that is ended then must be
 # the same.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin

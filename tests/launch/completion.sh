@@ -10,7 +10,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top" || exit 1
 bad=0
 
-# proposes "WORD..." LINE...: the last word of the line is being written.
+# proposes "WORD..." LINE...: the line's end is being written.
 proposes() {
     local wanted=$1
     shift

@@ -82,7 +82,7 @@ static void the_error_of_exec_comes_back(void **state)
     }
 }
 
-static void an_exec_error_that_nobody_waits_for_is_a_status(void **state)
+static void an_exec_error_without_a_waiter_is_a_status(void **state)
 {
     static const struct {
         const char *path;
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_of_the_child_comes_back),
         cmocka_unit_test(the_error_of_exec_comes_back),
-        cmocka_unit_test(an_exec_error_that_nobody_waits_for_is_a_status),
+        cmocka_unit_test(an_exec_error_without_a_waiter_is_a_status),
         cmocka_unit_test(the_three_descriptors_may_be_swapped),
         cmocka_unit_test(a_time_limit_leaves_the_child_running),
         cmocka_unit_test(a_tied_child_ends_with_the_process_that_started_it),

@@ -12,7 +12,7 @@
 
 #include "launch/format.h"
 
-static void a_format_stands_alone_or_before_its_file(void **state)
+static void a_format_is_alone_or_before_its_file(void **state)
 {
     const char *file = "untouched";
     struct ck_err err;
@@ -47,7 +47,7 @@ static void what_is_no_format_is_named_and_leaves_the_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_format_stands_alone_or_before_its_file),
+        cmocka_unit_test(a_format_is_alone_or_before_its_file),
         cmocka_unit_test(what_is_no_format_is_named_and_leaves_the_file),
     };
 

@@ -13,7 +13,7 @@
 #include "launch/keep.h"
 #include "schema/time.h"
 
-static void sizes_and_times_are_told_apart_by_their_unit(void **state)
+static void sizes_and_times_are_distinguished_by_their_unit(void **state)
 {
     static const struct {
         const char *text;
@@ -65,7 +65,7 @@ static void what_means_nothing_or_two_things_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_and_times_are_told_apart_by_their_unit),
+        cmocka_unit_test(sizes_and_times_are_distinguished_by_their_unit),
         cmocka_unit_test(what_means_nothing_or_two_things_is_refused),
     };
 

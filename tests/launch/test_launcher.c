@@ -126,7 +126,7 @@ static void the_mpirun_of_mpich_is_known_by_its_version(void **state)
     check_found("hydra", "hydra", "mpiexec.hydra");
 }
 
-static void a_missing_launcher_is_said_with_its_cure(void **state)
+static void a_missing_launcher_is_reported_with_its_cure(void **state)
 {
     struct launcher_found found;
     struct ck_err err;
@@ -315,7 +315,7 @@ int main(void)
         WITH_PATH(the_first_in_path_is_taken),
         WITH_PATH(a_slurm_allocation_prefers_srun),
         WITH_PATH(the_mpirun_of_mpich_is_known_by_its_version),
-        WITH_PATH(a_missing_launcher_is_said_with_its_cure),
+        WITH_PATH(a_missing_launcher_is_reported_with_its_cure),
         WITH_PATH(each_launcher_is_asked_in_its_own_words),
         WITH_PATH(a_slurm_step_has_the_type_of_its_mpi),
         WITH_PATH(torchrun_refuses_hosts),

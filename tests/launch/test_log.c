@@ -50,7 +50,7 @@ static const char *logged(void)
     return text;
 }
 
-static void a_line_says_program_rank_and_level(void **state)
+static void a_line_has_program_rank_and_level(void **state)
 {
     (void)state;
     ck_warn("spool full, dropped %d events", 1204);
@@ -138,7 +138,7 @@ static void a_fact_is_never_left_out(void **state)
     assert_string_equal(logged(), "cktest[3]: warn: loud\n");
 }
 
-static void what_was_left_out_is_said_at_exit(void **state)
+static void what_was_left_out_is_logged_at_exit(void **state)
 {
     pid_t pid = fork();
     int status;
@@ -156,7 +156,7 @@ static void what_was_left_out_is_said_at_exit(void **state)
 }
 
 /* A format is nothing that a person reads. */
-static void what_was_left_out_is_shown_as_it_was_said(void **state)
+static void what_was_left_out_is_shown_as_it_was_logged(void **state)
 {
     pid_t pid = fork();
     int status;
@@ -186,7 +186,7 @@ static void a_pipe_has_neither_colour_nor_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_says_program_rank_and_level,
+        cmocka_unit_test_setup_teardown(a_line_has_program_rank_and_level,
                                         open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(a_lower_level_is_silent, open_pipe,
                                         close_pipe),
@@ -201,10 +201,10 @@ int main(void)
             repeats_of_one_site_are_limited_and_counted, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(a_fact_is_never_left_out, open_pipe,
                                         close_pipe),
-        cmocka_unit_test_setup_teardown(what_was_left_out_is_said_at_exit,
+        cmocka_unit_test_setup_teardown(what_was_left_out_is_logged_at_exit,
                                         open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(
-            what_was_left_out_is_shown_as_it_was_said, open_pipe, close_pipe),
+            what_was_left_out_is_shown_as_it_was_logged, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(a_pipe_has_neither_colour_nor_columns,
                                         open_pipe, close_pipe),
     };

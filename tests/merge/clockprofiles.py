@@ -212,7 +212,7 @@ class Profiles(unittest.TestCase):
         self.assertEqual(causality["kernels_before"], 2 * SECONDS)
         self.assertEqual(causality["kernels_after"], 0)
 
-    def test_the_truth_lies_inside_the_bound(self):
+    def test_the_truth_is_inside_the_bound(self):
         world = World(SEED + 1, with_syncs=False)
         merged = Merged(world)
         for rank, errors in enumerate(merged.errors(world)):
@@ -270,7 +270,7 @@ class Profiles(unittest.TestCase):
         self.assertIn("40 collective kernels without a process group end "
                       "together", merged.text)
 
-    def test_without_dates_lateness_and_offset_are_not_told_apart(self):
+    def test_without_dates_lateness_and_offset_are_not_separated(self):
         world = World(SEED + 7, ranks=8, seconds=20, late=5 * 10**6,
                       date=1700000000 * S)
         believed = Merged(world).report
@@ -372,7 +372,7 @@ class Profiles(unittest.TestCase):
             self.assertEqual(merged.report["causality"]["kernels_after"], 0)
             self.assertIn("contradict its stamps", merged.text)
 
-    def test_a_wait_for_a_stream_tells_as_much_as_one_for_the_device(self):
+    def test_a_wait_for_a_stream_shows_as_much_as_one_for_the_device(self):
         world = World(SEED + 6, 700 * US, by_stream=True)
         merged = Merged(world)
         clocks = {c["rank"]: c for c in merged.report["device_clocks"]}
@@ -384,7 +384,7 @@ class Profiles(unittest.TestCase):
         self.assertLessEqual(abs(clocks[2]["offset_ns"] + 700 * US),
                              clocks[2]["bound_ns"])
 
-    def test_without_synchronisations_the_tracer_is_believed_and_it_is_said(
+    def test_without_synchronisations_the_tracer_is_believed_and_it_is_reported(
             self):
         world = World(SEED + 4, -3000 * US, with_syncs=False)
         merged = Merged(world)

@@ -313,7 +313,7 @@ class Kineto(Case):
         self.assertEqual(device["compute_ns"], 4000 * len(others))
         self.assertEqual(device["copy_ns"], 30000)
 
-    def test_a_missing_rank_is_said(self):
+    def test_a_missing_rank_is_reported(self):
         status, _, report = merge(self.kineto("a.json", "--world", "3"),
                                   self.out)
         self.assertEqual(status, 3)
@@ -396,7 +396,7 @@ class Clocks(Case):
             self.assertLessEqual(abs(clock["offset_ns"] + shift),
                                  clock["bound_max_ns"])
 
-    def test_without_them_clocks_are_said_to_be_unaligned(self):
+    def test_without_them_clocks_are_reported_as_unaligned(self):
         """As where a profile lacks half of them, and they are not numbered."""
         status, _, report = merge(*self.ranks([0, 3 * MS], 100), self.out)
         self.assertEqual(status, 0)
@@ -518,7 +518,7 @@ class Nkipy(Case):
             self.assertEqual(report["ck"]["inputs"][0]["correlated_by_id"],
                              number == 8)
 
-    def test_ids_that_are_equal_by_chance_tell_nothing(self):
+    def test_ids_that_are_equal_by_chance_are_no_evidence(self):
         # Each type counts for itself: the third execution has the id of the
         # first submission, or the first one that of the third.
         calls = [("/w/model.py", 10 + i, "k%d" % i) for i in range(3)]
@@ -898,7 +898,7 @@ class Pipes(Case):
                 for part in ("devices", "kernels", "causes", "calls"):
                     self.assertEqual(given["ck"][part], wanted["ck"][part])
 
-    def test_what_is_wrong_with_them_is_said(self):
+    def test_what_is_wrong_with_them_is_reported(self):
         done = subprocess.run([CKMERGE, "--kernel-only", "-", self.out],
                               input="hello", capture_output=True, text=True,
                               timeout=120)
@@ -964,7 +964,7 @@ class Strange(Case):
             self.assertIn("have no device work that ck knows", text)
             self.assertIn("what devices did is unknown", text)
 
-    def test_launches_with_one_number_are_not_said_to_have_no_work(self):
+    def test_launches_with_one_number_are_not_reported_without_work(self):
         events = []
         for i in range(40):
             for k in range(2):
@@ -1025,7 +1025,7 @@ class Bad(Case):
             self.assertIn(word, said)
         return status
 
-    def test_no_rank_is_an_error_that_says_what_to_pass(self):
+    def test_no_rank_is_an_error_with_what_to_pass(self):
         first = self.nkipy("a.json", [], [("nc_exec_running", 1, 0, 2)])
         other = self.nkipy("b.json", [], [("nc_exec_running", 1, 0, 2)])
         self.refused(["--rank %s=N" % first], first, other, self.out)
@@ -1034,7 +1034,7 @@ class Bad(Case):
         self.assertEqual(status, 0)
         self.assertEqual([r["rank"] for r in report["ck"]["ranks"]], [2, 4])
 
-    def test_a_single_file_without_rank_is_rank_0_and_said_so(self):
+    def test_a_single_file_without_rank_is_rank_0_with_a_line(self):
         path = self.nkipy("a.json", [], [("nc_exec_running", 1, 0, 2)])
         _, _, report = merge(path, self.out)
         self.assertTrue(report["ck"]["inputs"][0]["rank_assumed"])
@@ -1160,7 +1160,7 @@ class Bad(Case):
                           report["ck"]["trust"]["notes"][0]["text"])
             self.assertNotEqual(report["ck"]["ranks"][0]["dark"], "open")
 
-    def test_wherever_a_profile_is_cut_it_is_told(self):
+    def test_wherever_a_profile_is_cut_it_is_reported(self):
         """At every CK_CUTS-th byte (default 41), from a random one on."""
         step = int(os.environ.get("CK_CUTS", "41"))
         scalene = self.write("s.json", Scalene.profile(self))
@@ -1246,7 +1246,7 @@ class Bad(Case):
         self.refused(["byte 3"], self.write("x.json", "\ufeff\ufeff{}"),
                      self.out)
 
-    def test_a_profile_in_place_of_a_run_is_told_what_to_write(self):
+    def test_a_profile_in_place_of_a_run_gets_the_right_command(self):
         for path, option in ((self.kineto("a.json.gz"), "--kernel-only"),
                              (self.kineto("a.json"), "--kernel-only"),
                              (self.nkipy("n.json", [], []), "--kernel-only"),
@@ -1324,7 +1324,7 @@ class Bad(Case):
                          report["ck"]["trust"]["notes"]],
                 self.device(report)["kernels"])
 
-    def test_what_stands_behind_an_odd_list_is_read(self):
+    def test_what_follows_an_odd_list_is_read(self):
         event = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7,
                  "ts": 30, "dur": 5, "args": {
                      "device": 0, "stream": 7, "grid": [1, "x", 2],
@@ -1336,7 +1336,7 @@ class Bad(Case):
             self.assertIn("deviceProperties", notes[0])
             self.assertIn("byte", notes[0])
 
-    def test_a_job_of_a_wrong_type_is_said(self):
+    def test_a_job_of_a_wrong_type_is_reported(self):
         status, notes, kernels = self.left(distributedInfo=[{"rank": 1}])
         self.assertEqual((status, kernels), (3, 2))
         self.assertIn("distributedInfo is no object", notes[0])
@@ -1382,7 +1382,7 @@ class Bad(Case):
         self.assertEqual([report["files"][f]["lines"][0]["nc_time_ms"]
                           for f in shown], [1, 2, 3])
 
-    def test_two_launches_of_one_id_are_said(self):
+    def test_two_launches_of_one_id_are_reported(self):
         def call(kind, tid):
             return {"ph": "X", "cat": kind, "name": "launch", "pid": 1,
                     "tid": tid, "ts": 20 + tid, "dur": 1,
@@ -1466,7 +1466,7 @@ class Bad(Case):
         self.assertIn("rank 9 of a job of 4 ranks", said)
         self.assertEqual(merge(path, "--rank", path + "=2", self.out)[0], 3)
 
-    def test_gzip_of_which_nothing_can_be_read(self):
+    def test_gzip_without_a_readable_byte(self):
         path = self.kineto("a.json.gz", "--events", "20")
         with open(path, "rb") as file:
             start = file.read(40)

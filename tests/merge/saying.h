@@ -1,4 +1,4 @@
-/* saying.h - a part of the text report for a report made by hand
+/* saying.h - a part of the text report, of a report made by hand
  *
  * SPDX-License-Identifier: Apache-2.0
  */

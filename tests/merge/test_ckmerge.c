@@ -301,7 +301,7 @@ static void ranks_that_are_not_selected_are_not_missing(void **state)
     assert_string_equal(fixture->text, "");
 }
 
-static void what_is_damaged_is_said_before_all_else(void **state)
+static void what_is_damaged_is_reported_before_all_else(void **state)
 {
     struct fixture *fixture = *state;
     const struct synth_rank who = {.rank = 0,
@@ -335,7 +335,7 @@ static void what_is_damaged_is_said_before_all_else(void **state)
 }
 
 /* A shell of one rank that runs a program twice. */
-static void programs_of_one_rank_are_told_apart(void **state)
+static void programs_of_one_rank_are_distinguished(void **state)
 {
     static const char device[] = "name=pocl\nscope=process\n";
     struct fixture *fixture = *state;
@@ -408,7 +408,7 @@ a_program_that_outlives_its_ckagent_was_not_killed_with_it(void **state)
                "rank 0 died of signal 9 (Killed)");
 }
 
-static void an_end_that_nobody_saw_is_no_missing_record(void **state)
+static void an_end_that_was_not_seen_is_no_missing_record(void **state)
 {
     const struct synth_rank who = {.rank = 0,
                                    .size = 1,
@@ -634,7 +634,7 @@ static void a_merge_of_profiles_has_a_page_and_replaces_no_other(void **state)
     assert_int_equal(unlink(page), 0);
 }
 
-static void missing_ranks_and_damage_are_said_and_partial(void **state)
+static void missing_ranks_and_damage_are_reported_and_partial(void **state)
 {
     struct fixture *fixture = *state;
     char path[8192];
@@ -713,11 +713,11 @@ int main(void)
         cmocka_unit_test(the_truth_is_in_the_json),
         cmocka_unit_test(a_part_of_the_run_and_some_ranks_can_be_asked_for),
         cmocka_unit_test(ranks_that_are_not_selected_are_not_missing),
-        cmocka_unit_test(what_is_damaged_is_said_before_all_else),
-        cmocka_unit_test(programs_of_one_rank_are_told_apart),
+        cmocka_unit_test(what_is_damaged_is_reported_before_all_else),
+        cmocka_unit_test(programs_of_one_rank_are_distinguished),
         cmocka_unit_test(
             a_program_that_outlives_its_ckagent_was_not_killed_with_it),
-        cmocka_unit_test(an_end_that_nobody_saw_is_no_missing_record),
+        cmocka_unit_test(an_end_that_was_not_seen_is_no_missing_record),
         cmocka_unit_test(the_sum_of_losses_does_not_wrap),
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_follows_no_link_out_of_the_run),
@@ -726,7 +726,7 @@ int main(void)
             the_page_lies_beside_the_report_whose_last_line_names_it),
         cmocka_unit_test(the_page_follows_no_link_out_of_the_run),
         cmocka_unit_test(a_merge_of_profiles_has_a_page_and_replaces_no_other),
-        cmocka_unit_test(missing_ranks_and_damage_are_said_and_partial),
+        cmocka_unit_test(missing_ranks_and_damage_are_reported_and_partial),
         cmocka_unit_test(many_ranks_show_the_extremes_unless_all_are_asked_for),
         cmocka_unit_test(misuse_gets_one_line_and_exit_two),
     };

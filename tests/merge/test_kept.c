@@ -237,7 +237,7 @@ static void a_thread_that_records_again_has_left_its_call(void **state)
     assert_false(is_told_open(bench));
 }
 
-static void a_call_that_was_open_at_the_end_is_told(void **state)
+static void a_call_that_was_open_at_the_end_is_reported(void **state)
 {
     struct bench *bench = *state;
 
@@ -266,7 +266,7 @@ int main(void)
         CASE(a_time_behind_the_end_is_no_time),
         CASE(a_call_whose_record_was_discarded_is_not_open),
         CASE(a_thread_that_records_again_has_left_its_call),
-        CASE(a_call_that_was_open_at_the_end_is_told),
+        CASE(a_call_that_was_open_at_the_end_is_reported),
         CASE(a_call_of_what_is_there_is_open),
     };
 

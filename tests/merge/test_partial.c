@@ -148,7 +148,7 @@ static void nothing_is_idle_behind_a_limit(void **state)
     synth_remove(dir);
 }
 
-static void a_loss_says_what_to_try(void **state)
+static void a_loss_has_an_advice(void **state)
 {
     static const struct {
         enum ck_lost reason;
@@ -205,7 +205,8 @@ static char *away_run(bool has_exit)
     return dir;
 }
 
-static void a_time_without_a_collector_is_told_by_rank_on_the_axis(void **state)
+static void
+a_time_without_a_collector_is_reported_by_rank_on_the_axis(void **state)
 {
     char *text = NULL;
     char *dir = away_run(false);
@@ -342,7 +343,7 @@ static void a_spool_that_is_here_is_read_if_it_is_that_agents(void **state)
     synth_remove(place);
 }
 
-static void without_last_words_the_loss_is_at_least(void **state)
+static void without_last_records_the_loss_is_at_least(void **state)
 {
     char *text = NULL;
     char *dir = ended_run(false, 0);
@@ -389,13 +390,13 @@ int main(void)
         cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
         cmocka_unit_test(a_rank_that_died_is_recorded_to_the_end),
         cmocka_unit_test(nothing_is_idle_behind_a_limit),
-        cmocka_unit_test(a_loss_says_what_to_try),
+        cmocka_unit_test(a_loss_has_an_advice),
         cmocka_unit_test(
-            a_time_without_a_collector_is_told_by_rank_on_the_axis),
+            a_time_without_a_collector_is_reported_by_rank_on_the_axis),
         cmocka_unit_test(an_end_without_finalize_is_named),
         cmocka_unit_test(a_spool_that_is_elsewhere_is_counted_and_named),
         cmocka_unit_test(a_spool_that_is_here_is_read_if_it_is_that_agents),
-        cmocka_unit_test(without_last_words_the_loss_is_at_least),
+        cmocka_unit_test(without_last_records_the_loss_is_at_least),
         cmocka_unit_test(a_run_without_its_manifest_is_merged_and_partial),
         cmocka_unit_test(records_that_are_gone_are_counted_exactly),
     };

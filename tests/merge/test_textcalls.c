@@ -79,7 +79,7 @@ static void a_function_of_many_places_hides_no_other(void **state)
 
 /* Templates and overloads of one name, in a library without lines: their
  * places have no address, for each is its function. */
-static void instances_of_a_template_are_told_apart(void **state)
+static void instances_of_a_template_are_distinguished(void **state)
 {
     static const char *const functions[] = {
         "_ZN3gmx10ddSendrecvIfEEvPKT_", "_ZN3gmx10ddSendrecvIiEEvPKT_",
@@ -112,7 +112,7 @@ static void instances_of_a_template_are_told_apart(void **state)
 }
 
 /* The same in the table of waits. */
-static void waits_in_instances_of_a_template_are_told_apart(void **state)
+static void waits_in_instances_of_a_template_are_distinguished(void **state)
 {
     struct report_cause waits[2];
     struct report report = {.region = {0, S},
@@ -143,7 +143,7 @@ static void waits_in_instances_of_a_template_are_told_apart(void **state)
 }
 
 /* A communicator whose label has no room beside what is counted of it. */
-static void sizes_of_a_communicator_are_told_apart(void **state)
+static void sizes_of_a_communicator_are_distinguished(void **state)
 {
     static const char *const comms[] = {
         "MPI_COMM_WORLD", "split of MPI_COMM_WORLD, 2 ranks",
@@ -272,7 +272,7 @@ static void pairs_of_many_ranks_are_the_largest(void **state)
     assert_non_null(strstr(text, "        1    -    - 1.0k    -"));
 }
 
-static void without_devices_there_is_no_word_about_them(void **state)
+static void without_devices_there_is_no_line_about_them(void **state)
 {
     struct report_rank ranks[2] = {{.number = 0, .useful = S, .mpi_calls = 1},
                                    {.number = 1, .useful = S, .mpi_calls = 1}};
@@ -352,15 +352,15 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(pairs_of_many_ranks_are_the_largest,
                                   teardown),
-        cmocka_unit_test_teardown(without_devices_there_is_no_word_about_them,
+        cmocka_unit_test_teardown(without_devices_there_is_no_line_about_them,
                                   teardown),
         cmocka_unit_test_teardown(
             a_file_without_symbols_is_named_with_what_helps_once, teardown),
-        cmocka_unit_test_teardown(instances_of_a_template_are_told_apart,
+        cmocka_unit_test_teardown(instances_of_a_template_are_distinguished,
                                   teardown),
         cmocka_unit_test_teardown(
-            waits_in_instances_of_a_template_are_told_apart, teardown),
-        cmocka_unit_test_teardown(sizes_of_a_communicator_are_told_apart,
+            waits_in_instances_of_a_template_are_distinguished, teardown),
+        cmocka_unit_test_teardown(sizes_of_a_communicator_are_distinguished,
                                   teardown),
         cmocka_unit_test_teardown(one_selected_rank_is_singular, teardown),
         cmocka_unit_test_teardown(a_table_without_rows_has_no_columns,

@@ -92,7 +92,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void advice_stands_below_the_cause_that_it_is_for(void **state)
+static void advice_is_below_the_cause_that_it_is_for(void **state)
 {
     const char *first, *advice, *second;
 
@@ -367,7 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(two_places_without_symbols_are_two),
         CASE(a_call_that_may_hide_waits_is_blamed_with_doubt),
-        CASE(advice_stands_below_the_cause_that_it_is_for),
+        CASE(advice_is_below_the_cause_that_it_is_for),
         CASE(steps_are_those_that_the_table_counts),
         CASE(a_window_is_not_contradicted),
         CASE(a_single_event_has_its_time),

@@ -149,7 +149,7 @@ static void a_text_of_any_length_is_safe(void **state)
     assert_int_equal(ck_endpoint_parse(url, &endpoint, NULL), -1);
 }
 
-static void a_socket_path_that_is_too_long_is_said(void **state)
+static void a_socket_path_that_is_too_long_is_reported(void **state)
 {
     char url[200] = "ipc:///";
     struct ck_err err;
@@ -198,7 +198,7 @@ int main(void)
         cmocka_unit_test(what_is_no_endpoint_is_refused_with_its_word),
         cmocka_unit_test(the_whole_ready_line_is_an_endpoint),
         cmocka_unit_test(a_text_of_any_length_is_safe),
-        cmocka_unit_test(a_socket_path_that_is_too_long_is_said),
+        cmocka_unit_test(a_socket_path_that_is_too_long_is_reported),
         cmocka_unit_test(to_listen_a_port_and_a_host_may_be_left_open),
         cmocka_unit_test(loopback_is_known),
     };

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Each handle gets a small id: 1 MPI_COMM_WORLD, 2 MPI_COMM_SELF, then in
- * order of creation here. What makes a communicator the same one on all its
- * order of creation here. Its COMM record has what identifies a communicator
- * on all its ranks, joined later: parent, number of the
+ * order of creation here. Its COMM record has what identifies a communicator on
+ * all its ranks, joined later: parent, number of the creation within the
+ * parent, members as world ranks. Nothing is ever sent.
  *
  * COMM record: name = id, object = parent's id (0 = none), extra = number;
  * lines how, size, rank, members (world ranks "0-3,8"; a rank of another

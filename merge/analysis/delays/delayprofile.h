@@ -4,9 +4,10 @@
  *
  * The time of a thread is cut at the enters of its MPI calls, where its waits
  * end, and where others stop waiting for it. What is between two cuts is an
- * item: either a wait, with what it cost because of whom, or work, as a short
- * list of keys (delaykeys.h) with their time. The last items of each thread are
- * kept. The time of a thread is walked once, however many ask about it.
+ * item: either a wait, with what it cost and the ranks that caused it, or work,
+ * as a short list of keys (delaykeys.h) with their time. The last items of each
+ * thread are kept. The time of a thread is walked once, however many ask about
+ * it.
  */
 #ifndef CK_MERGE_ANALYSIS_DELAYS_DELAYPROFILE_H
 #define CK_MERGE_ANALYSIS_DELAYS_DELAYPROFILE_H

@@ -78,7 +78,7 @@ function textWidth(context, text, size) {
 }
 
 /* A name in so many pixels of a canvas: whole, its beginning, or nothing where
- * that would say too little. */
+ * that would be too short. */
 const LETTERS_LEAST = 3;
 
 function fitted(context, name, room, size) {

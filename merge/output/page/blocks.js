@@ -37,7 +37,7 @@ async function inflate(packed) {
   const stream = new DecompressionStream('deflate-raw');
   const reader = stream.readable.getReader();
 
-  /* The reader is told what is wrong with the data. */
+  /* The reader gets what is wrong with the data. */
   feed(stream.writable.getWriter(), packed).catch(() => {});
   const parts = [];
   let length = 0;
@@ -78,7 +78,7 @@ function beginBlocks(ids) {
   for (const id of ids) {
     const promise = inflateOwn(id);
 
-    promise.catch(() => {}); /* who takes it is told */
+    promise.catch(() => {}); /* its taker gets the error */
     begun.set(id, promise);
   }
 }

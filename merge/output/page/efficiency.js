@@ -16,7 +16,7 @@ const DEVICE_EFFICIENCIES = {key: 'device_parallel', title: 'device efficiency',
 const weakest = (node, of) => node.parts.reduce((low, part) =>
   (low === null || of[part.key] < of[low.key] ? part : low), null);
 
-/* Serialisation and transfer are told apart only where enough was replayed. */
+/* Serialisation and transfer are shown apart only where enough was replayed. */
 function partsOf(node, of) {
   return node.key === 'communication' && of.transfer_known === false ? [] : node.parts;
 }

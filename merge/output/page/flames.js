@@ -20,7 +20,7 @@ function checkedCount(value, most, what) {
   return value;
 }
 
-/* Numbers below `most`, or the file is not what it says. */
+/* Numbers below `most`, or the file is damaged. */
 function checkedColumn(numbers, count, most, what) {
   const column = numbers.column(count);
 

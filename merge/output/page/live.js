@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Only the page that `ckagg --http` serves does: its root element says so, and
+ * Only the page that `ckagg --http` serves does: its root element shows it, and
  * no other page's policy allows it. The page of the N-th merge is at .../N/;
  * loaded anew it is the newest one, with the selection in its address.
  */
 const LIVE_PERIOD = 2000;
-/* Somebody who used the page so lately reads in it. */
+/* A user who used the page so lately reads in it. */
 const LIVE_QUIET = 5000;
 
 const live = {touched: 0, follows: true, newer: false};

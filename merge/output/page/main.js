@@ -87,8 +87,8 @@ const idle = () => new Promise(done => (window.requestIdleCallback ? requestIdle
   setTimeout(done, 50, {timeRemaining: () => 0})));
 const FOLD_MS = 4; /* that folding a lane once may take */
 
-/* The levels of the lanes that are shown, before somebody zooms. Who draws a lane
- * that cannot be read is told. */
+/* The levels of the lanes that are shown, before a user zooms. An error in a lane
+ * is shown where it is drawn. */
 async function foldAhead(timeline) {
   const lanes = timeline.rows.flatMap(({lane}) => [lane, ...timeline.details.map(one => one.lanes.get(laneKey(lane.info)))]);
   let left = await idle();

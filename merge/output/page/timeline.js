@@ -41,7 +41,7 @@ function rulerStep(length, width) {
   return [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least);
 }
 
-/* A mark of the ruler, with as many digits as tell it from its neighbours. */
+/* A mark of the ruler, with enough digits to differ from its neighbours. */
 function mark(at, step) {
   const [unit, name] = TIMES.find(([least]) => at >= least) || TIMES[TIMES.length - 1];
 
@@ -246,7 +246,7 @@ class Timeline {
     this.noteSoon();
   }
 
-  /* What is below the picture, once it stands still: another text there makes
+  /* What is below the picture, once it does not move: another text there makes
    * the browser lay out the page again, which takes as long as a frame. */
   noteSoon() {
     if (this.note.childNodes.length === 0) {
@@ -546,7 +546,7 @@ class Timeline {
     return this.hasFine ? this.fineLevel : this.index.level_ns;
   }
 
-  /* All items, of which the page began with a coarse copy. */
+  /* All items; the page began with a coarse copy of them. */
   addFine(detail) {
     this.fineLevel = detail.level;
     this.details.unshift(detail);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* Causes that only say that something is not known. */
+/* Causes that mean that something is not known. */
 const NOT_KNOWN = {lost_data: 'records are missing', unfinished: 'work that never ended', no_host_data: 'the host was not recorded',
   unattributed: 'what happened is not known any more', below_clock_resolution: 'the clocks do not tell who waited for whom',
   host_stopped: 'the host did not run', profiler: 'a tracer worked'};

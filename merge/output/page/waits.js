@@ -4,7 +4,7 @@
  */
 const pairEnd = (pair, which) => pair[which] ?? pair[which + '_host'];
 
-/* Pairs in which somebody waited: waiter, awaited, ns. `to` waited for `from`
+/* Pairs in which a rank waited: waiter, awaited, ns. `to` waited for `from`
  * to send, and `from` for `to` to receive. */
 function waitPairs(report) {
   const sums = new Map();

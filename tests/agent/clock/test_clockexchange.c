@@ -59,7 +59,7 @@ static struct ck_probe told(void)
     return ask;
 }
 
-static void each_answered_exchange_is_told_once_and_in_order(void **state)
+static void each_answered_exchange_is_reported_once_and_in_order(void **state)
 {
     struct ck_probe ask;
 
@@ -77,7 +77,7 @@ static void each_answered_exchange_is_told_once_and_in_order(void **state)
     assert_int_equal(told().earlier, 0);
 }
 
-static void of_too_many_the_oldest_are_not_told(void **state)
+static void of_too_many_the_oldest_are_not_reported(void **state)
 {
     (void)state;
     for (uint64_t i = 1; i <= EXCHANGES_TELL + 2; i++) {
@@ -89,7 +89,7 @@ static void of_too_many_the_oldest_are_not_told(void **state)
     assert_int_equal(told().earlier, 0);
 }
 
-static void what_is_not_told_again_is_recorded_all_the_same(void **state)
+static void what_is_not_reported_again_is_recorded_all_the_same(void **state)
 {
     const struct ck_clock_fact *fact;
 
@@ -113,9 +113,9 @@ static void what_is_not_told_again_is_recorded_all_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_answered_exchange_is_told_once_and_in_order),
-        TEST(of_too_many_the_oldest_are_not_told),
-        TEST(what_is_not_told_again_is_recorded_all_the_same),
+        TEST(each_answered_exchange_is_reported_once_and_in_order),
+        TEST(of_too_many_the_oldest_are_not_reported),
+        TEST(what_is_not_reported_again_is_recorded_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -353,7 +353,7 @@ static void answers_without_our_tag_are_no_answers(void **state)
     server_stop();
 }
 
-static void nobody_there_is_said_and_the_end_does_not_wait(void **state)
+static void no_listener_is_reported_and_the_end_does_not_wait(void **state)
 {
     struct clockprobe *clock;
     ck_time_t before;
@@ -417,7 +417,7 @@ static void a_sleep_that_was_meant_is_no_standstill(void **state)
     server_stop();
 }
 
-static void a_reference_that_does_not_answer_is_said(void **state)
+static void a_reference_that_does_not_answer_is_reported(void **state)
 {
     struct clockprobe *clock;
     char why[512];
@@ -442,10 +442,10 @@ int main(void)
         TEST(one_clock_is_probed_seldom),
         TEST(where_udp_is_refused_tcp_is_tried),
         TEST(answers_without_our_tag_are_no_answers),
-        TEST(nobody_there_is_said_and_the_end_does_not_wait),
+        TEST(no_listener_is_reported_and_the_end_does_not_wait),
         TEST(one_of_two_leads_and_the_other_follows_on),
         TEST(a_sleep_that_was_meant_is_no_standstill),
-        TEST(a_reference_that_does_not_answer_is_said),
+        TEST(a_reference_that_does_not_answer_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

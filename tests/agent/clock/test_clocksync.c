@@ -74,7 +74,7 @@ static void a_rate_that_lasts_is_learnt(void **state)
     assert_near(clocksync_raw(&sync, 10 * CK_TIME_S), 5 * CK_TIME_S);
 }
 
-static void pairs_that_are_too_near_say_no_rate(void **state)
+static void pairs_that_are_too_near_have_no_rate(void **state)
 {
     struct clocksync sync = {.clock = CK_CLOCK_TSC};
 
@@ -90,7 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_counter_that_jumps_is_followed),
         cmocka_unit_test(a_rate_that_lasts_is_learnt),
-        cmocka_unit_test(pairs_that_are_too_near_say_no_rate),
+        cmocka_unit_test(pairs_that_are_too_near_have_no_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

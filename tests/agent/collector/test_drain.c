@@ -278,7 +278,7 @@ static void a_killed_writer_loses_nothing_that_it_committed(void **state)
     }
 }
 
-static void a_full_slot_is_counted_and_told_once(void **state)
+static void a_full_slot_is_counted_and_reported_once(void **state)
 {
     struct bench *bench = *state;
     uint64_t units = bench->ring.header->slot_bytes / CK_UNIT_BYTES;
@@ -400,7 +400,7 @@ static void a_slot_that_fills_fast_is_looked_at_sooner(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
-static void a_broken_record_costs_what_lies_behind_it(void **state)
+static void a_broken_record_costs_what_follows_it(void **state)
 {
     struct bench *bench = *state;
     struct ck_ring_writer writer;
@@ -504,7 +504,7 @@ static void threads_of_one_slot_get_frames_of_their_own(void **state)
 }
 
 /* As pthread_exit() in a handler does. */
-static void a_call_that_its_thread_never_left_is_told_as_cut(void **state)
+static void a_call_that_its_thread_never_left_is_recorded_as_cut(void **state)
 {
     struct bench *bench = *state;
     struct ck_ring_open call = {.start = ck_time_raw(), .site = 7, .kind = 16};
@@ -584,16 +584,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_killed_writer_loses_nothing_that_it_committed),
-        CASE(a_full_slot_is_counted_and_told_once),
+        CASE(a_full_slot_is_counted_and_reported_once),
         CASE(few_records_wait_for_more_until_they_are_a_second_old),
         CASE(what_fills_a_frame_waits_until_it_is_a_tenth_of_a_second_old),
         CASE(a_long_open_call_is_told_once_and_again_as_cut_at_the_end),
         CASE(threads_of_one_slot_get_frames_of_their_own),
-        CASE(a_call_that_its_thread_never_left_is_told_as_cut),
+        CASE(a_call_that_its_thread_never_left_is_recorded_as_cut),
         CASE(overwritten_memory_is_counted_and_the_slot_goes_on),
         CASE(few_records_behind_a_frame_wait_for_the_next),
         CASE(a_slot_that_fills_fast_is_looked_at_sooner),
-        CASE(a_broken_record_costs_what_lies_behind_it),
+        CASE(a_broken_record_costs_what_follows_it),
         CASE(beyond_the_limit_records_are_counted_not_stored),
     };
 

@@ -83,7 +83,7 @@ static void losses_tell(struct bench *bench, uint64_t noslot)
     losses_record(&bench->losses, noslot);
 }
 
-static void what_is_in_a_frame_is_not_told_again(void **state)
+static void what_is_in_a_frame_is_not_reported_again(void **state)
 {
     struct bench *bench = *state;
 
@@ -101,7 +101,7 @@ static void what_is_in_a_frame_is_not_told_again(void **state)
     assert_int_equal(losses_all(&bench->losses), 109);
 }
 
-static void what_died_with_a_collector_is_told_again(void **state)
+static void what_died_with_a_collector_is_reported_again(void **state)
 {
     struct bench *bench = *state;
 
@@ -128,8 +128,8 @@ static void nothing_new_needs_no_frame(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(what_is_in_a_frame_is_not_told_again),
-        CASE(what_died_with_a_collector_is_told_again),
+        CASE(what_is_in_a_frame_is_not_reported_again),
+        CASE(what_died_with_a_collector_is_reported_again),
         CASE(nothing_new_needs_no_frame),
     };
 

@@ -164,7 +164,7 @@ static void a_front_that_was_killed_was_asked_as_its_program(void **state)
     assert_string_equal(on_stderr(scene), body);
 }
 
-static void where_it_will_be_is_said_while_somebody_listens(void **state)
+static void where_it_will_be_is_logged_while_a_shell_waits(void **state)
 {
     struct scene *scene = *state;
 
@@ -186,7 +186,7 @@ int main(void)
         FACT(a_launcher_that_has_ended_gets_nothing),
         FACT(of_a_job_that_was_asked_to_end_nothing_comes),
         FACT(a_front_that_was_killed_was_asked_as_its_program),
-        FACT(where_it_will_be_is_said_while_somebody_listens),
+        FACT(where_it_will_be_is_logged_while_a_shell_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,7 +281,7 @@ static void what_never_became_a_ring_is_removed_in_silence(void **state)
 }
 
 /* By a program that wrote to what is not its own. */
-static void a_ring_that_was_cut_is_removed_and_told_once(void **state)
+static void a_ring_that_was_cut_is_removed_and_reported_once(void **state)
 {
     static const off_t sizes[] = {4096, 100000, 9000000};
     char dirs[CK_RING_DIRS][CK_RING_DIR_BYTES];
@@ -448,7 +448,7 @@ static void who_takes_too_long_is_ended_and_the_file_stays(void **state)
 
 /* As a file that is shortened meanwhile does with a SIGBUS: here the disk's
  * limit, with a SIGXFSZ. */
-static void what_kills_its_reader_kills_nobody_else(void **state)
+static void what_kills_its_reader_kills_no_other_process(void **state)
 {
     struct rlimit full = {64, RLIM_INFINITY};
     char why[sizeof(((struct salvage *)NULL)->why)] = "";
@@ -532,12 +532,12 @@ int main(void)
         cmocka_unit_test(what_finds_no_room_stays_in_the_file),
         cmocka_unit_test(what_is_no_ring_is_named_and_stays),
         cmocka_unit_test(what_never_became_a_ring_is_removed_in_silence),
-        cmocka_unit_test(a_ring_that_was_cut_is_removed_and_told_once),
+        cmocka_unit_test(a_ring_that_was_cut_is_removed_and_reported_once),
         cmocka_unit_test(a_ring_that_was_made_longer_is_moved_whole),
         cmocka_unit_test(who_finds_another_looking_does_not_look),
         cmocka_unit_test(who_is_asked_to_clean_looks_in_any_case),
         cmocka_unit_test(who_takes_too_long_is_ended_and_the_file_stays),
-        cmocka_unit_test(what_kills_its_reader_kills_nobody_else),
+        cmocka_unit_test(what_kills_its_reader_kills_no_other_process),
         cmocka_unit_test(a_place_that_others_may_write_to_is_not_looked_at),
         cmocka_unit_test(a_file_that_others_may_write_to_is_not_read),
         cmocka_unit_test(a_run_directory_of_others_is_not_written_to),

@@ -57,7 +57,7 @@ static void the_first_definition_is_the_loaders(void **state)
     }
 }
 
-static void what_nobody_defines_is_not_found(void **state)
+static void what_is_not_defined_is_not_found(void **state)
 {
     (void)state;
     assert_null(symbol_next("no_library_has_this"));
@@ -82,7 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_definition_is_the_loaders),
         cmocka_unit_test(the_first_definition_is_the_loaders),
-        cmocka_unit_test(what_nobody_defines_is_not_found),
+        cmocka_unit_test(what_is_not_defined_is_not_found),
         cmocka_unit_test(the_program_is_first_and_not_next),
     };
 

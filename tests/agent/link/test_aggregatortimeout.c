@@ -68,7 +68,7 @@ static void the_end_does_not_wait_for_who_had_time(void **state)
                      215 * S);
 }
 
-static void nobody_is_silent_while_we_do_not_listen(void **state)
+static void none_is_silent_while_we_do_not_listen(void **state)
 {
     struct aggregatortimeout aggregatortimeout = {.started = 100 * S};
 
@@ -93,7 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_never_answers_is_silent_once),
         cmocka_unit_test(one_that_answers_again_is_not_silent),
-        cmocka_unit_test(nobody_is_silent_while_we_do_not_listen),
+        cmocka_unit_test(none_is_silent_while_we_do_not_listen),
         cmocka_unit_test(the_end_does_not_wait_for_who_had_time),
     };
 

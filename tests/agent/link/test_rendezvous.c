@@ -240,7 +240,7 @@ static void a_fifo_in_place_of_an_endpoint_is_not_waited_for(void **state)
 }
 
 /* Ours, but open to others: what is in it may be theirs. */
-static void in_a_directory_of_others_nobody_meets(void **state)
+static void in_a_directory_of_others_no_agents_meet(void **state)
 {
     struct identity identity;
     struct rendezvous_wish wish = {.identity = &identity, .dir = work};
@@ -286,7 +286,7 @@ int main(void)
         CASE(the_socket_of_an_earlier_job_at_the_address_is_left),
         CASE(a_rank_of_another_host_waits_for_what_ckmpi_finds),
         CASE(a_fifo_in_place_of_an_endpoint_is_not_waited_for),
-        CASE(in_a_directory_of_others_nobody_meets),
+        CASE(in_a_directory_of_others_no_agents_meet),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -501,7 +501,7 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     assert_int_equal(tally.samples_lost, 0);
 }
 
-static void a_refusal_is_said_with_its_reason(void **state)
+static void a_refusal_is_reported_with_its_reason(void **state)
 {
     struct ck_err err;
 
@@ -539,7 +539,7 @@ int main(int argc, char **argv)
             samples_after_an_exec_are_of_the_new_image, setup, teardown),
         cmocka_unit_test_prestate_setup_teardown(
             samples_after_an_exec_are_of_the_new_image, setup, teardown, &many),
-        cmocka_unit_test_setup_teardown(a_refusal_is_said_with_its_reason,
+        cmocka_unit_test_setup_teardown(a_refusal_is_reported_with_its_reason,
                                         setup, teardown),
     };
 

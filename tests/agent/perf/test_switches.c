@@ -80,7 +80,7 @@ static const void *expect(const void *after,
     return mark;
 }
 
-static void a_wait_and_a_preemption_are_told_apart(void **state)
+static void a_wait_and_a_preemption_are_distinguished(void **state)
 {
     const void *first;
 
@@ -127,7 +127,7 @@ static void an_old_switch_in_is_no_end_of_a_later_wait(void **state)
     (void)expect(NULL, CK_KIND_BLOCKED, 1, 200000, 100000);
 }
 
-static void short_times_are_not_told(void **state)
+static void short_times_are_not_recorded(void **state)
 {
     (void)state;
     see(1, 100000, OUT);
@@ -154,7 +154,7 @@ static void a_yield_changes_nothing_for_the_waits_around_it(void **state)
     (void)expect(first, CK_KIND_BLOCKED, 0, 0, 0);
 }
 
-static void more_switches_than_a_batch_holds_are_all_told(void **state)
+static void more_switches_than_a_batch_holds_are_all_recorded(void **state)
 {
     (void)state;
     for (ck_time_t i = 1; i <= 5000; i++) {
@@ -191,22 +191,22 @@ static void a_thread_that_comes_back_elsewhere_has_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_wait_and_a_preemption_are_told_apart,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_wait_and_a_preemption_are_distinguished, setup, teardown),
         cmocka_unit_test_setup_teardown(rings_of_two_cpus_are_put_in_order,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_switch_in_waits_for_its_switch_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             an_old_switch_in_is_no_end_of_a_later_wait, setup, teardown),
-        cmocka_unit_test_setup_teardown(short_times_are_not_told, setup,
+        cmocka_unit_test_setup_teardown(short_times_are_not_recorded, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_yield_changes_nothing_for_the_waits_around_it, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_thread_that_comes_back_elsewhere_has_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            more_switches_than_a_batch_holds_are_all_told, setup, teardown),
+            more_switches_than_a_batch_holds_are_all_recorded, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

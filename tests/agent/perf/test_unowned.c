@@ -81,7 +81,7 @@ static void one_that_computes_is_entered_and_gets_its_samples_back(void **state)
     assert_false(unowned_next(unowned, self, &sample));
 }
 
-static void one_that_is_over_is_counted_and_said(void **state)
+static void one_that_is_over_is_counted_and_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < 2 * NEEDED; i++) {
@@ -152,8 +152,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             one_that_computes_is_entered_and_gets_its_samples_back, setup,
             teardown),
-        cmocka_unit_test_setup_teardown(one_that_is_over_is_counted_and_said,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            one_that_is_over_is_counted_and_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(
             samples_that_are_held_at_the_end_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -99,7 +99,7 @@ static void the_narrowest_level_counts(void **state)
     assert_string_equal(quota.folder + strlen(work), "/job");
 }
 
-static void version_1_says_the_same_in_other_words(void **state)
+static void version_1_has_the_same_in_other_words(void **state)
 {
     struct cgroup_quota quota;
     char folder[PATH_MAX];
@@ -164,7 +164,7 @@ int main(void)
         cmocka_unit_test(the_group_is_found_below_its_mount),
         cmocka_unit_test_setup_teardown(the_narrowest_level_counts,
                                         workdir_setup, workdir_teardown),
-        cmocka_unit_test_setup_teardown(version_1_says_the_same_in_other_words,
+        cmocka_unit_test_setup_teardown(version_1_has_the_same_in_other_words,
                                         workdir_setup, workdir_teardown),
     };
 

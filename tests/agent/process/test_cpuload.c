@@ -108,7 +108,7 @@ static void a_thread_that_works_is_on_the_cpus_that_it_may_use(void **state)
                 number_of("load_ready_milli") > 500);
 }
 
-static void one_look_says_nothing(void **state)
+static void one_look_is_not_enough(void **state)
 {
     (void)state;
     look();
@@ -124,7 +124,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_thread_that_works_is_on_the_cpus_that_it_may_use, setup,
             teardown),
-        cmocka_unit_test_setup_teardown(one_look_says_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_look_is_not_enough, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,13 +176,13 @@ static void a_signal_to_us_alone_is_not_the_groups(void **state)
     assert_int_equal(in_a_group(alone_steps), 0);
 }
 
-static void a_signal_to_the_group_is_told_each_time(void **state)
+static void a_signal_to_the_group_is_reported_each_time(void **state)
 {
     (void)state;
     assert_int_equal(in_a_group(group_steps), 0);
 }
 
-static void each_of_a_burst_to_the_group_is_told(void **state)
+static void each_of_a_burst_to_the_group_is_reported(void **state)
 {
     (void)state;
     assert_int_equal(in_a_group(burst_steps), 0);
@@ -204,8 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_to_us_alone_is_not_the_groups),
-        cmocka_unit_test(a_signal_to_the_group_is_told_each_time),
-        cmocka_unit_test(each_of_a_burst_to_the_group_is_told),
+        cmocka_unit_test(a_signal_to_the_group_is_reported_each_time),
+        cmocka_unit_test(each_of_a_burst_to_the_group_is_reported),
         cmocka_unit_test(a_watcher_that_died_is_replaced),
         cmocka_unit_test(the_watcher_holds_no_pipe_of_ours_on_an_old_kernel),
     };

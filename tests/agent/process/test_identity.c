@@ -196,7 +196,7 @@ static void over_hosts_the_key_is_the_launchers_name_alone(void **state)
     assert_string_equal(identity.job_key, "pmix-77");
 }
 
-static void a_size_that_nobody_tells_is_not_one_host(void **state)
+static void an_unknown_size_is_not_one_host(void **state)
 {
     char *const env[] = {(char[]){"PMIX_RANK=1"}, (char[]){"PMIX_NAMESPACE=77"},
                          NULL};
@@ -401,7 +401,8 @@ static void a_job_key_is_as_it_travels_in_lines(void **state)
     assert_string_equal(value, identity.job_key);
 }
 
-static void the_lines_say_who_we_are_and_the_token_only_when_given(void **state)
+static void
+the_lines_have_our_identity_and_the_token_only_when_given(void **state)
 {
     char *const env[] = {NULL};
     char *const argv[] = {(char[]){"./train"}, (char[]){"--steps"},
@@ -433,7 +434,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_below_one_agent_has_a_rank_of_its_own),
         cmocka_unit_test(agents_of_one_start_share_key_hash_and_run_name),
         cmocka_unit_test(over_hosts_the_key_is_the_launchers_name_alone),
-        cmocka_unit_test(a_size_that_nobody_tells_is_not_one_host),
+        cmocka_unit_test(an_unknown_size_is_not_one_host),
         cmocka_unit_test(a_job_is_named_as_its_scheduler_does),
         cmocka_unit_test(the_time_in_a_run_name_is_utc),
         cmocka_unit_test(ranks_by_variables_name_the_job_by_where_they_meet),
@@ -442,7 +443,7 @@ int main(int argc, char **argv)
             a_job_name_of_the_user_wins_and_is_made_safe_for_paths),
         cmocka_unit_test(a_job_key_is_as_it_travels_in_lines),
         cmocka_unit_test(
-            the_lines_say_who_we_are_and_the_token_only_when_given),
+            the_lines_have_our_identity_and_the_token_only_when_given),
     };
 
     if (argc == 2 && strcmp(argv[1], "--key") == 0) {

@@ -34,7 +34,8 @@ static void no_list_is_all_ranks(void **state)
     assert_int_equal(ranklist_count(NULL, 4), 4);
 }
 
-static void ranks_that_a_job_does_not_have_are_told_from_its_own(void **state)
+static void
+ranks_that_a_job_does_not_have_are_not_taken_for_its_own(void **state)
 {
     (void)state;
     assert_false(ranklist_is_beyond("0-3", 4));
@@ -64,7 +65,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_and_ranges_are_in_the_list),
         cmocka_unit_test(no_list_is_all_ranks),
-        cmocka_unit_test(ranks_that_a_job_does_not_have_are_told_from_its_own),
+        cmocka_unit_test(
+            ranks_that_a_job_does_not_have_are_not_taken_for_its_own),
         cmocka_unit_test(what_is_no_list_is_refused_with_the_text),
     };
 

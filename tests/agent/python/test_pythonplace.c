@@ -109,7 +109,7 @@ static void what_is_no_text_is_no_name(void **unused)
     assert_int_equal(read_at(0), -1);
 }
 
-static void lengths_that_lie_are_bounded(void **unused)
+static void wrong_lengths_are_bounded(void **unused)
 {
     (void)unused;
     assert_int_equal(image_fill(&image, 0x30b, &program), 0);
@@ -127,7 +127,7 @@ int main(void)
         cmocka_unit_test(entries_of_each_form_lead_to_their_lines),
         cmocka_unit_test(texts_of_wide_characters_become_utf_8),
         cmocka_unit_test(what_is_no_text_is_no_name),
-        cmocka_unit_test(lengths_that_lie_are_bounded),
+        cmocka_unit_test(wrong_lengths_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static void frames_are_found_in_each_version(void **unused)
     }
 }
 
-static void other_versions_and_lying_tables_are_refused(void **unused)
+static void other_versions_and_wrong_tables_are_refused(void **unused)
 {
     static const uint32_t words[] = {5, 9, 21, 25, 30, 35, 39, 66, 70};
 
@@ -165,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_found_in_each_version),
-        cmocka_unit_test(other_versions_and_lying_tables_are_refused),
+        cmocka_unit_test(other_versions_and_wrong_tables_are_refused),
         cmocka_unit_test(a_thread_is_known_by_its_number_alone),
         cmocka_unit_test(lists_that_lead_into_themselves_end),
         cmocka_unit_test(pointers_into_nothing_give_no_frames),

@@ -212,7 +212,7 @@ static void a_damaged_outbox_is_refused_and_left_alone(void **state)
     assert_int_equal(entry->bytes, 1u << 30);
 }
 
-static void an_outbox_whose_tail_lies_within_an_entry_is_refused(void **state)
+static void an_outbox_whose_tail_is_within_an_entry_is_refused(void **state)
 {
     struct outbox outbox;
     struct outbox next;
@@ -300,7 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_damaged_outbox_is_refused_and_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            an_outbox_whose_tail_lies_within_an_entry_is_refused, setup,
+            an_outbox_whose_tail_is_within_an_entry_is_refused, setup,
             teardown),
         cmocka_unit_test_setup_teardown(a_walk_sees_each_frame_once, setup,
                                         teardown),

@@ -154,7 +154,7 @@ static void a_ring_takes_its_share_of_the_memory_allowed(void **state)
     ringfile_fini(&file);
 }
 
-static void only_a_file_that_nobody_holds_is_adopted(void **state)
+static void only_a_file_that_is_not_held_is_adopted(void **state)
 {
     struct ringfile_wish wish = wish_in(work, 1);
     struct ringfile file;
@@ -298,7 +298,7 @@ int main(void)
         WORKDIR_CASE(a_slot_gets_all_its_memory_once_it_is_used, workdir_setup),
         WORKDIR_CASE(a_ring_takes_its_share_of_the_memory_allowed,
                      workdir_setup),
-        WORKDIR_CASE(only_a_file_that_nobody_holds_is_adopted, workdir_setup),
+        WORKDIR_CASE(only_a_file_that_is_not_held_is_adopted, workdir_setup),
         WORKDIR_CASE(a_file_that_is_no_ring_is_refused, workdir_setup),
         WORKDIR_CASE(a_directory_that_others_can_enter_is_refused,
                      workdir_setup),

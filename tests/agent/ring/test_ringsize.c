@@ -60,7 +60,7 @@ static void a_bound_that_is_used_is_not_spoken_of(void **state)
     }
 }
 
-static void another_slot_is_said_with_the_reason(void **state)
+static void another_slot_is_logged_with_the_reason(void **state)
 {
     (void)state;
     assert_string_equal(line_of(3 * MIB / 2, 0, HUGE),
@@ -74,7 +74,7 @@ static void another_slot_is_said_with_the_reason(void **state)
                         "others 8 MiB: this rank has 1.484 GiB for them all");
 }
 
-static void a_bound_beyond_what_there_is_is_said(void **state)
+static void a_bound_beyond_what_there_is_is_logged(void **state)
 {
     (void)state;
     assert_string_equal(line_of(0, 1000 * GIB, 128 * MIB),
@@ -83,7 +83,7 @@ static void a_bound_beyond_what_there_is_is_said(void **state)
                         "/dev/shm/ck-7");
 }
 
-static void a_bound_beyond_all_slots_is_said(void **state)
+static void a_bound_beyond_all_slots_is_logged(void **state)
 {
     (void)state;
     assert_string_equal(line_of(0, 1000 * GIB, HUGE),
@@ -91,7 +91,7 @@ static void a_bound_beyond_all_slots_is_said(void **state)
                         "GiB: that is 256 threads of 4 MiB (--slot-bytes)");
 }
 
-static void little_memory_is_said_and_so_is_a_disk(void **state)
+static void little_memory_is_logged_and_so_is_a_disk(void **state)
 {
     struct ringfile_wish wish = {.dir = NULL};
     struct ringfile ring = ring_of(&wish, GIB);
@@ -109,7 +109,7 @@ static void little_memory_is_said_and_so_is_a_disk(void **state)
                               "run --shm-size=1g)");
 }
 
-static void both_are_said_in_one_line(void **state)
+static void both_are_logged_in_one_line(void **state)
 {
     (void)state;
     assert_string_equal(line_of(3 * MIB / 2, GIB, HUGE),
@@ -124,11 +124,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_as_wished_are_not_spoken_of),
         cmocka_unit_test(a_bound_that_is_used_is_not_spoken_of),
-        cmocka_unit_test(another_slot_is_said_with_the_reason),
-        cmocka_unit_test(a_bound_beyond_what_there_is_is_said),
-        cmocka_unit_test(a_bound_beyond_all_slots_is_said),
-        cmocka_unit_test(little_memory_is_said_and_so_is_a_disk),
-        cmocka_unit_test(both_are_said_in_one_line),
+        cmocka_unit_test(another_slot_is_logged_with_the_reason),
+        cmocka_unit_test(a_bound_beyond_what_there_is_is_logged),
+        cmocka_unit_test(a_bound_beyond_all_slots_is_logged),
+        cmocka_unit_test(little_memory_is_logged_and_so_is_a_disk),
+        cmocka_unit_test(both_are_logged_in_one_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

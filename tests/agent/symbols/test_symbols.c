@@ -185,7 +185,7 @@ static void frames_say(struct scene *scene)
     said_read(&scene->said);
 }
 
-static void lines_that_lie_apart_are_found_for_calls(void **state)
+static void lines_in_a_debug_file_are_found_for_calls(void **state)
 {
     struct scene *scene = *state;
 
@@ -195,7 +195,7 @@ static void lines_that_lie_apart_are_found_for_calls(void **state)
     site_is(scene, 1, "symbols_target.c");
 }
 
-static void lines_that_lie_apart_are_not_read_for_stacks(void **state)
+static void lines_in_a_debug_file_are_not_read_for_stacks(void **state)
 {
     struct scene *scene = *state;
     const struct ck_text *text;
@@ -256,7 +256,7 @@ static void a_frame_in_the_vdso_has_its_name(void **state)
     assert_int_equal(text->extra, 0);
 }
 
-static void each_module_is_said_once(void **state)
+static void each_module_is_recorded_once(void **state)
 {
     struct scene *scene = *state;
     const struct ck_text *text = NULL;
@@ -386,7 +386,7 @@ static void looks_at_a_process_that_stays_grow_rare(void **state)
     (void)munmap(code, 4096);
 }
 
-static void time_over_is_said(void **state)
+static void time_over_is_noted(void **state)
 {
     struct scene *scene = *state;
     const struct ck_text *note;
@@ -422,15 +422,15 @@ int main(void)
         CASE(sites_of_a_position_independent_program),
         CASE(sites_of_a_program_at_a_fixed_address),
         CASE(a_stripped_program_gives_module_and_offset),
-        CASE(lines_that_lie_apart_are_found_for_calls),
-        CASE(lines_that_lie_apart_are_not_read_for_stacks),
+        CASE(lines_in_a_debug_file_are_found_for_calls),
+        CASE(lines_in_a_debug_file_are_not_read_for_stacks),
         CASE(a_frame_that_is_a_call_as_well_has_its_line),
         CASE(a_frame_in_the_vdso_has_its_name),
-        CASE(each_module_is_said_once),
+        CASE(each_module_is_recorded_once),
         CASE(a_replaced_file_is_not_believed),
         CASE(a_process_is_looked_at_where_it_is_worth_it),
         CASE(looks_at_a_process_that_stays_grow_rare),
-        CASE(time_over_is_said),
+        CASE(time_over_is_noted),
         CASE(sites_beyond_the_bound_are_counted),
     };
 

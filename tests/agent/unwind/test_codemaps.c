@@ -50,7 +50,7 @@ static uint32_t number_at(pid_t pid, uint64_t address)
     return codemaps_find(codemaps, pid, address, &code) ? code.number : 99;
 }
 
-static void what_is_mapped_later_lies_in_front(void **state)
+static void what_is_mapped_later_is_in_front(void **state)
 {
     (void)state;
     put(1000, 2000, "/bin/sh");
@@ -182,7 +182,7 @@ static void a_file_that_cannot_be_read_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(what_is_mapped_later_lies_in_front),
+        CASE(what_is_mapped_later_is_in_front),
         CASE(files_are_numbered_when_they_are_asked_for),
         CASE(any_order_of_mappings_is_kept),
         CASE(a_child_has_what_its_parent_has),

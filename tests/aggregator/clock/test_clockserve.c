@@ -250,7 +250,7 @@ static void a_stream_of_rubbish_is_closed(void **state)
 }
 
 /* What came before the good one was taken before it. */
-static void a_storm_of_rubbish_gets_no_word_and_stops_nothing(void **state)
+static void a_storm_of_rubbish_gets_no_answer_and_stops_nothing(void **state)
 {
     int fd = connected(SOCK_DGRAM);
     struct ck_probe ask = {
@@ -299,7 +299,7 @@ static void more_streams_than_places_push_out_the_silent_ones(void **state)
     }
 }
 
-static void a_port_that_is_taken_is_said(void **state)
+static void a_port_that_is_taken_is_reported(void **state)
 {
     struct clocksockets_options same = {.port = clockserve_port(serve)};
     struct ck_err err = {""};
@@ -366,9 +366,9 @@ int main(void)
         TEST(a_crowd_is_answered_together_each_once),
         TEST(a_stream_is_answered_even_in_pieces),
         TEST(a_stream_of_rubbish_is_closed),
-        TEST(a_storm_of_rubbish_gets_no_word_and_stops_nothing),
+        TEST(a_storm_of_rubbish_gets_no_answer_and_stops_nothing),
         TEST(more_streams_than_places_push_out_the_silent_ones),
-        TEST(a_port_that_is_taken_is_said),
+        TEST(a_port_that_is_taken_is_reported),
         TEST(a_port_has_tcp_though_others_hold_many),
         TEST(the_wide_one_answers_on_loopback_too),
     };

@@ -213,7 +213,7 @@ after_goodbye_the_place_is_free_and_nothing_is_answered(void **state)
     assert_int_equal(ask_number(session, 1), CLOCKSESSION_FOREIGN);
 }
 
-static void told_times_complete_an_exchange(void **state)
+static void reported_times_complete_an_exchange(void **state)
 {
     static struct clocksession_look look;
     uint64_t session = clocksessions_open(sessions, agent_a, key_a);
@@ -309,7 +309,7 @@ int main(void)
         TEST(out_of_order_is_no_replay_within_the_window),
         TEST(a_second_hello_ends_the_first_session),
         TEST(after_goodbye_the_place_is_free_and_nothing_is_answered),
-        TEST(told_times_complete_an_exchange),
+        TEST(reported_times_complete_an_exchange),
         TEST(only_the_latest_probes_are_kept_oldest_first),
         TEST(times_that_would_overflow_a_sum_are_malformed),
         TEST(thousands_of_agents_each_have_a_session),

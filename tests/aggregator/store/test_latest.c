@@ -108,7 +108,7 @@ static void another_process_has_counters_of_its_own(void **state)
     assert_true(latest_stays(*state, 2, &row.e));
 }
 
-static void many_are_told_apart(void **state)
+static void many_are_distinguished(void **state)
 {
     const uint32_t many = 5000;
 
@@ -134,7 +134,7 @@ int main(void)
         CASE(the_last_look_at_each_depth_of_a_thread_stays),
         CASE(the_later_half_of_clock_facts_stays),
         CASE(another_process_has_counters_of_its_own),
-        CASE(many_are_told_apart),
+        CASE(many_are_distinguished),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void identity_and_exit_are_read_from_the_collectors_stream(void **state)
     assert_true(store_has_exit(store));
 }
 
-static void a_directory_that_is_missing_is_said(void **state)
+static void a_directory_that_is_missing_is_reported(void **state)
 {
     struct ck_err err;
 
@@ -88,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(what_is_stored_is_known_after_a_reopen),
         CASE(identity_and_exit_are_read_from_the_collectors_stream),
-        CASE(a_directory_that_is_missing_is_said),
+        CASE(a_directory_that_is_missing_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,7 +256,7 @@ another_domain_is_placed_by_realtime_and_not_calibrated(void **state)
     defs_destroy(defs);
 }
 
-static void ticks_without_pairs_are_told(void **state)
+static void ticks_without_pairs_are_reported(void **state)
 {
     struct defs *defs = defs_create();
     struct align *align = align_create();
@@ -439,7 +439,7 @@ int main(void)
         cmocka_unit_test(ranks_of_one_domain_share_the_lowest_ranks_map),
         cmocka_unit_test(
             another_domain_is_placed_by_realtime_and_not_calibrated),
-        cmocka_unit_test(ticks_without_pairs_are_told),
+        cmocka_unit_test(ticks_without_pairs_are_reported),
         cmocka_unit_test(a_probed_domain_is_put_on_the_references_axis),
         cmocka_unit_test(probes_without_answers_calibrate_nothing),
         cmocka_unit_test(

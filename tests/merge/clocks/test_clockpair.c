@@ -123,7 +123,7 @@ static bool pair_check(const struct world *world,
     return true;
 }
 
-static void the_truth_of_every_pair_lies_inside(void **state)
+static void the_truth_of_every_pair_is_inside(void **state)
 {
     (void)state;
     for (int round = 0; round < 30; round++) {
@@ -190,7 +190,7 @@ static void neighbours_far_away_know_each_other_well(void **state)
 
 /* One exchange is all that is known of two clocks at its instant: half of its
  * round trip, and to the rates of both beyond. */
-static void the_bound_is_what_the_tightest_path_says(void **state)
+static void the_bound_is_that_of_the_tightest_path(void **state)
 {
     struct world world;
     ck_time_t on_axis = 0, bound, alone;
@@ -262,9 +262,9 @@ static void a_clock_that_nothing_ties_has_no_pair(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_truth_of_every_pair_lies_inside),
+        cmocka_unit_test(the_truth_of_every_pair_is_inside),
         cmocka_unit_test(neighbours_far_away_know_each_other_well),
-        cmocka_unit_test(the_bound_is_what_the_tightest_path_says),
+        cmocka_unit_test(the_bound_is_that_of_the_tightest_path),
         cmocka_unit_test(a_jump_of_either_clock_is_covered),
         cmocka_unit_test(a_clock_that_nothing_ties_has_no_pair),
     };

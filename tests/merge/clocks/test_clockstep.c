@@ -142,7 +142,7 @@ static void step_check(uint32_t count, bool has_pairs)
     defs_destroy(machines.defs);
 }
 
-static void of_two_clocks_monotonic_tells_which_jumped(void **state)
+static void of_two_clocks_monotonic_shows_which_jumped(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
@@ -150,7 +150,7 @@ static void of_two_clocks_monotonic_tells_which_jumped(void **state)
     }
 }
 
-static void of_several_clocks_the_others_tell_which_jumped(void **state)
+static void of_several_clocks_the_others_show_which_jumped(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
@@ -905,8 +905,8 @@ static void the_gate_does_not_pass_what_is_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_two_clocks_monotonic_tells_which_jumped),
-        cmocka_unit_test(of_several_clocks_the_others_tell_which_jumped),
+        cmocka_unit_test(of_two_clocks_monotonic_shows_which_jumped),
+        cmocka_unit_test(of_several_clocks_the_others_show_which_jumped),
         cmocka_unit_test(a_clock_that_is_set_twice_in_a_second_is_the_one),
         cmocka_unit_test(the_gate_does_not_pass_what_is_not_known),
         cmocka_unit_test(clones_steps_and_wander_together_are_covered),

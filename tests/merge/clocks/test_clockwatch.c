@@ -50,7 +50,7 @@ static struct clockwatch_event only(struct world *world)
     return event;
 }
 
-static void a_quiet_host_has_nothing_to_say(void **state)
+static void a_quiet_host_has_nothing_to_report(void **state)
 {
     struct world world = world_make();
     struct clockwatch_event *events;
@@ -138,7 +138,7 @@ static void readings_that_stay_away_are_a_pause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quiet_host_has_nothing_to_say),
+        cmocka_unit_test(a_quiet_host_has_nothing_to_report),
         cmocka_unit_test(a_realtime_that_is_set_back_is_a_step),
         cmocka_unit_test(another_rate_of_monotonic_is_a_slew),
         cmocka_unit_test(boottime_that_goes_on_alone_is_sleep),

@@ -67,7 +67,7 @@ static void kernels_are_found_wherever_profiles_begin(void **state)
 }
 
 /* One step looks like the next. */
-static void kernels_of_equal_steps_are_not_told_apart(void **state)
+static void kernels_of_equal_steps_are_not_distinguished(void **state)
 {
     ck_time_t a[KERNELS], b[KERNELS];
     int shift;
@@ -110,7 +110,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(kernels_are_found_wherever_profiles_begin),
-        cmocka_unit_test(kernels_of_equal_steps_are_not_told_apart),
+        cmocka_unit_test(kernels_of_equal_steps_are_not_distinguished),
         cmocka_unit_test(kernels_that_never_met_are_not_paired),
         cmocka_unit_test(a_few_kernels_prove_nothing),
     };

@@ -108,7 +108,7 @@ static void what_the_agent_counted_is_missing(void **state)
     }
 }
 
-static void a_segment_that_is_not_there_any_more_is_told(void **state)
+static void a_segment_that_is_not_there_any_more_is_reported(void **state)
 {
     struct reading reading =
         told_read("{" ONE ", \"records\": 3}, {" TWO ", \"records\": 44}");
@@ -232,7 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_manifest_counted_is_missing_exactly),
         cmocka_unit_test(what_the_agent_counted_is_missing),
-        cmocka_unit_test(a_segment_that_is_not_there_any_more_is_told),
+        cmocka_unit_test(a_segment_that_is_not_there_any_more_is_reported),
         cmocka_unit_test(a_manifest_that_cannot_be_read_is_named),
         cmocka_unit_test(what_became_of_clock_probes_is_read),
     };

@@ -238,7 +238,7 @@ static void a_slot_that_is_handed_on_has_no_gap_between_its_owners(void **state)
     assert_int_equal(reading->defs->agents[0].gap_records, 0);
 }
 
-static void units_behind_the_last_frame_are_told_by_the_exit(void **state)
+static void units_behind_the_last_frame_are_known_by_the_exit(void **state)
 {
     static const struct {
         const char *exit;
@@ -388,7 +388,7 @@ int main(void)
         CASE(missing_units_are_a_gap),
         CASE(units_in_front_of_a_slot_are_a_gap),
         CASE(a_slot_that_is_handed_on_has_no_gap_between_its_owners),
-        cmocka_unit_test(units_behind_the_last_frame_are_told_by_the_exit),
+        cmocka_unit_test(units_behind_the_last_frame_are_known_by_the_exit),
         CASE(damage_is_counted_and_costs_no_other_frame),
         CASE(any_disorder_within_a_stream_comes_out_in_order),
         CASE(a_slot_used_by_two_threads_has_both),

@@ -259,7 +259,7 @@ match_ignore(void *state, enum match_news news, const struct match *match)
 
 /* MPI_Sendrecv of rank 0 from rank 1, and from MPI_PROC_NULL; what it receives
  * is known when it is complete. */
-static void a_receive_from_nobody_is_not_counted(void **unused)
+static void a_receive_from_no_rank_is_not_counted(void **unused)
 {
     static struct program program;
     struct world world;
@@ -329,7 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_receive_has_the_send_that_mpi_gives_it),
-        cmocka_unit_test(a_receive_from_nobody_is_not_counted),
+        cmocka_unit_test(a_receive_from_no_rank_is_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

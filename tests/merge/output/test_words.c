@@ -126,7 +126,7 @@ static void a_sink_writes_json_that_is_json(void **state)
     synth_remove(dir);
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     struct ck_err err = {""};
     struct sink *sink = sink_create("/dev/full", &err);
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(counts_bytes_and_shares_read_well),
         cmocka_unit_test(nothing_in_a_text_moves_a_cursor),
         cmocka_unit_test(a_sink_writes_json_that_is_json),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(a_failed_sink_leaves_the_old_file),
     };
 

@@ -154,7 +154,7 @@ static void idle_time_belongs_to_the_range_of_the_host(void **state)
                                  "        \"host_compute\": 2100000\n"));
 }
 
-static void a_range_says_how_busy_devices_were_in_it(void **state)
+static void a_range_shows_how_busy_devices_were_in_it(void **state)
 {
     (void)state;
     assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
@@ -200,7 +200,7 @@ int main(void)
         cmocka_unit_test(from_and_to_cut_the_range),
         cmocka_unit_test(what_is_not_there_is_refused_with_what_is),
         cmocka_unit_test(idle_time_belongs_to_the_range_of_the_host),
-        cmocka_unit_test(a_range_says_how_busy_devices_were_in_it),
+        cmocka_unit_test(a_range_shows_how_busy_devices_were_in_it),
         cmocka_unit_test(devices_are_busy_for_queues_ranks_hosts_and_the_job),
     };
 

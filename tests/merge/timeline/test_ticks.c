@@ -242,7 +242,7 @@ static void a_counter_that_changes_its_rate_is_within_its_error(void **state)
     worlds_check(rate_draw, true);
 }
 
-static void a_counter_that_stood_still_is_within_its_error(void **state)
+static void a_counter_that_stopped_is_within_its_error(void **state)
 {
     (void)state;
     worlds_check(suspend_draw, false);
@@ -425,7 +425,7 @@ static void lines_go_on_where_brackets_leave_any_rate_open(void **state)
 
 /* A counter that jumps with each pair: the rest is one piece, and no stamp is
  * off by more than its error. */
-static void of_endless_jumps_the_error_is_told(void **state)
+static void of_endless_jumps_the_error_is_reported(void **state)
 {
     enum { PAIRS = 2000 };
     struct ticks_pair *pairs = calloc(PAIRS, sizeof(*pairs));
@@ -482,7 +482,7 @@ int main(void)
         cmocka_unit_test(a_counter_that_jumps_ahead_is_within_its_error),
         cmocka_unit_test(a_counter_that_jumps_back_is_within_its_error),
         cmocka_unit_test(a_counter_that_changes_its_rate_is_within_its_error),
-        cmocka_unit_test(a_counter_that_stood_still_is_within_its_error),
+        cmocka_unit_test(a_counter_that_stopped_is_within_its_error),
         cmocka_unit_test(a_counter_that_begins_again_is_within_its_error),
         cmocka_unit_test(another_clocksource_may_wander),
         cmocka_unit_test(a_slow_counter_is_within_its_error),
@@ -491,7 +491,7 @@ int main(void)
         cmocka_unit_test(a_jump_is_stated_where_it_happened),
         cmocka_unit_test(what_follows_a_jump_back_has_a_map_of_its_own),
         cmocka_unit_test(lines_go_on_where_brackets_leave_any_rate_open),
-        cmocka_unit_test(of_endless_jumps_the_error_is_told),
+        cmocka_unit_test(of_endless_jumps_the_error_is_reported),
         cmocka_unit_test(a_clocksource_is_a_number_and_a_name),
     };
 

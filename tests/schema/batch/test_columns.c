@@ -300,7 +300,7 @@ static void an_unknown_kind_is_left_out_and_counted(void **state)
     assert_memory_equal(f->back + first, f->rows + used - 32, 32);
 }
 
-static void a_record_that_lies_about_its_length_is_left_out(void **state)
+static void a_record_with_a_wrong_length_is_left_out(void **state)
 {
     struct fixture *f = *state;
     struct ck_text text = {.e = {CK_KIND_NAME, 2, 0, 1, 0}, .length = 33};
@@ -492,7 +492,7 @@ int main(void)
             numbers_that_only_count_up_come_back_from_a_new_encoder),
         cmocka_unit_test(numbers_that_do_not_count_up_are_coded_by_context),
         cmocka_unit_test(an_unknown_kind_is_left_out_and_counted),
-        cmocka_unit_test(a_record_that_lies_about_its_length_is_left_out),
+        cmocka_unit_test(a_record_with_a_wrong_length_is_left_out),
         cmocka_unit_test(a_record_of_no_units_or_beyond_the_end_is_refused),
         cmocka_unit_test(a_batch_ends_at_its_bound_of_records),
         cmocka_unit_test(a_pass_sees_the_classes_it_asked_for),

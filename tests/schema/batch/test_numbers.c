@@ -92,13 +92,13 @@ static void assert_puts_by_the_book(put_f *put)
     }
 }
 
-static void any_processor_writes_what_the_protocol_says(void **state)
+static void any_processor_writes_by_the_protocol(void **state)
 {
     (void)state;
     assert_puts_by_the_book(numbers_put_plain);
 }
 
-static void this_processor_writes_what_the_protocol_says(void **state)
+static void this_processor_writes_by_the_protocol(void **state)
 {
     (void)state;
     assert_puts_by_the_book(numbers_put);
@@ -216,8 +216,8 @@ static void many_are_read_at_once_as_one_by_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_processor_writes_what_the_protocol_says),
-        cmocka_unit_test(this_processor_writes_what_the_protocol_says),
+        cmocka_unit_test(any_processor_writes_by_the_protocol),
+        cmocka_unit_test(this_processor_writes_by_the_protocol),
         cmocka_unit_test(with_bmi2_they_are_the_same_bytes),
         cmocka_unit_test(with_avx512_they_are_the_same_bytes),
         cmocka_unit_test(each_bit_alone_is_written_whole),

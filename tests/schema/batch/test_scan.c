@@ -88,7 +88,7 @@ static void assert_scan_agrees(struct fixture *f)
     assert_int_equal(count, 0);
 }
 
-static void a_scan_says_what_random_records_say(void **state)
+static void a_scan_finds_what_random_records_have(void **state)
 {
     struct fixture *f = *state;
 
@@ -143,7 +143,7 @@ static void a_piece_has_the_records_at_its_place(void **state)
         columns_scan(&f->view, ~0u, &info, piece_check, NULL, &f->err), 0);
 }
 
-static void whatever_is_damaged_a_scan_says_what_decoding_says(void **state)
+static void whatever_is_damaged_a_scan_agrees_with_decoding(void **state)
 {
     struct fixture *f = *state;
     uint8_t *copy = malloc(ROOM);
@@ -159,10 +159,10 @@ static void whatever_is_damaged_a_scan_says_what_decoding_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scan_says_what_random_records_say),
+        cmocka_unit_test(a_scan_finds_what_random_records_have),
         cmocka_unit_test(each_kind_alone_is_scanned),
         cmocka_unit_test(a_piece_has_the_records_at_its_place),
-        cmocka_unit_test(whatever_is_damaged_a_scan_says_what_decoding_says),
+        cmocka_unit_test(whatever_is_damaged_a_scan_agrees_with_decoding),
     };
 
     rng = records_random_init();

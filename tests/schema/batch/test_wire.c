@@ -95,7 +95,7 @@ static void a_batch_ends_where_another_thread_begins(void **state)
     }
 }
 
-static void the_call_sites_of_a_batch_are_told(void **state)
+static void the_call_sites_of_a_batch_are_reported(void **state)
 {
     uint8_t rows[64 * 20] __attribute__((aligned(8)));
     struct ck_call call = {.e = {CK_KIND_MPI_CALL, 2, 0, 0, 0}};
@@ -333,7 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_comes_back_with_its_facts),
         cmocka_unit_test(a_batch_ends_where_another_thread_begins),
-        cmocka_unit_test(the_call_sites_of_a_batch_are_told),
+        cmocka_unit_test(the_call_sites_of_a_batch_are_reported),
         cmocka_unit_test(a_batch_cut_at_any_byte_is_refused),
         cmocka_unit_test(flipped_bits_are_safe),
         cmocka_unit_test(a_misaligned_batch_is_refused),

@@ -502,7 +502,7 @@ static void a_clock_that_wanders_is_covered(void **state)
 }
 
 /* The least at which nothing has to be cut, and what vague probes add. */
-static void the_wander_that_was_assumed_is_told(void **state)
+static void the_wander_that_was_assumed_is_reported(void **state)
 {
     (void)state;
     for (int round = 0; round < 2; round++) {
@@ -659,7 +659,7 @@ int main(void)
         cmocka_unit_test(a_step_of_any_size_is_found_and_measured),
         cmocka_unit_test(a_step_under_load_is_covered),
         cmocka_unit_test(a_clock_that_wanders_is_covered),
-        cmocka_unit_test(the_wander_that_was_assumed_is_told),
+        cmocka_unit_test(the_wander_that_was_assumed_is_reported),
         cmocka_unit_test(a_step_of_a_clock_that_wanders_is_covered),
         cmocka_unit_test(a_step_just_beyond_the_round_trip_is_found),
         cmocka_unit_test(one_bad_stamp_is_left_out_and_counted),

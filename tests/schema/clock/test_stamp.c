@@ -56,7 +56,7 @@ static void between_two_brackets_the_line_holds(void **state)
     assert_int_equal(error, 30 + (1000 - 50) + 1);
 }
 
-static void one_bracket_says_less_the_older_the_stamp(void **state)
+static void one_bracket_shows_less_the_older_the_stamp(void **state)
 {
     struct ck_bracket after = bracket(1000 * S, 7 * S, 25);
     ck_time_t raw = 0;
@@ -227,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bracket_is_narrow_and_holds_the_clock),
         cmocka_unit_test(between_two_brackets_the_line_holds),
-        cmocka_unit_test(one_bracket_says_less_the_older_the_stamp),
+        cmocka_unit_test(one_bracket_shows_less_the_older_the_stamp),
         cmocka_unit_test(the_better_of_both_counts),
         cmocka_unit_test(a_stamp_across_a_setting_of_realtime_is_refused),
         cmocka_unit_test(steering_is_no_setting),

@@ -49,7 +49,7 @@ static void a_test_has_both_directories_of_its_own(void **state)
     assert_string_not_equal(all[0], all[1]);
 }
 
-static void names_are_told_from_others(void **state)
+static void names_are_distinguished_from_others(void **state)
 {
     static const struct {
         const char *name;
@@ -89,7 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_second_directory_follows_tmpdir),
         cmocka_unit_test(a_test_has_both_directories_of_its_own),
-        cmocka_unit_test(names_are_told_from_others),
+        cmocka_unit_test(names_are_distinguished_from_others),
         cmocka_unit_test(a_path_is_of_its_agent_and_fits),
     };
 

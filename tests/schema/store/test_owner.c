@@ -64,7 +64,7 @@ static void segment_put(bool is_spool, const char *lines)
     ck_segment_destroy(segment);
 }
 
-static void what_holds_no_run_is_nobodys(void **state)
+static void what_holds_no_run_has_no_owner(void **state)
 {
     struct ck_owner owner = {.job_key = "untouched"};
     char path[128];
@@ -78,7 +78,7 @@ static void what_holds_no_run_is_nobodys(void **state)
     assert_false(ck_owner_read(work, &owner));
 }
 
-static void a_manifest_tells_key_start_and_end(void **state)
+static void a_manifest_has_key_start_and_end(void **state)
 {
     struct ck_owner owner;
 
@@ -97,7 +97,7 @@ static void a_manifest_tells_key_start_and_end(void **state)
     assert_true(owner.is_done);
 }
 
-static void without_a_manifest_a_segment_or_spool_tells(void **state)
+static void without_a_manifest_a_segment_or_spool_has_them(void **state)
 {
     struct ck_owner owner;
 
@@ -127,7 +127,7 @@ static void a_manifest_without_a_key_leaves_it_to_the_segments(void **state)
     assert_string_equal(owner.job_key, "k");
 }
 
-static void files_that_say_nothing_are_still_a_run(void **state)
+static void files_without_an_owner_are_still_a_run(void **state)
 {
     struct ck_owner owner;
     char path[PATH_MAX];
@@ -147,11 +147,11 @@ int main(void)
 {
 #define CASE(name) WORKDIR_CASE(name, workdir_setup)
     const struct CMUnitTest tests[] = {
-        CASE(what_holds_no_run_is_nobodys),
-        CASE(a_manifest_tells_key_start_and_end),
-        CASE(without_a_manifest_a_segment_or_spool_tells),
+        CASE(what_holds_no_run_has_no_owner),
+        CASE(a_manifest_has_key_start_and_end),
+        CASE(without_a_manifest_a_segment_or_spool_has_them),
         CASE(a_manifest_without_a_key_leaves_it_to_the_segments),
-        CASE(files_that_say_nothing_are_still_a_run),
+        CASE(files_without_an_owner_are_still_a_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void segments_and_spools_are_listed_by_name(void **state)
     assert_int_equal(files.count, 0);
 }
 
-static void a_missing_directory_is_said(void **state)
+static void a_missing_directory_is_reported(void **state)
 {
     struct ck_run_files files = {NULL, 77};
     struct ck_err err;
@@ -181,7 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(agent_ids_go_both_ways),
         CASE(segments_and_spools_are_listed_by_name),
-        CASE(a_missing_directory_is_said),
+        CASE(a_missing_directory_is_reported),
         CASE(a_run_directory_is_private_and_may_exist),
         CASE(a_file_is_replaced_whole),
         CASE(room_that_is_not_there_leaves_no_file),

@@ -316,7 +316,7 @@ static void a_foreign_file_is_refused_and_kept(void **state)
     assert_int_equal(st.st_size, 20);
 }
 
-static void what_cannot_be_opened_is_said(void **state)
+static void what_cannot_be_opened_is_reported(void **state)
 {
     struct fixture *f = *state;
 
@@ -365,7 +365,7 @@ int main(void)
         CASE(a_reader_sees_a_file_grow_and_seeks_back),
         CASE(a_full_disk_leaves_the_segment_as_it_was),
         CASE(a_foreign_file_is_refused_and_kept),
-        CASE(what_cannot_be_opened_is_said),
+        CASE(what_cannot_be_opened_is_reported),
         CASE(half_a_frame_is_not_appended),
     };
 

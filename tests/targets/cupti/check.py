@@ -171,7 +171,7 @@ class Truth(Case):
         self.assertTrue(all((r["tid"], r["call"]) in calls
                             for r in kernels[-400:]))
 
-    def test_kernels_whose_names_have_no_room_are_said(self):
+    def test_kernels_whose_names_have_no_room_are_reported(self):
         lines, done = host(1, "names")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sum("some have no name" in n
@@ -228,7 +228,7 @@ class Refusals(Case):
         self.check_host_only(*host(CKAGENT_CUPTI_LIB=LIBRARY),
                              "CUPTI has no cupti")
 
-    def test_an_unknown_word_is_said_and_ignored(self):
+    def test_an_unknown_word_is_reported_and_ignored(self):
         lines, done = host(CKAGENT_CUPTI="own,fast")
         self.assertEqual(done.returncode, 0)
         self.assertIn('"fast"', lines.notes()[0])
@@ -259,7 +259,7 @@ class End(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_truth(lines, 1)
 
-    def test_a_flush_that_hangs_has_four_seconds_and_is_said(self):
+    def test_a_flush_that_hangs_has_four_seconds_and_is_reported(self):
         """It would never end; the program does."""
         begin = time.monotonic()
         lines, done = host(MOCK_CASE="hang")
@@ -371,7 +371,7 @@ class End(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(sum(r["value"] for r in lost(lines)), 0)
 
-    def test_an_unknown_record_ends_its_buffer_and_is_said(self):
+    def test_an_unknown_record_ends_its_buffer_and_is_reported(self):
         lines, done = host(1, "unknown")
         self.assertEqual(done.returncode, 0)
         self.assertTrue(any("could not be decoded" in n
@@ -537,7 +537,7 @@ class Driver(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(lines.notes(), [])
 
-    def test_the_report_says_that_device_times_are_unknown(self):
+    def test_the_report_shows_that_device_times_are_unknown(self):
         with tempfile.TemporaryDirectory() as folder:
             rings = os.environ.get("CK_TEST_RINGS", folder)
             run = os.path.join(folder, "run")
@@ -795,7 +795,7 @@ class Plan(unittest.TestCase):
         wait_until(lambda: not list(marked(mark)))
         self.assertEqual(list(marked(mark)), [])
 
-    def test_the_driver_may_be_where_only_the_environment_says(self):
+    def test_the_driver_may_be_where_only_the_environment_leads(self):
         with tempfile.TemporaryDirectory() as folder:
             for path, text in (
                     ("lib/ck/libckcupti.so", ""), ("tests/ringrun", ""),

@@ -29,7 +29,7 @@ class Hip(unittest.TestCase):
                       encoding="utf8") as file:
                 return json.load(file), done.stderr
 
-    def test_the_report_says_that_hip_is_not_recorded(self):
+    def test_the_report_shows_that_hip_is_not_recorded(self):
         report, text = self.report(os.path.join(
             BUILD, "tests", "mockhip", "libamdhip64.so.6"))
         self.assertEqual(sum(LINE in json.dumps(note)

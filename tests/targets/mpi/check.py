@@ -110,7 +110,7 @@ def program(name):
 
 def compare(rank, records, wanted, label):
     """Each record against (kind, function, fields). A field "$x" is a
-    value that is the same wherever "$x" stands."""
+    value that is the same wherever "$x" is."""
     held = {}
     for i, (record, (kind, fn, fields)) in enumerate(zip(records, wanted)):
         where = f"{label}: record {i}: {record}, wanted {kind} {fn} {fields}"

@@ -197,7 +197,7 @@ class Awaits(Case):
             {r["extra"] >> 32 for r in lines.calls("clEnqueueWriteBuffer")},
             {1})
 
-    def test_what_failed_says_its_error(self):
+    def test_what_failed_has_its_error(self):
         lines, done = traced("cl_shapes", "fail", POCL_DEVICES="pthread")
         refused = [r for r in lines.calls("clEnqueueNDRangeKernel")
                    if r["flags"] & FAILED]
@@ -254,7 +254,7 @@ class Threads(Case):
         self.assertEqual(len({r["queue"] for r in lines.of("kernel")}), 4)
         self.check_device_records(lines)
 
-    def test_two_devices_are_told_apart(self):
+    def test_two_devices_are_distinguished(self):
         lines, done = traced("cl_threads", "2", "40",
                              POCL_DEVICES="pthread pthread")
         self.assertIn("devices 2", done.stdout)

@@ -113,7 +113,7 @@ static void *late_main(void *unused)
     return unused;
 }
 
-static void a_record_waits_for_what_is_said_behind_its_launch(void **state)
+static void a_record_waits_for_the_report_behind_its_launch(void **state)
 {
     pthread_t thread;
     struct nccl_group group;
@@ -139,7 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_is_of_what_was_begun_on_its_thread),
         cmocka_unit_test(the_newest_launch_is_named_once),
-        cmocka_unit_test(a_record_waits_for_what_is_said_behind_its_launch),
+        cmocka_unit_test(a_record_waits_for_the_report_behind_its_launch),
         cmocka_unit_test(writers_of_one_entry_never_mix),
     };
 

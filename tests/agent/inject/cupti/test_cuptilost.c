@@ -77,7 +77,7 @@ static const struct ck_counter *record_at(uint64_t at)
                           (at & inject_thread.mask) * CK_UNIT_BYTES);
 }
 
-static void a_loss_is_told_at_once_where_there_is_room(void **state)
+static void a_loss_is_recorded_at_once_where_there_is_room(void **state)
 {
     uint64_t at;
 
@@ -167,7 +167,7 @@ static void threads_without_a_slot_lose_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loss_is_told_at_once_where_there_is_room),
+        cmocka_unit_test(a_loss_is_recorded_at_once_where_there_is_room),
         cmocka_unit_test(a_full_slot_loses_no_count_and_no_window),
         cmocka_unit_test(at_the_end_the_ring_counts_each_record),
         cmocka_unit_test(threads_without_a_slot_lose_none),

@@ -22,7 +22,7 @@ static void sample(struct device_clock *clock,
     (void)device_clock_bound(clock, at - early, at - OFFSET, at + late);
 }
 
-static void a_raw_device_is_taken_at_its_word(void **state)
+static void a_raw_device_is_believed(void **state)
 {
     struct device_clock clock = {.method = CLOCK_METHOD_RAW};
     ck_time_t event = 0;
@@ -134,7 +134,7 @@ static void a_raw_device_is_sampled_rarely(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_raw_device_is_taken_at_its_word),
+        cmocka_unit_test(a_raw_device_is_believed),
         cmocka_unit_test(one_contradiction_ends_that),
         cmocka_unit_test(without_a_sample_there_is_no_time),
         cmocka_unit_test(the_tightest_bounds_are_kept),

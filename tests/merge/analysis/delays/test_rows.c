@@ -96,7 +96,7 @@ static struct told told_of(const struct rows *rows, int32_t blamed, bool shown)
     return told;
 }
 
-static void rows_that_are_shared_say_the_same_of_each_rank(void **state)
+static void rows_that_are_shared_have_the_same_of_each_rank(void **state)
 {
     unsigned seed = chance_rand_seed();
     struct rows *bound = rows_create(&defs, NULL, is_shown, LIMIT);
@@ -139,7 +139,7 @@ static bool is_one_cause(const struct ledger_row *a, const struct ledger_row *b)
     return a->cause == CAUSE_MPI_WAIT ? a->wait == b->wait : a->rank == b->rank;
 }
 
-static void rows_that_are_told_of_together_have_one_key(void **state)
+static void rows_that_are_reported_together_have_one_key(void **state)
 {
     unsigned seed = chance_rand_seed();
     struct causekeys *keys = causekeys_create(&defs, NULL, is_shown);
@@ -161,7 +161,7 @@ static void rows_that_are_told_of_together_have_one_key(void **state)
     causekeys_destroy(keys);
 }
 
-static void waits_for_a_device_are_told_of_by_device(void **state)
+static void waits_for_a_device_are_reported_by_device(void **state)
 {
     struct causekeys *keys = causekeys_create(&defs, NULL, is_shown);
     struct ledger_row row = {.device = 3,
@@ -204,9 +204,9 @@ static void a_row_is_the_same_however_it_is_looked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_that_are_shared_say_the_same_of_each_rank),
-        cmocka_unit_test(rows_that_are_told_of_together_have_one_key),
-        cmocka_unit_test(waits_for_a_device_are_told_of_by_device),
+        cmocka_unit_test(rows_that_are_shared_have_the_same_of_each_rank),
+        cmocka_unit_test(rows_that_are_reported_together_have_one_key),
+        cmocka_unit_test(waits_for_a_device_are_reported_by_device),
         cmocka_unit_test(a_row_is_the_same_however_it_is_looked_for),
     };
 

@@ -285,7 +285,7 @@ static void a_kernel_without_a_number_leaves_the_others_theirs(void **unused)
     defs_destroy(world.defs);
 }
 
-static void nothing_is_said_where_a_device_has_one_less(void **unused)
+static void nothing_is_claimed_where_a_device_has_one_less(void **unused)
 {
     static struct world world;
     struct report_device seen[RANKS];
@@ -334,7 +334,7 @@ int main(void)
         cmocka_unit_test(waits_for_the_last_device_are_exact),
         cmocka_unit_test(without_a_group_less_than_40_us_is_not_claimed),
         cmocka_unit_test(a_kernel_without_a_number_leaves_the_others_theirs),
-        cmocka_unit_test(nothing_is_said_where_a_device_has_one_less),
+        cmocka_unit_test(nothing_is_claimed_where_a_device_has_one_less),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void off_add(uint32_t activity, enum evidence_off off, int64_t ms)
 
 /* Programs that call nothing that is recorded have no place to separate them.
  */
-static void ranks_without_any_call_are_told_apart(void **state)
+static void ranks_without_any_call_are_distinguished(void **state)
 {
     uint32_t first = number_of(0, NULL);
     uint32_t second = number_of(1, NULL);
@@ -94,7 +94,7 @@ static void ranks_without_any_call_are_told_apart(void **state)
     assert_int_equal(activity_cause(activities, first), CAUSE_HOST_COMPUTE);
 }
 
-static void ranks_between_the_same_calls_are_told_apart(void **state)
+static void ranks_between_the_same_calls_are_distinguished(void **state)
 {
     struct history_span call = {
         .site = SITE, .kind = CK_KIND_MPI_CALL, .is_call = true};
@@ -119,7 +119,7 @@ static void threads_between_the_same_calls_are_one(void **state)
     assert_int_equal(activity_number(activities, &did), first);
 }
 
-static void what_nothing_tells_of_has_no_range(void **state)
+static void what_is_not_known_has_no_range(void **state)
 {
     uint32_t number = number_of(1, NULL);
     struct report_activity report =
@@ -136,10 +136,10 @@ static void what_nothing_tells_of_has_no_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(ranks_without_any_call_are_told_apart),
-        CASE(ranks_between_the_same_calls_are_told_apart),
+        CASE(ranks_without_any_call_are_distinguished),
+        CASE(ranks_between_the_same_calls_are_distinguished),
         CASE(threads_between_the_same_calls_are_one),
-        CASE(what_nothing_tells_of_has_no_range),
+        CASE(what_is_not_known_has_no_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -315,7 +315,7 @@ static void many_ways_are_gone_once(void **state)
 
 /* Each waits for the one before, in its queue, too, and all run at once: in
  * [30, 900) nothing waited, and 2^31 ways would lead through it. */
-static void what_ran_all_the_time_waited_for_nobody(void **state)
+static void what_ran_all_the_time_did_not_wait(void **state)
 {
     struct world *world = *state;
     struct story story;
@@ -467,7 +467,7 @@ static void what_was_pushed_out_is_still_counted(void **state)
     free(undone);
 }
 
-static void of_a_process_that_lost_records_nothing_is_said(void **state)
+static void of_a_process_that_lost_records_nothing_is_claimed(void **state)
 {
     struct world *world = *state;
     size_t count = 1;
@@ -553,14 +553,14 @@ int main(void)
         CASE(what_is_waited_for_waits_itself),
         CASE(circles_and_unknown_ends_end_the_story),
         CASE(many_ways_are_gone_once),
-        CASE(what_ran_all_the_time_waited_for_nobody),
+        CASE(what_ran_all_the_time_did_not_wait),
         CASE(a_second_record_of_a_command_is_no_other_one),
         CASE(a_circle_of_many_waits_is_left_in_time),
         CASE(any_number_of_an_error_is_reported),
         CASE(what_has_no_record_never_ended),
         CASE(whoever_was_waited_for_has_ended_and_all_before_it),
         CASE(what_was_pushed_out_is_still_counted),
-        CASE(of_a_process_that_lost_records_nothing_is_said),
+        CASE(of_a_process_that_lost_records_nothing_is_claimed),
         CASE(random_worlds_agree_with_a_look_at_all),
 #undef CASE
     };

@@ -53,7 +53,7 @@ static void kernel_add(struct devicehistory *devicehistory,
     }
 }
 
-static void pieces_tell_which_kernel_began_first(void **unused)
+static void pieces_show_which_kernel_began_first(void **unused)
 {
     (void)unused;
     for (int world = 0; world < 2000; world++) {
@@ -156,7 +156,7 @@ static void room_is_made_of_what_is_not_asked_for(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_tell_which_kernel_began_first),
+        cmocka_unit_test(pieces_show_which_kernel_began_first),
         cmocka_unit_test(only_the_latest_are_kept),
         cmocka_unit_test(room_is_made_of_what_is_not_asked_for),
     };

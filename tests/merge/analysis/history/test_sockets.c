@@ -117,7 +117,7 @@ static void waits_until_data_comes_are_one_stretch(void **state)
 }
 
 /* It looked while it was about something else. */
-static void a_read_that_stands_behind_looks_waits_itself(void **state)
+static void a_read_that_blocks_behind_looks_waits_itself(void **state)
 {
     (void)state;
     ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
@@ -126,7 +126,7 @@ static void a_read_that_stands_behind_looks_waits_itself(void **state)
     stretch_is(1000, 900000, 1);
 }
 
-static void a_read_that_stands_is_a_stretch(void **state)
+static void a_read_that_blocks_is_a_stretch(void **state)
 {
     (void)state;
     ends_are("tcp " PLACE_A " " PLACE_B, "tcp " PLACE_B " " PLACE_A);
@@ -180,7 +180,7 @@ static void of_a_circle_the_first_to_send_did_not_wait(void **state)
     assert_int_equal(sockets_awaited(sockets, 2, 250000, &until)->peer, 0);
 }
 
-static void nobody_is_named_for_an_end_of_two_processes(void **state)
+static void none_is_named_for_an_end_of_two_processes(void **state)
 {
     (void)state;
     name(2, END, "tcp " PLACE_B " " PLACE_A);
@@ -250,7 +250,7 @@ static void a_pair_that_a_third_process_made_is_one(void **state)
     assert_true(waits_on("unix 7 pid 102", "unix 8 pid 102"));
 }
 
-static void without_its_maker_a_pair_is_nobodys(void **state)
+static void without_its_maker_a_pair_has_no_owner(void **state)
 {
     (void)state;
     assert_false(waits_on("unix 7 pid 102", "unix 8 pid 102"));
@@ -269,7 +269,7 @@ static void who_is_not_named_in_turn_is_not_linked(void **state)
     assert_false(waits_on("unix 7 pid 101", "unix 8 pid 555"));
 }
 
-static void a_pid_of_two_processes_is_nobodys(void **state)
+static void a_pid_of_two_processes_has_no_owner(void **state)
 {
     (void)state;
     assert_true(waits_on("unix 7 pid 101", "unix 8 pid 100"));
@@ -364,21 +364,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(waits_until_data_comes_are_one_stretch),
-        CASE(a_read_that_stands_behind_looks_waits_itself),
-        CASE(a_read_that_stands_is_a_stretch),
+        CASE(a_read_that_blocks_behind_looks_waits_itself),
+        CASE(a_read_that_blocks_is_a_stretch),
         CASE(who_sends_first_did_not_wait_until_then),
         CASE(of_a_circle_the_first_to_send_did_not_wait),
-        CASE(nobody_is_named_for_an_end_of_two_processes),
+        CASE(none_is_named_for_an_end_of_two_processes),
         CASE(loopback_addresses_mean_something_within_a_host),
         CASE(ranks_wait_for_each_other_on_pipes),
         CASE(both_ends_that_read_are_no_link),
         CASE(a_pair_of_sockets_is_known_to_who_made_it),
         CASE(one_that_knows_the_pair_is_enough),
         CASE(a_pair_that_a_third_process_made_is_one),
-        CASE(without_its_maker_a_pair_is_nobodys),
+        CASE(without_its_maker_a_pair_has_no_owner),
         CASE(connected_sockets_name_each_others_processes),
         CASE(who_is_not_named_in_turn_is_not_linked),
-        CASE(a_pid_of_two_processes_is_nobodys),
+        CASE(a_pid_of_two_processes_has_no_owner),
         CASE(pipes_and_unix_sockets_are_of_one_host),
         CASE(a_read_of_a_pipe_of_no_other_rank_is_no_wait),
         CASE(a_rank_does_not_wait_for_itself),

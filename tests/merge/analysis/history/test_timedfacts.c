@@ -81,7 +81,7 @@ static void what_ended_before_the_horizon_goes_and_the_rest_stays(void **state)
     timedfacts_destroy(timedfacts);
 }
 
-static void a_bound_holds_even_when_nobody_lets_go(void **state)
+static void a_bound_holds_even_when_no_client_lets_go(void **state)
 {
     struct timedfacts *timedfacts = timedfacts_create(1);
     size_t count;
@@ -116,7 +116,7 @@ int main(void)
         cmocka_unit_test(the_fact_that_covers_a_time_comes_first),
         cmocka_unit_test(points_at_a_time_are_all_found),
         cmocka_unit_test(what_ended_before_the_horizon_goes_and_the_rest_stays),
-        cmocka_unit_test(a_bound_holds_even_when_nobody_lets_go),
+        cmocka_unit_test(a_bound_holds_even_when_no_client_lets_go),
         cmocka_unit_test(many_threads_share_the_memory),
     };
 

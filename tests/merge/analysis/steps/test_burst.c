@@ -48,7 +48,7 @@ static void one_long_wait_of_several_ranks_is_one_event(void **state)
     assert_int_equal(burst.all, 2000 + 1990 + 200 * 3);
 }
 
-static void also_where_it_is_told_late(void **state)
+static void also_where_it_is_reported_late(void **state)
 {
     (void)state;
     usual(0, 100);
@@ -124,7 +124,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup(name, setup)
     const struct CMUnitTest tests[] = {
         CASE(one_long_wait_of_several_ranks_is_one_event),
-        CASE(also_where_it_is_told_late),
+        CASE(also_where_it_is_reported_late),
         CASE(what_comes_in_each_step_is_none),
         CASE(two_of_the_same_size_are_none),
         CASE(less_than_half_of_all_is_none),

@@ -170,7 +170,7 @@ static void a_set_up_of_many_collectives_has_no_steps(void **state)
     assert_int_equal(found(), 0);
 }
 
-static void nor_has_a_run_of_which_they_cover_three_quarters(void **state)
+static void nor_has_a_run_that_they_cover_to_three_quarters(void **state)
 {
     (void)state;
     say(7, 48, "4A");
@@ -179,7 +179,7 @@ static void nor_has_a_run_of_which_they_cover_three_quarters(void **state)
 }
 
 /* 85 %: another run of the program may have less than 80 %. */
-static void nor_has_one_of_which_they_may_cover_too_little(void **state)
+static void nor_has_one_that_they_may_cover_too_little_of(void **state)
 {
     (void)state;
     say(7, 47, "4A");
@@ -215,7 +215,7 @@ ranks_that_call_other_functions_have_no_steps_in_common(void **state)
     assert_int_equal(found(), 0);
 }
 
-static void nor_have_ranks_of_which_one_calls_more_in_a_step(void **state)
+static void nor_have_ranks_when_one_calls_more_in_a_step(void **state)
 {
     (void)state;
     say(7, 20, "4A");
@@ -372,12 +372,12 @@ int main(void)
         CASE(eleven_are_no_steps),
         CASE(twelve_are),
         CASE(a_set_up_of_many_collectives_has_no_steps),
-        CASE(nor_has_a_run_of_which_they_cover_three_quarters),
-        CASE(nor_has_one_of_which_they_may_cover_too_little),
+        CASE(nor_has_a_run_that_they_cover_to_three_quarters),
+        CASE(nor_has_one_that_they_may_cover_too_little_of),
         CASE(what_is_clear_of_the_limit_has_steps),
         CASE(a_step_longer_than_a_quarter_is_none),
         CASE(ranks_that_call_other_functions_have_no_steps_in_common),
-        CASE(nor_have_ranks_of_which_one_calls_more_in_a_step),
+        CASE(nor_have_ranks_when_one_calls_more_in_a_step),
         CASE(steps_may_differ_where_the_ranks_agree),
         CASE(a_rank_that_does_not_call_it_denies_it),
         CASE(a_run_cut_short_may_leave_ranks_one_call_ahead),

@@ -187,7 +187,7 @@ static bool is_wrong(void *unused)
     return expected.lock != found.lock || expected.blocked != found.blocked;
 }
 
-static void every_nanosecond_is_as_the_definition_says(void **unused)
+static void every_nanosecond_is_as_defined(void **unused)
 {
     (void)unused;
     chance_worlds(2000, is_wrong, NULL);
@@ -230,7 +230,7 @@ static void one_thread_in_mpi_hands_nothing_over(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_nanosecond_is_as_the_definition_says),
+        cmocka_unit_test(every_nanosecond_is_as_defined),
         cmocka_unit_test(a_join_is_mpi_while_no_thread_works),
         cmocka_unit_test(one_thread_in_mpi_hands_nothing_over),
     };

@@ -136,7 +136,8 @@ static void assert_part(const struct report_disagreement_part *part,
     assert_int_equal(part->ranks[0], first);
 }
 
-static void the_first_that_differs_is_told_with_what_each_called(void **state)
+static void
+the_first_that_differs_is_reported_with_what_each_called(void **state)
 {
     const struct report_disagreement *found;
 
@@ -225,7 +226,7 @@ static void a_job_that_was_interrupted_has_ranks_ahead(void **state)
     assert_none();
 }
 
-static void who_lost_records_is_not_said_to_be_short(void **state)
+static void a_rank_that_lost_records_is_not_called_short(void **state)
 {
     (void)state;
     all_call(1);
@@ -272,12 +273,12 @@ static void it_is_wanted_where_a_communicator_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_first_that_differs_is_told_with_what_each_called),
+        CASE(the_first_that_differs_is_reported_with_what_each_called),
         CASE(a_lower_number_that_is_seen_later_counts),
         CASE(another_root_differs_and_another_communicator_does_not),
         CASE(who_is_short_of_the_last_call_is_told_when_nobody_calls),
         CASE(a_job_that_was_interrupted_has_ranks_ahead),
-        CASE(who_lost_records_is_not_said_to_be_short),
+        CASE(a_rank_that_lost_records_is_not_called_short),
         CASE(ranks_too_far_apart_are_counted),
         CASE(records_of_no_communicator_are_left_out),
         CASE(it_is_wanted_where_a_communicator_is_named),

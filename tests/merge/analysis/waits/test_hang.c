@@ -88,7 +88,7 @@ static void assert_counts(const struct report_impasse *row,
     assert_int_equal(row->left, left);
 }
 
-static void the_rank_that_never_came_is_told(void **state)
+static void the_rank_that_never_came_is_reported(void **state)
 {
     const struct report_impasse *row;
 
@@ -237,8 +237,8 @@ static void who_never_came_is_asked_for_while_records_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_rank_that_never_came_is_told, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(the_rank_that_never_came_is_reported,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(the_rank_that_died_in_it_did_not_wait,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -140,7 +140,7 @@ static void a_wait_is_for_the_receives_that_are_open(void **state)
     assert_string_equal(report.awaited[0].call, "MPI_Waitall");
 }
 
-static void any_source_and_sends_are_told_as_such(void **state)
+static void any_source_and_sends_are_reported_as_such(void **state)
 {
     (void)state;
     stands(0, CK_KIND_RECV, -1, -1);
@@ -153,7 +153,7 @@ static void any_source_and_sends_are_told_as_such(void **state)
     assert_false(report.awaited[1].has_died);
 }
 
-static void who_waits_for_nothing_is_not_told(void **state)
+static void a_rank_that_waits_for_nothing_is_not_reported(void **state)
 {
     (void)state;
     waits(0);
@@ -169,10 +169,10 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_wait_is_for_the_receives_that_are_open, setup, teardown),
-        cmocka_unit_test_setup_teardown(any_source_and_sends_are_told_as_such,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(who_waits_for_nothing_is_not_told,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            any_source_and_sends_are_reported_as_such, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_rank_that_waits_for_nothing_is_not_reported, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -434,7 +434,7 @@ static void a_mesh_without_answers_breaks_no_fact(void **state)
 }
 
 /* Nothing comes back: no bound, and no claim. */
-static void one_direction_alone_places_nobody(void **state)
+static void one_direction_alone_places_no_clock(void **state)
 {
     struct world world;
     const struct clocksolve_knot *knots;
@@ -575,7 +575,7 @@ static void swing_init(struct world *world, double ppm, ck_time_t period)
 /* Reported is what a clock leaves its trend by, and a trend follows as closely
  * as messages allow: each second they do not follow 8 ppm, each 20 ms they may.
  * It holds for what messages show: up to 5 ppm, or close to each other. */
-static void the_wander_that_messages_need_is_told(void **state)
+static void the_wander_that_messages_need_is_reported(void **state)
 {
     static const struct {
         double ppm;
@@ -621,9 +621,9 @@ int main(void)
         cmocka_unit_test(collective_kernels_alone_align_imported_profiles),
         cmocka_unit_test(a_ring_of_one_direction_bounds_everybody),
         cmocka_unit_test(a_mesh_without_answers_breaks_no_fact),
-        cmocka_unit_test(one_direction_alone_places_nobody),
+        cmocka_unit_test(one_direction_alone_places_no_clock),
         cmocka_unit_test(clocks_that_wander_are_covered),
-        cmocka_unit_test(the_wander_that_messages_need_is_told),
+        cmocka_unit_test(the_wander_that_messages_need_is_reported),
         cmocka_unit_test(edges_without_sense_are_refused),
     };
 

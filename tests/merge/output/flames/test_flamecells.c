@@ -92,7 +92,7 @@ static void a_piece_is_shared_out_among_its_cells(void **state)
     flamecells_destroy(cells);
 }
 
-static void what_lies_outside_is_left_out(void **state)
+static void what_is_outside_is_left_out(void **state)
 {
     struct flamecells *cells =
         flamecells_create((struct region){SECOND, 2 * SECOND}, 0);
@@ -170,7 +170,7 @@ int main(void)
         cmocka_unit_test(a_short_run_has_shorter_columns),
         cmocka_unit_test(a_day_has_cells_that_fill_its_columns),
         cmocka_unit_test(a_piece_is_shared_out_among_its_cells),
-        cmocka_unit_test(what_lies_outside_is_left_out),
+        cmocka_unit_test(what_is_outside_is_left_out),
         cmocka_unit_test(wider_cells_lose_no_time_of_any_path),
         cmocka_unit_test(stacks_without_room_are_one),
     };

@@ -168,7 +168,7 @@ static void what_is_no_json_is_refused(void **state)
     assert_true(is_good("\"\\ud800\"")); /* half a pair: U+FFFD */
 }
 
-static void an_error_says_at_which_byte(void **state)
+static void an_error_has_its_byte(void **state)
 {
     static const struct {
         const char *text;
@@ -456,7 +456,7 @@ int main(void)
         cmocka_unit_test(pieces_of_any_size_give_the_same_tokens),
         cmocka_unit_test(a_text_cut_at_any_byte_is_refused),
         cmocka_unit_test(what_is_no_json_is_refused),
-        cmocka_unit_test(an_error_says_at_which_byte),
+        cmocka_unit_test(an_error_has_its_byte),
         cmocka_unit_test(decimals_become_ns_exactly),
         cmocka_unit_test(numbers_that_do_not_fit_are_refused),
         cmocka_unit_test(integers_may_be_strings_but_nothing_else),

@@ -235,7 +235,7 @@ static void a_live_page_differs_by_what_it_may_ask(void **state)
     free(live);
 }
 
-static void long_lists_are_cut_and_the_page_is_told(void **state)
+static void long_lists_are_cut_and_the_page_shows_it(void **state)
 {
     static struct report_kernel kernels[7];
     static struct report_call calls[3];
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(the_scripts_make_no_markup_of_text),
         cmocka_unit_test(a_page_of_an_empty_report_names_a_hostile_run),
         cmocka_unit_test(a_live_page_differs_by_what_it_may_ask),
-        cmocka_unit_test(long_lists_are_cut_and_the_page_is_told),
+        cmocka_unit_test(long_lists_are_cut_and_the_page_shows_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void a_stack_that_was_cut_begins_with_deeper(void **state)
     assert_non_null(strstr(line, ";[unknown];main_;leaf:of_5 1\n"));
 }
 
-static void a_number_that_was_never_told_has_no_stack(void **state)
+static void a_number_that_was_never_recorded_has_no_stack(void **state)
 {
     (void)state;
     sample(0, 100, 0);
@@ -197,7 +197,7 @@ int main(void)
         CASE(equal_stacks_of_a_thread_are_one_line),
         CASE(samples_outside_of_the_part_are_left_out),
         CASE(a_stack_that_was_cut_begins_with_deeper),
-        CASE(a_number_that_was_never_told_has_no_stack),
+        CASE(a_number_that_was_never_recorded_has_no_stack),
         CASE(speedscope_has_all_ranks_and_then_each_thread),
     };
 

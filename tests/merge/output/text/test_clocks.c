@@ -230,7 +230,7 @@ static int64_t number(const char *text, const char *from, const char *key)
     return strtoll(at + strlen(key) + 2, NULL, 10);
 }
 
-static void the_report_says_offset_drift_and_bound(void **state)
+static void the_report_has_offset_drift_and_bound(void **state)
 {
     struct fixture *fixture = *state;
     const char *text;
@@ -294,7 +294,7 @@ static void messages_alone_recover_the_offset(void **state)
     assert_non_null(strstr(fixture->text, "no probe confirms that"));
 }
 
-static void what_is_used_can_be_chosen_and_is_said(void **state)
+static void what_is_used_can_be_chosen_and_is_reported(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -318,7 +318,7 @@ static void messages_that_run_backwards_are_found(void **state)
     assert_non_null(strstr(fixture->text, "50 of 50 receives"));
 }
 
-static void why_a_clock_is_not_calibrated_is_said_with_a_cure(void **state)
+static void why_a_clock_is_not_calibrated_is_reported_with_a_cure(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -347,7 +347,7 @@ static void waits_across_a_clock_that_is_not_known_are_unknown(void **state)
     }
 }
 
-static void what_the_clocks_do_not_tell_is_a_tie(void **state)
+static void what_the_clocks_cannot_show_is_a_tie(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -364,7 +364,7 @@ static void what_the_clocks_do_not_tell_is_a_tie(void **state)
         strstr(fixture->text, "\"cause\": \"below_clock_resolution\""));
 }
 
-static void facts_that_tell_leave_no_tie(void **state)
+static void facts_that_decide_leave_no_tie(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -474,7 +474,7 @@ static void the_gate_wants_a_unit(void **state)
     assert_non_null(strstr(fixture->text, "'soon' is not a time"));
 }
 
-static void the_gate_passes_fails_or_cannot_tell(void **state)
+static void the_gate_passes_fails_or_cannot_decide(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -494,20 +494,20 @@ static void the_gate_passes_fails_or_cannot_tell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_report_says_offset_drift_and_bound),
+        cmocka_unit_test(the_report_has_offset_drift_and_bound),
         cmocka_unit_test(no_message_runs_backwards_once_aligned),
         cmocka_unit_test(messages_alone_recover_the_offset),
-        cmocka_unit_test(what_is_used_can_be_chosen_and_is_said),
+        cmocka_unit_test(what_is_used_can_be_chosen_and_is_reported),
         cmocka_unit_test(messages_that_run_backwards_are_found),
-        cmocka_unit_test(why_a_clock_is_not_calibrated_is_said_with_a_cure),
+        cmocka_unit_test(why_a_clock_is_not_calibrated_is_reported_with_a_cure),
         cmocka_unit_test(waits_across_a_clock_that_is_not_known_are_unknown),
-        cmocka_unit_test(what_the_clocks_do_not_tell_is_a_tie),
-        cmocka_unit_test(facts_that_tell_leave_no_tie),
+        cmocka_unit_test(what_the_clocks_cannot_show_is_a_tie),
+        cmocka_unit_test(facts_that_decide_leave_no_tie),
         cmocka_unit_test(the_trace_has_the_clocks_bounds_over_time),
         cmocka_unit_test(the_trace_has_the_error_of_each_wait),
         cmocka_unit_test(the_trace_names_hosts_that_are_not_calibrated),
         cmocka_unit_test(the_gate_wants_a_unit),
-        cmocka_unit_test(the_gate_passes_fails_or_cannot_tell),
+        cmocka_unit_test(the_gate_passes_fails_or_cannot_decide),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -171,7 +171,7 @@ static void without_mpi_a_thread_in_libevent_is_the_programs(void **state)
 }
 
 /* What it made in its last second it could not record. */
-static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
+static void records_of_a_killed_process_count_beyond_its_own_count(void **state)
 {
     struct fixture *fixture = *state;
     struct defs_agent *agent = &fixture->defs->agents[0];
@@ -190,7 +190,7 @@ static void records_of_a_killed_process_count_beyond_what_it_said(void **state)
     assert_true(row_of(fixture, "read")->is_least);
 }
 
-static void of_a_process_that_ended_by_itself_all_is_said(void **state)
+static void of_a_process_that_ended_by_itself_all_is_counted(void **state)
 {
     struct fixture *fixture = *state;
     struct defs_agent *agent = &fixture->defs->agents[0];
@@ -212,9 +212,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             without_mpi_a_thread_in_libevent_is_the_programs, begin, end),
         cmocka_unit_test_setup_teardown(
-            records_of_a_killed_process_count_beyond_what_it_said, begin, end),
+            records_of_a_killed_process_count_beyond_its_own_count, begin, end),
         cmocka_unit_test_setup_teardown(
-            of_a_process_that_ended_by_itself_all_is_said, begin, end),
+            of_a_process_that_ended_by_itself_all_is_counted, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,7 +237,7 @@ static void a_wait_without_a_crowd_or_others_is_unclear(void **state)
     assert_int_equal(report.load.verdict, REPORT_LOAD_UNCLEAR);
 }
 
-static void a_run_that_says_nothing_of_it_is_unknown(void **state)
+static void a_run_without_these_records_is_unknown(void **state)
 {
     (void)state;
     agents[0] = (struct defs_agent){.exit = "status=0\n", .host = "vm"};
@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test_setup(next_to_no_wait_is_no_news, setup),
         cmocka_unit_test_setup(a_wait_without_a_crowd_or_others_is_unclear,
                                setup),
-        cmocka_unit_test_setup(a_run_that_says_nothing_of_it_is_unknown, setup),
+        cmocka_unit_test_setup(a_run_without_these_records_is_unknown, setup),
         cmocka_unit_test_setup(a_number_that_cannot_be_true_is_not_believed,
                                setup),
         cmocka_unit_test_setup(the_largest_numbers_do_not_overflow, setup),

@@ -187,7 +187,7 @@ static void lost_records_and_an_absent_collector_are_not_known(void **state)
     assert_int_equal(sum(), END - 110);
 }
 
-static void without_switches_nobody_knows_of_a_cpu(void **state)
+static void without_switches_no_cpu_time_is_known(void **state)
 {
     (void)state;
     defs->agents[0].exit = "status=0\n";
@@ -308,7 +308,7 @@ static bool is_wrong(void *state)
     return !is_one;
 }
 
-static void every_nanosecond_is_what_its_highest_layer_says(void **state)
+static void every_nanosecond_is_of_its_highest_layer(void **state)
 {
     (void)state;
     chance_worlds(WORLDS, is_wrong, NULL);
@@ -322,13 +322,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             lost_records_and_an_absent_collector_are_not_known, setup,
             teardown),
-        cmocka_unit_test_setup_teardown(without_switches_nobody_knows_of_a_cpu,
+        cmocka_unit_test_setup_teardown(without_switches_no_cpu_time_is_known,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             before_the_first_sign_of_a_thread_nothing_is_known, setup,
             teardown),
         cmocka_unit_test(parts_are_made_to_add_up),
-        cmocka_unit_test(every_nanosecond_is_what_its_highest_layer_says),
+        cmocka_unit_test(every_nanosecond_is_of_its_highest_layer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void who_writes_to_a_full_pipe_waits_for_who_reads_it(void **state)
     assert_string_equal(report.peers[0].did, "nanosleep");
 }
 
-static void ends_of_another_host_or_of_several_are_nobodys(void **state)
+static void ends_of_another_host_or_of_several_have_no_owner(void **state)
 {
     uint8_t id[16] = {2};
     uint32_t agent;
@@ -208,7 +208,7 @@ static void the_wait_is_cut_to_the_region(void **state)
     assert_int_equal(report.peers[0].between, 500 * MS);
 }
 
-static void the_first_sentences_name_who_waited_for_whom(void **state)
+static void the_first_sentences_name_both_sides_of_a_wait(void **state)
 {
     static const struct text_style style = {.columns = 0};
     struct page page = {.report = &report, .style = &style};
@@ -241,10 +241,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(who_reads_a_pipe_waits_for_who_writes_it),
         CASE(who_writes_to_a_full_pipe_waits_for_who_reads_it),
-        CASE(ends_of_another_host_or_of_several_are_nobodys),
+        CASE(ends_of_another_host_or_of_several_have_no_owner),
         CASE(processes_of_two_ranks_wait_as_ranks),
         CASE(the_wait_is_cut_to_the_region),
-        CASE(the_first_sentences_name_who_waited_for_whom),
+        CASE(the_first_sentences_name_both_sides_of_a_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

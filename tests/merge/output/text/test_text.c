@@ -107,7 +107,7 @@ static void who_had_the_cpus_is_one_sentence(void **state)
     assert_string_equal(text, "");
 }
 
-static void the_same_advice_stands_once(void **state)
+static void the_same_advice_is_printed_once(void **state)
 {
     static const char once[] = "sleep less.";
     static const struct text_style style = {.columns = 0};
@@ -128,7 +128,7 @@ static void the_same_advice_stands_once(void **state)
     assert_string_equal(text, "    Try: sleep less.\n    Try: wait less.\n");
 }
 
-static void a_collective_in_which_nobody_waited_is_no_news(void **state)
+static void a_collective_in_which_no_rank_waited_is_no_news(void **state)
 {
     int32_t ranks[] = {1, 0};
     struct report_impasse still = {.call = "MPI_Bcast",
@@ -436,7 +436,7 @@ static void the_first_sentence_fits_the_page(void **state)
     }
 }
 
-static void a_loss_of_samples_is_said_beside_their_shares(void **state)
+static void a_loss_of_samples_is_printed_beside_their_shares(void **state)
 {
     struct report_hot hot = {
         .place = {"solve", "solver.c", 12}, .ns = 877 * S / 100, .ranks = 1};
@@ -478,7 +478,7 @@ static void half_say(const struct page *page)
     page_activity(page, &did);
 }
 
-static void a_loss_of_samples_is_said_with_what_a_rank_did(void **state)
+static void a_loss_of_samples_is_printed_with_what_a_rank_did(void **state)
 {
     struct report report = {.samples = {.total = 10 * S,
                                         .count = 1000,
@@ -507,16 +507,16 @@ int main(void)
             ranks_that_ended_when_they_were_asked_did_not_die, teardown),
         cmocka_unit_test_teardown(what_is_not_known_of_waits_is_not_zero,
                                   teardown),
-        cmocka_unit_test_teardown(a_loss_of_samples_is_said_beside_their_shares,
-                                  teardown),
         cmocka_unit_test_teardown(
-            a_loss_of_samples_is_said_with_what_a_rank_did, teardown),
+            a_loss_of_samples_is_printed_beside_their_shares, teardown),
+        cmocka_unit_test_teardown(
+            a_loss_of_samples_is_printed_with_what_a_rank_did, teardown),
         cmocka_unit_test_teardown(who_had_the_cpus_is_one_sentence, teardown),
-        cmocka_unit_test_teardown(the_same_advice_stands_once, teardown),
+        cmocka_unit_test_teardown(the_same_advice_is_printed_once, teardown),
         cmocka_unit_test_teardown(a_counter_of_the_run_is_held_against_the_run,
                                   teardown),
         cmocka_unit_test_teardown(
-            a_collective_in_which_nobody_waited_is_no_news, teardown),
+            a_collective_in_which_no_rank_waited_is_no_news, teardown),
         cmocka_unit_test_teardown(
             without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
         cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),

@@ -330,7 +330,7 @@ static const struct report_call *place_of(const struct one *one,
     return NULL;
 }
 
-static void what_goes_to_nobody_is_no_message(void **state)
+static void what_goes_to_no_rank_is_no_message(void **state)
 {
     struct one *one = *state;
 
@@ -363,7 +363,7 @@ static void a_canceled_receive_received_nothing(void **state)
     assert_int_equal(one->report.traffic.received.count, 0);
 }
 
-static void a_receive_from_nobody_received_nothing(void **state)
+static void a_receive_from_no_rank_received_nothing(void **state)
 {
     struct one *one = *state;
 
@@ -557,11 +557,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_many_ranks_the_longest_waits_by_pair_are_listed),
         cmocka_unit_test(pairs_sizes_and_places_have_one_sum),
-        cmocka_unit_test_setup_teardown(what_goes_to_nobody_is_no_message,
+        cmocka_unit_test_setup_teardown(what_goes_to_no_rank_is_no_message,
                                         one_begin, one_end),
         cmocka_unit_test_setup_teardown(a_canceled_receive_received_nothing,
                                         one_begin, one_end),
-        cmocka_unit_test_setup_teardown(a_receive_from_nobody_received_nothing,
+        cmocka_unit_test_setup_teardown(a_receive_from_no_rank_received_nothing,
                                         one_begin, one_end),
         cmocka_unit_test_setup_teardown(
             a_handle_that_a_send_has_now_is_no_receive, one_begin, one_end),

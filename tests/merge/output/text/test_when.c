@@ -209,7 +209,7 @@ static void cells_hold_any_time_before_and_after_they_are_folded(void **state)
     }
 }
 
-static void numbers_that_begin_anew_are_not_said(void **state)
+static void numbers_that_begin_anew_are_not_reported(void **state)
 {
     (void)state;
     steps_make(125);
@@ -388,7 +388,7 @@ int main(void)
         CASE(half_of_its_time_has_passed_by_the_end_of_its_median),
         CASE(in_little_memory_borders_are_coarse_and_sums_are_not),
         CASE(cells_hold_any_time_before_and_after_they_are_folded),
-        CASE(numbers_that_begin_anew_are_not_said),
+        CASE(numbers_that_begin_anew_are_not_reported),
         CASE(without_steps_a_window_has_times),
         CASE(a_few_pieces_have_no_window),
         CASE(what_is_out_of_the_region_is_not_asked),

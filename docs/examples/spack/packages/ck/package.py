@@ -17,7 +17,7 @@ except ImportError:  # before, spack.package has it
 
 class Ck(CMakePackage):
     """Trace collector and merger for jobs of many ranks: why devices are
-    idle, on which rank, since which line of code, and because of whom."""
+    idle, on which rank, at which line of code, and which rank they wait for."""
 
     # The clone that this file is in.
     git = "file://" + os.path.abspath(
