@@ -43,8 +43,6 @@
 /* Of a ring with an outbox and a few slots. */
 #define RING_BYTES_LEAST ((int64_t)256 << 10)
 
-extern char **environ;
-
 static struct options {
     const char *aggregator;
     const char *dir;

@@ -165,6 +165,7 @@ static void time_text(ck_time_t time, char text[32])
 
 static void row_print(FILE *out, const struct row *row)
 {
+    int64_t whole_s = row->latest.offset / CK_TIME_S;
     char bound[32];
     char trip[32];
 
@@ -179,9 +180,8 @@ static void row_print(FILE *out, const struct row *row)
     time_text(row->latest.bound, bound);
     time_text(row->band.rtt_min, trip);
     (void)fprintf(out, "%+22.9f %+10.3f %11s     %c %11s %9" PRIu64 " %6zu\n",
-                  (double)(row->latest.offset / CK_TIME_S) +
-                      (double)(row->latest.offset % CK_TIME_S) /
-                          (double)CK_TIME_S,
+                  (double)whole_s + (double)(row->latest.offset % CK_TIME_S) /
+                                        (double)CK_TIME_S,
                   (double)row->band.drift_ppb / 1000.0, bound,
                   ck_clock_grade(row->band.bound_max), trip, row->complete,
                   row->band.faults);

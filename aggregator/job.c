@@ -92,7 +92,7 @@ void job_name_clean(const char *from, char name[JOB_NAME_BYTES])
     size_t n = 0;
 
     for (; *from && n < JOB_NAME_BYTES - 1; from++) {
-        name[n++] = strchr(good, *from) ? *from : '_';
+        name[n++] = (char)(strchr(good, *from) != NULL ? *from : '_');
     }
     name[n] = '\0';
     if (n == 0 || name[0] == '.') {
@@ -133,7 +133,7 @@ static int job_check_owner(struct job *job, struct ck_err *err)
     if (!job->facts.key[0] && !owner.is_done) {
         /* After a crash, as it seems: go on with it. */
         strcpy(job->facts.key, owner.job_key);
-    } else if (owner.job_key[0] && strcmp(job->facts.key, owner.job_key)) {
+    } else if (owner.job_key[0] && strcmp(job->facts.key, owner.job_key) != 0) {
         errno = EEXIST;
         return ck_err_set(err,
                           "%s holds the run of another job (%.64s); give "

@@ -70,7 +70,7 @@ static struct shape shape_of(uint32_t state)
 static size_t character_put(uint32_t c, char *out)
 {
     if (c < 0x80) {
-        out[0] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        out[0] = (char)(c < 0x20 || c == 0x7f ? (uint32_t)'?' : c);
         return 1;
     }
     if (c < 0x800) {

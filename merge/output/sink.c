@@ -177,6 +177,7 @@ void sink_us(struct sink *sink, int64_t ns)
 
 void sink_string(struct sink *sink, const char *text)
 {
+    static const char replacement[] = {'\357', '\277', '\275'}; /* U+FFFD */
     const char *at = text;
 
     sink_bytes(sink, "\"", 1);
@@ -185,8 +186,8 @@ void sink_string(struct sink *sink, const char *text)
         char *to = sink_room(sink);
 
         if (length == 0) {
-            memcpy(to, "\357\277\275", 3);
-            sink->used += 3;
+            memcpy(to, replacement, sizeof(replacement));
+            sink->used += sizeof(replacement);
             length = 1;
         } else if (*at == '"' || *at == '\\') {
             to[0] = '\\';

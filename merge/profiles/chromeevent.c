@@ -375,8 +375,10 @@ static void member_read(struct json *json,
     } else if (json_is(name, "ph")) {
         const struct json_token *token = json_next(json);
 
-        event->phase =
-            token->type == JSON_STRING && token->length > 0 ? *token->text : 0;
+        event->phase = '\0';
+        if (token->type == JSON_STRING && token->length > 0) {
+            event->phase = *token->text;
+        }
         (void)json_skip(json);
     } else if (json_is(name, "cat")) {
         const struct json_token *token = json_next(json);

@@ -365,7 +365,8 @@ static int metadata_take(struct chrome_sink *sink, struct chrome_event *event)
     };
     int thread;
 
-    if (event->name_length != 11 || memcmp(event->name, "thread_name", 11) ||
+    if (event->name_length != 11 ||
+        memcmp(event->name, "thread_name", 11) != 0 ||
         event->text_length == 0 || !event->has_tid) {
         return 0;
     }

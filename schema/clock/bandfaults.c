@@ -134,6 +134,12 @@ static void faults_sift(struct ck_clockband *band)
     band->fault_count = is_sure ? kept : band->fault_count;
 }
 
+/* Theta at a knot: halfway between its bounds. */
+static ck_time_t theta_of(const struct ck_clock_knot *knot)
+{
+    return knot->trend + knot->lower + (knot->upper - knot->lower) / 2;
+}
+
 /* The slope of theta over some time on one side of a cut, from a knot there on,
  * in ns a second, and how wrong it may be. */
 static double side_slope(const struct ck_clockband *band,
@@ -160,9 +166,7 @@ static double side_slope(const struct ck_clockband *band,
     }
     *error = (double)(a->upper - a->lower + b->upper - b->lower) / 2 /
              fabs((double)(b->at - a->at)) * 1e9;
-    return ((double)(b->trend + b->lower + (b->upper - b->lower) / 2) -
-            (double)(a->trend + a->lower + (a->upper - a->lower) / 2)) /
-           (double)(b->at - a->at) * 1e9;
+    return (double)(theta_of(b) - theta_of(a)) / (double)(b->at - a->at) * 1e9;
 }
 
 bool ck_clockband_is_step(const struct ck_clockband *band)

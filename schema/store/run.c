@@ -444,13 +444,12 @@ int ck_lines_put(
         return -1;
     }
     at = lines + *used;
-    memcpy(at, key, key_length);
-    at += key_length;
+    at = mempcpy(at, key, key_length);
     *at++ = '=';
     for (size_t i = 0; i < value_length; i++) {
         unsigned char c = (unsigned char)value[i];
 
-        *at++ = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        *at++ = (char)(c < 0x20 || c == 0x7f ? '?' : c);
     }
     *at = '\n';
     *used += key_length + value_length + 2;

@@ -596,7 +596,7 @@ uint64_t mpi_call_bytes(const struct mpi_call *call, char count, char type)
 
 void mpi_call_status_ask(struct mpi_call *call)
 {
-    int at = call->function->at['s' - 'A'];
+    int at = (int)call->function->at['s' - 'A'];
 
     if (at >= 0 && call->view[at] == mpi_abi.status_ignore) {
         call->words[at] = (long)call->status;

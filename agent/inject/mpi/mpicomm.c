@@ -462,7 +462,7 @@ void mpi_comm_rename(struct mpi_comm *comm, const char *name, size_t length)
 
     for (; kept < length && kept + 1 < sizeof(comm->name) && name[kept] != '\0';
          kept++) {
-        comm->name[kept] = (uint8_t)name[kept] < ' ' ? '?' : name[kept];
+        comm->name[kept] = (char)((uint8_t)name[kept] < ' ' ? '?' : name[kept]);
     }
     while (kept > 0 && comm->name[kept - 1] == ' ') {
         kept--;

@@ -140,7 +140,7 @@ void mpi_completion_free_leave(struct mpi_call *call)
 
 static void statuses_ask(struct mpi_call *call)
 {
-    int at = call->function->at['S' - 'A'];
+    int at = (int)call->function->at['S' - 'A'];
 
     if (at >= 0 && call->view[at] == mpi_abi.status_ignore &&
         call->count <= MPI_MANY_MAX) {

@@ -76,7 +76,7 @@ static void wide_put(char *text, size_t room, const wchar_t *wide)
     size_t used = 0;
 
     for (; wide != NULL && *wide != L'\0' && used + 1 < room; wide++) {
-        text[used++] = *wide > 0 && *wide < 128 ? (char)*wide : '?';
+        text[used++] = (char)(*wide > 0 && *wide < 128 ? *wide : L'?');
     }
     text[used] = '\0';
 }

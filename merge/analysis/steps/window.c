@@ -270,7 +270,7 @@ static double order_chance(const struct series *series,
     double part =
         is_calm(series, stretch) ? 1 : independent_part(series, stretch);
     double all = (double)series->count * part, slow = 0, hits = 0, sum = 0;
-    double excess;
+    double excess, length;
 
     for (size_t i = 0; i < series->count; i++) {
         bool is_slow = (double)series->values[i] > level;
@@ -285,15 +285,15 @@ static double order_chance(const struct series *series,
     if (excess < 1) {
         return 1;
     }
-    for (double length = excess;
-         length <= all && (excess + length) / 2 <= slow && sum <= chance;
-         length += 2) {
+    length = excess;
+    while (length <= all && (excess + length) / 2 <= slow && sum <= chance) {
         double needed = (excess + length) / 2;
         double other = length - needed;
 
         if (other <= all - slow) {
             sum += (all - length + 1) * drawn(all, slow, length, needed);
         }
+        length += 2;
     }
     return sum;
 }
@@ -404,6 +404,7 @@ static double excess_of(const struct series *series,
 static bool
 window_next(struct series *series, double chance, struct stretch *best)
 {
+    static const size_t tries = PARTS;
     struct stretch last = {0, 0, 0, 0};
     double most = 0;
 
@@ -430,7 +431,7 @@ window_next(struct series *series, double chance, struct stretch *best)
         last = stretch;
         stretch = stretch_fit(series, stretch);
         if (excess_of(series, &stretch) > most &&
-            is_window(series, &stretch, chance / PARTS)) {
+            is_window(series, &stretch, chance / (double)tries)) {
             most = excess_of(series, &stretch);
             *best = stretch;
         }

@@ -153,8 +153,9 @@ static void put_scalene(const struct page *page)
 
 static void put_classes(const struct page *page)
 {
-    static const char *const breaks[CLASSES] = {"", ", ", ", ",
-                                                ",\n" INDENT "  ", ", "};
+    static const char next_line[] = ",\n" INDENT "  ";
+    static const char *const breaks[CLASSES] = {"", ", ", ", ", next_line,
+                                                ", "};
     const struct report_device *all = &page->report->all;
     ck_time_t rest = all->idle;
 
