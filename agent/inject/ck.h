@@ -12,12 +12,17 @@
  *         ck_step_end();
  *     }
  *
- * Nothing to link (before glibc 2.34: -ldl). Without ckagent every call is a
- * predicted branch; under ckagent the record goes to memory that the agent
- * reads, without a lock or a system call. Names are copied at first sight, so
- * they may be freed or changed afterwards; at most 4096 different names a
- * process are kept. Any thread; ranges and steps nest within their thread.
- * C11 and C++11.
+ * Nothing to link (before glibc 2.34: -ldl); C11 and C++11. Without ckagent
+ * every call is a predicted branch. Under ckagent a call writes one record into
+ * memory that the agent reads: no lock, no allocation, no system call (the
+ * first call of a process looks for the recorder by dlsym()). No call fails or
+ * waits; what finds no room is counted, and the report has the count. Each
+ * thread has its own steps and ranges; a child of fork() begins with copies of
+ * its parent's that it may end.
+ *
+ * A name is a text, usually UTF-8, or NULL. It is copied at its first use, so
+ * it may be freed or changed afterwards. At most 4096 different names of a
+ * process are kept; records with further ones have no name.
  */
 #ifndef CK_H
 #define CK_H
@@ -75,7 +80,8 @@ static inline const struct ck_api *ck_api_current(void)
     return api != 0 ? api : ck_api_find();
 }
 
-/* A point in time with a number of the program's choice. */
+/* Record an instant: `value` is a number of the program's choice, for example
+ * of a request. */
 static inline void ck_mark(const char *name, int64_t value)
 {
     const struct ck_api *api = ck_api_current();
@@ -85,7 +91,8 @@ static inline void ck_mark(const char *name, int64_t value)
     }
 }
 
-/* The value of a quantity now (loss x 1e6, bytes, queue length ...). */
+/* Record the value that a quantity has from now on (loss x 1e6, bytes, length
+ * of a queue ...). */
 static inline void ck_value(const char *name, int64_t value)
 {
     const struct ck_api *api = ck_api_current();
@@ -95,6 +102,9 @@ static inline void ck_value(const char *name, int64_t value)
     }
 }
 
+/* Begin a range: a piece of work with a name. Ranges nest within their thread;
+ * at most 64 ranges and steps of a thread are open at once, further ones are
+ * counted as lost. */
 static inline void ck_range_push(const char *name)
 {
     const struct ck_api *api = ck_api_current();
@@ -104,6 +114,8 @@ static inline void ck_range_push(const char *name)
     }
 }
 
+/* End the thread's innermost open range; without one nothing happens. A range
+ * that is never ended is reported as open at its thread's end. */
 static inline void ck_range_pop(void)
 {
     const struct ck_api *api = ck_api_current();
@@ -113,7 +125,8 @@ static inline void ck_range_pop(void)
     }
 }
 
-/* One iteration of the job. Steps are what reports compare and count. */
+/* Begin step `number`, one iteration of the job. Reports compare steps by their
+ * numbers across ranks, and cover the time from the first step to the last. */
 static inline void ck_step_begin(int64_t number)
 {
     const struct ck_api *api = ck_api_current();
@@ -123,6 +136,7 @@ static inline void ck_step_begin(int64_t number)
     }
 }
 
+/* End the thread's innermost open step; without one nothing happens. */
 static inline void ck_step_end(void)
 {
     const struct ck_api *api = ck_api_current();
