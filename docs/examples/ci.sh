@@ -20,7 +20,7 @@ with open("ck-run/report.json", encoding="utf-8") as file:
     efficiency = json.load(file)["efficiency"]
 found = efficiency.get("parallel")
 if found is None:
-    sys.exit("no efficiency: the report says why (TRUST)")
+    sys.exit("no efficiency: TRUST in the report has the reason")
 print(f"parallel efficiency {found:.3f}, limit {sys.argv[1]}")
 sys.exit(4 if found < float(sys.argv[1]) else 0)
 END

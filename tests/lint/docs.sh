@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs.sh BUILD - what docs name is there: files, links, options
+# docs.sh BUILD - what docs name is there: files, links, options, the version
 #
 # SPDX-License-Identifier: Apache-2.0
 set -uo pipefail
@@ -50,5 +50,12 @@ for page in sorted(name for name in files if name.endswith(".md")):
         # Measurements name the options of the scripts that made them.
         if option not in options and page != "docs/measurements.md":
             wrong(page, f"no program has {option}")
+version = re.search(r"project\(ck VERSION ([\d.]+)",
+                    open("CMakeLists.txt", encoding="utf-8").read()).group(1)
+for page, form in (("README.md", r"version (\d[\d.]*\d)"),
+                   ("docs/CHANGELOG.md", r"\n## (\d[\d.]*\d)")):
+    found = re.search(form, open(page, encoding="utf-8").read())
+    if found is None or found.group(1) != version:
+        wrong(page, f"not of version {version}, which CMakeLists.txt has")
 sys.exit(bad)
 END

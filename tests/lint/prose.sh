@@ -16,10 +16,11 @@ import sys
 VERBS = re.compile(r"\b(?:said|told|tells|stood|nobody|somebody|hears?|heard"
                    r"|speaks?|spoke|without a word|of the like"
                    r"|of (?:its|their) own will)\b", re.I)
-# In comments and names of test cases also these.
+# In docs, comments and names of test cases also these.
 PLAIN = re.compile(VERBS.pattern[:-len(r")\b")] +
                    r"|says?|saying|tell|telling|stands?|lies?|lying"
-                   r"|last words?|of which|of whose)\b", re.I)
+                   r"|last words?|of which|of whose|anybody|everybody)\b",
+                   re.I)
 # Values of manifest.json, and "cannot be told apart".
 KEPT = re.compile(r"`nobody came`|`nothing heard`|nobody came|nothing heard"
                   r"|cannot be told")
@@ -46,7 +47,7 @@ def verb(path, line, word):
 
 def page(path, text):
     for number, line in enumerate(text.splitlines(), 1):
-        for word in VERBS.findall(KEPT.sub("", line)):
+        for word in PLAIN.findall(NAMES.sub("", KEPT.sub("", line))):
             verb(path, number, word)
         if not line.startswith("|"):
             continue

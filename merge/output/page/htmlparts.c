@@ -328,7 +328,7 @@ static void put_why(FILE *file, const struct report *report)
     fputs("</section>\n", file);
 }
 
-/* Words that not everybody knows. */
+/* Words that not all readers know. */
 static void put_glossary(FILE *file)
 {
     static const char *const words[][2] = {

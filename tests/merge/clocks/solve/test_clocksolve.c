@@ -379,7 +379,7 @@ static void collective_kernels_alone_align_imported_profiles(void **state)
 }
 
 /* Each sends to the next only: the ring closes the circle. */
-static void a_ring_of_one_direction_bounds_everybody(void **state)
+static void a_ring_of_one_direction_bounds_all_clocks(void **state)
 {
     struct world world;
     ck_time_t worst;
@@ -619,7 +619,7 @@ int main(void)
         cmocka_unit_test(a_clock_set_backwards_is_covered_on_both_sides),
         cmocka_unit_test(messages_undo_what_asymmetry_does_to_probes),
         cmocka_unit_test(collective_kernels_alone_align_imported_profiles),
-        cmocka_unit_test(a_ring_of_one_direction_bounds_everybody),
+        cmocka_unit_test(a_ring_of_one_direction_bounds_all_clocks),
         cmocka_unit_test(a_mesh_without_answers_breaks_no_fact),
         cmocka_unit_test(one_direction_alone_places_no_clock),
         cmocka_unit_test(clocks_that_wander_are_covered),
