@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregator/agg.h"
-#include "aggregator/ask.h"
+#include "aggregator/socket/agg.h"
+#include "aggregator/socket/ask.h"
 #include "aggregator/clock/clockserve.h"
 #include "aggregator/http/httpserver.h"
-#include "aggregator/jobs.h"
-#include "aggregator/live.h"
+#include "aggregator/jobs/jobs.h"
+#include "aggregator/live/live.h"
 #include "aggregator/service.h"
 #include "launch/build.h"
 #include "launch/cli.h"

@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "aggregator/clockstatus.h"
-#include "aggregator/manifest.h"
-#include "aggregator/reportreply.h"
-#include "aggregator/status.h"
+#include "aggregator/jobs/clockstatus.h"
+#include "aggregator/jobs/manifest.h"
+#include "aggregator/jobs/reportreply.h"
+#include "aggregator/jobs/status.h"
 #include "launch/cli.h"
 #include "launch/log.h"
 #include "schema/auth.h"

@@ -11,11 +11,11 @@
 
 #include <stdint.h>
 
-#include "aggregator/agg.h"
+#include "aggregator/socket/agg.h"
 #include "aggregator/clock/clockserve.h"
-#include "aggregator/intakefacts.h"
-#include "aggregator/jobs.h"
-#include "aggregator/reply.h"
+#include "aggregator/jobs/intakefacts.h"
+#include "aggregator/jobs/jobs.h"
+#include "aggregator/jobs/reply.h"
 #include "aggregator/where.h"
 #include "schema/time.h"
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregator/livedir.h"
+#include "aggregator/live/livedir.h"
 #include "launch/log.h"
 #include "schema/store/run.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "aggregator/jobs.h"
+#include "aggregator/jobs/jobs.h"
 
 /* Remove the oldest run directories (ck-*, with a manifest, ours) below dir
  * until `keep` are left. Runs of jobs that are open are never removed, nor

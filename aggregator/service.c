@@ -13,14 +13,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "aggregator/clockstatus.h"
+#include "aggregator/jobs/clockstatus.h"
 #include "aggregator/intake.h"
-#include "aggregator/manifest.h"
-#include "aggregator/merging.h"
-#include "aggregator/reply.h"
-#include "aggregator/reportreply.h"
+#include "aggregator/jobs/manifest.h"
+#include "aggregator/live/merging.h"
+#include "aggregator/jobs/reply.h"
+#include "aggregator/jobs/reportreply.h"
 #include "aggregator/retain.h"
-#include "aggregator/status.h"
+#include "aggregator/jobs/status.h"
 #include "aggregator/where.h"
 #include "launch/cli.h"
 #include "launch/log.h"

@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aggregator/agg.h"
+#include "aggregator/socket/agg.h"
 #include "aggregator/clock/clockserve.h"
-#include "aggregator/jobs.h"
-#include "aggregator/live.h"
-#include "aggregator/merging.h"
+#include "aggregator/jobs/jobs.h"
+#include "aggregator/live/live.h"
+#include "aggregator/live/merging.h"
 #include "schema/err.h"
 
 /* While data comes it is acknowledged so often in the mean. */

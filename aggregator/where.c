@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/merging.h"
+#include "aggregator/live/merging.h"
 #include "launch/cli.h"
 
 struct awaited {

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-#include "aggregator/jobs.h"
-#include "aggregator/reply.h"
+#include "aggregator/jobs/jobs.h"
+#include "aggregator/jobs/reply.h"
 #include "schema/time.h"
 
 /* Agents that do not answer within it are named. */

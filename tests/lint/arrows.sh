@@ -40,7 +40,7 @@ agent/inject agent/inject agent/inject/cupti
 agent/inject agent/inject agent/inject/cuda
 agent/inject agent/inject agent/inject/nccl
 agent/inject agent/inject agent/inject/nvtx
-aggregator  aggregator/store aggregator/clock aggregator/http aggregator
+aggregator  aggregator/store aggregator/clock aggregator/http aggregator/socket aggregator/jobs aggregator/live aggregator
 merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/totals merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/openmetrics merge/output/chrome merge/output/perfetto merge/output/stacks merge/output/sqlite merge/output/flames merge/output/page merge/output/svg merge
 END
 }
@@ -122,7 +122,7 @@ awk '
 # Each outside library has its owners: header pattern, files.
 owners() {
     cat <<'END'
-zmq.*           agent/link/ship.c aggregator/agg.c aggregator/watch.c
+zmq.*           agent/link/ship.c aggregator/socket/agg.c aggregator/socket/watch.c
 perfmon/        agent/perf/counters.c agent/perf/sampler.c
 linux/perf_     agent/perf/counters.c agent/perf/perfevent.c agent/perf/perfevent.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
 flatbuffers/    schema/batch/wire.cpp
