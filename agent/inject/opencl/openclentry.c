@@ -73,7 +73,7 @@ static uint64_t ranges_bytes(cl_uint count, const size_t *sizes)
     return bytes;
 }
 
-/* What opencl.def says of words. */
+/* The words of opencl.def. */
 #define QUEUE(queue) queue_id_of((cl_command_queue)(queue))
 #define BOX(region) box_bytes((const size_t *)(region), 1)
 #define IMAGE(image, region)                                                   \
