@@ -2,11 +2,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reads a run directory, never a socket:
+ * Reads a run directory or profiles, never a socket:
  *
- *     store -> definitions, align -> region -> timeline -> analysis -> report
- *                                           |                     |
- *                                        chrome               text, json
+ *     input -> definitions -> clocks -> region -> timeline -> analysis
+ *                                                    |            |
+ *                                          chrome, sqlite ...   report
+ *                                                                 |
+ *                                                          text, json ...
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +173,9 @@ static bool is_beside_run(const struct defs *defs, bool *has_runs)
     return is_beside && domain != DEFS_NONE;
 }
 
-/* Are the dates of profiles believed, which make them one clock? 1. */
+/* Decide whether the dates of profiles are believed, which makes them one
+ * clock. 1 = they are, 0 = they are not, -1 = the clocks' facts could not be
+ * read. */
 static int dates_believe(struct job *job)
 {
     struct report_dates *report = &job->report.clock_dates;
@@ -219,7 +223,8 @@ static enum clockkernels_assume assume_of(const struct job *job)
                : CLOCKKERNELS_NONE;
 }
 
-/* What went between clock domains, in a reading of its own, then the maps. */
+/* Read what went between clock domains, in a pass of its own; then make the
+ * maps. */
 static int job_clocks(struct job *job, struct ck_err *err)
 {
     bool is_wanted = strcmp(job->options->clock_facts, "probes") != 0;

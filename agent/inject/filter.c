@@ -2,13 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * From then on a system call of ours may end the program; in strict mode a
- * read of the processor's counter does, too. So each library of this process
- * is called before: the thread gets its slot while it can, and needs no system
- * call to record into it. Filters are set by prctl() or syscall(). What sets
- * one without libc is not seen. A thread may also make a read of the
- * processor's counter a fault, which the threads that it starts inherit (a
- * program that is executed then dies in glibc's loader).
+ * After a filter is set, a system call of ours may end the program; in strict
+ * mode a read of the processor's counter does, too. So prctl() and syscall()
+ * are wrapped, and before the filter is set each of our libraries in this
+ * process is called: the thread gets its slot while it still can, and needs no
+ * system call to record into it later. A filter that is set without libc is not
+ * noticed. A thread may also make a read of the processor's counter a fault,
+ * and the threads that it starts inherit that (a program that is executed then
+ * dies in glibc's loader).
  */
 #include "agent/inject/filter.h"
 

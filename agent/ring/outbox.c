@@ -16,7 +16,7 @@
 #define OUTBOX_MAGIC 0x3230584f42544b43ull /* "CKTBOX02" */
 #define AREA_LEAST ((size_t)4096)
 #define ENTRY_ALIGN ((uint64_t)16)
-/* An outbox that is empty and used up to here is used from its start. */
+/* An empty outbox that was used up to here begins again at its start. */
 #define REWIND_BYTES ((uint64_t)64 << 10)
 
 static uint64_t entry_bytes(uint64_t frame)
@@ -30,7 +30,7 @@ static struct outbox_entry *entry_at(const struct outbox *outbox, uint64_t at)
     return (struct outbox_entry *)(outbox->area + at % outbox->bytes);
 }
 
-/* Bytes of the entry there with all that belongs to it; 0: it is none. */
+/* Bytes of the entry at `at` with its head and padding; 0 = it is damaged. */
 static uint64_t entry_whole(const struct outbox *outbox, uint64_t at)
 {
     const struct outbox_entry *entry = entry_at(outbox, at);
@@ -63,8 +63,8 @@ static void end_set(struct outbox *outbox, uint64_t end)
     outbox->end = outbox->head->head = end;
 }
 
-/* Where the entry behind this one is. What was overwritten cannot be walked
- * over: all is dropped, which is counted. */
+/* Position of the entry that follows the one at `at`. If that one is damaged,
+ * the following ones cannot be found: all are dropped, and counted. */
 static uint64_t entry_next(struct outbox *outbox, uint64_t at)
 {
     uint64_t whole = entry_whole(outbox, at);
@@ -172,7 +172,7 @@ static void tail_move(struct outbox *outbox)
     tail_set(outbox, at);
 }
 
-/* What is left before the area's end is not used. */
+/* Fill the rest before the area's end, which is too small for a frame. */
 static void end_skip(struct outbox *outbox, uint64_t left)
 {
     struct outbox_entry *entry = entry_at(outbox, outbox->end);

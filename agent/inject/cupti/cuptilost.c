@@ -64,7 +64,7 @@ static void loss_keep(enum ck_lost reason, struct loss loss)
     atomic_fetch_add(&of->count, 1);
 }
 
-/* What is kept of a reason, which is then empty. False: nothing. */
+/* Take what is kept of a reason. False: nothing is. */
 static bool loss_take(enum ck_lost reason, struct loss *loss)
 {
     struct kept *of = &kept[reason];
@@ -87,7 +87,7 @@ void lost_tell(enum ck_lost reason,
                ck_time_t last)
 {
     struct loss loss = {value, first, last};
-    /* A thread without a slot counts each record that it asks one for. */
+    /* A thread without a slot counts each record that it wanted one for. */
     struct ck_ring_writer *writer =
         inject_thread.slot == NULL ? NULL : &inject_thread;
 

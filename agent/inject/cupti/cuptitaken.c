@@ -2,9 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Only suspicion comes from the counts: launches into a graph that is being
- * captured have no record either. So CUPTI is asked for the record of a device
- * then, which needs a buffer too, and only when none comes is it known.
+ * Counts alone only raise a suspicion: launches into a graph that is being
+ * captured have no record either. Then CUPTI is asked for the record of a
+ * device, which needs a buffer too. If no buffer comes, another client has
+ * them.
  */
 #include "agent/inject/cupti/cuptitaken.h"
 
@@ -22,12 +23,12 @@
 /* Threads that launch share this many counters. */
 #define TAKEN_SHARDS 64
 #define TAKEN_LINE 64
-/* No record of a kernel is shorter. */
+/* The shortest record of a kernel. */
 #define TAKEN_RECORD 128
 #define TAKEN_BUFFER (BUFFER_BYTES / TAKEN_RECORD)
 /* Launches that may be queued on devices that are busy. */
 #define TAKEN_QUEUED 8192
-/* Looks without a buffer after which it is known. */
+/* Looks without a buffer until another client is certain. */
 #define TAKEN_LOOKS 3
 
 static struct {
@@ -35,7 +36,7 @@ static struct {
     char rest[TAKEN_LINE - sizeof(uint64_t)];
 } shards[TAKEN_SHARDS];
 static _Atomic uint32_t next_shard;
-/* Sharing: the calls come from CUPTI's records, too. */
+/* Set when ck shares CUPTI: then calls, too, come from CUPTI's records. */
 static taken_calls_f *calls_enable;
 static __thread uint32_t shard; /* + 1; 0 = none yet */
 static _Atomic uint64_t synced; /* launches before the newest wait for all */

@@ -131,7 +131,7 @@ static void put_head(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
-/* The rows that add up to the region, and nkipy's names for some of them. */
+/* The times that add up to the region, and nkipy's names for some of them. */
 static void put_ledger(struct ck_json *j, const struct report_device *device)
 {
     static const char *const names[] = {"d2h_transfer", "h2d_transfer",
@@ -284,7 +284,7 @@ static void put_blamed(struct ck_json *j, const struct report_cause *cause)
     json_activity(j, "seen_during", &cause->seen);
 }
 
-/* Where in time one can look at it. */
+/* A part of the run in which the cause can be looked at. */
 static void put_example(struct ck_json *j,
                         const struct report *report,
                         const struct report_cause *cause)
