@@ -1,9 +1,10 @@
 /* uncommon.c - what programs rely on without a thought: addresses that are
- * none, arithmetic, errno, what /proc says of them, wrong uses of locks
+ * none, arithmetic, errno, what /proc has of them, wrong uses of locks
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The word says which; what it prints and how it ends is the same each time.
+ * The argument chooses one; what it prints and how it ends is the same each
+ * time.
  */
 #include <aio.h>
 #include <errno.h>
@@ -692,7 +693,7 @@ static int user_space(void)
     return 19;
 }
 
-/* Children whose ends nobody may wait for. */
+/* Children whose ends cannot be waited for. */
 static int not_waited_for(void)
 {
     (void)signal(SIGCHLD, SIG_IGN);
