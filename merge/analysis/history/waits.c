@@ -14,8 +14,10 @@
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
 
-/* Few networks take so long for a small message. */
+/* Few networks take so long for a small message, and for each byte of a large
+ * one. */
 #define STALLED (20 * CK_TIME_US)
+#define BYTE_SLOW 5
 
 /* Who was last (or first, where any would do) of one kind of partners. */
 struct partner {
@@ -32,7 +34,9 @@ struct fact {
     ck_time_t left; /* return of the call, or its enter if not known */
     struct partner sender;
     struct partner receiver;
-    ck_time_t doubt; /* it may have waited until then, for a small send */
+    ck_time_t doubt; /* it may have waited until then: for a small send, or for
+                        the progress of others in what is non-blocking */
+    uint64_t bytes;  /* that took their time of that */
     struct collective_call collective;
 };
 
@@ -120,6 +124,7 @@ static inline void fact_init(struct fact *fact, uint32_t call, ck_time_t left)
     fact->sender = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
     fact->receiver = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
     fact->doubt = INT64_MIN;
+    fact->bytes = 0;
 }
 
 /* A fresh fact of a call, behind those that it has. */
@@ -203,6 +208,22 @@ static void partner_add(struct partner *partner,
 
 /* ---- messages ----------------------------------------------------------- */
 
+/* A large message goes on only while both ranks are in MPI: one that did not
+ * block there may have kept the other. */
+static void progress_doubt(const struct waits *waits,
+                           struct fact *fact,
+                           const struct match *match,
+                           const struct match_end *other,
+                           ck_time_t done)
+{
+    if (match->bytes <= waits->eager_bytes ||
+        (other->is_done && other->completed.number == other->posted.number)) {
+        return;
+    }
+    fact->doubt = done > fact->doubt ? done : fact->doubt;
+    fact->bytes += match->bytes;
+}
+
 static int received_add(struct waits *waits,
                         enum match_news news,
                         const struct match *match,
@@ -219,9 +240,12 @@ static int received_add(struct waits *waits,
         fact->expected++;
         return 0;
     }
-    fact->known += news == MATCH_RECEIVED;
     partner_add(&fact->sender, rule, send->posted.thread, send->post,
                 send->mark);
+    if (news == MATCH_RECEIVED) {
+        fact->known++;
+        progress_doubt(waits, fact, match, send, match->recv.done);
+    }
     return 0;
 }
 
@@ -260,6 +284,7 @@ sent_add(struct waits *waits, const struct match *match, enum wait_rule rule)
     }
     partner_add(&fact->receiver, rule, recv->posted.thread, recv->post,
                 recv->mark);
+    progress_doubt(waits, fact, match, recv, match->send.done);
     return 0;
 }
 
@@ -306,6 +331,7 @@ pending_find(struct waits *waits, uint32_t process, uint64_t request)
 static void collective_add(struct waits *waits,
                            const struct match_call *call,
                            ck_time_t left,
+                           ck_time_t doubt,
                            const struct collective_call *what)
 {
     struct fact *fact;
@@ -316,6 +342,7 @@ static void collective_add(struct waits *waits,
     fact = fact_new(waits, call->thread, call->number, left);
     fact->is_collective = true;
     fact->collective = *what;
+    fact->doubt = doubt;
 }
 
 static int collective_take(struct waits *waits,
@@ -334,7 +361,7 @@ static int collective_take(struct waits *waits,
     if (record->e.kind == CK_KIND_COLLECTIVE) {
         what.is_heavy = record->bytes_out > waits->eager_bytes;
         if (!(what.role == COLLECTIVE_OTHER)) {
-            collective_add(waits, &call, event->end, &what);
+            collective_add(waits, &call, event->end, INT64_MIN, &what);
         }
         return 0;
     }
@@ -348,7 +375,8 @@ static int collective_take(struct waits *waits,
 }
 
 /* A request is complete: if it is of a collective, its call waited for
- * that. */
+ * that. Once all have posted it, it may still have to wait until those that
+ * went on outside of MPI come back and take part. */
 static void complete_take(struct waits *waits,
                           const struct timeline_event *event)
 {
@@ -368,7 +396,7 @@ static void complete_take(struct waits *waits,
         WAIT_RULE_NONE) {
         return;
     }
-    collective_add(waits, &call, event->start, &pending->call);
+    collective_add(waits, &call, event->start, event->start, &pending->call);
 }
 
 /* A blocking call that sends has a fact even if it did not wait. A small
@@ -503,14 +531,15 @@ static void wait_widen(struct wait *wait,
     }
 }
 
-/* A call that lasted because of a small send, as far as is known: less than
- * half of the time until that may have ended is explained. */
+/* A call that may have lasted because of that: less than half of the time until
+ * then is explained. */
 static bool
 is_doubtful(const struct fact *fact, ck_time_t enter, const struct wait *wait)
 {
     ck_time_t known = wait->until > enter ? wait->until - enter : 0;
+    ck_time_t usual = STALLED + BYTE_SLOW * (ck_time_t)fact->bytes;
 
-    return fact->doubt > enter + STALLED && known < (fact->doubt - enter) / 2;
+    return fact->doubt > enter + usual && known < (fact->doubt - enter) / 2;
 }
 
 /* What one fact shows of a call entered at `enter`. False: not known. */
@@ -540,7 +569,7 @@ static bool fact_tell(const struct waits *waits,
     }
     partner = (struct partner){what.thread, what.until, what.mark};
     wait_widen(wait, wait_kind_of(fact->collective.role), &partner);
-    return true;
+    return !is_doubtful(fact, enter, wait);
 }
 
 void waits_others(struct waits *waits, waits_find_f f, const void *state)

@@ -26,6 +26,10 @@
  * and (wide) within that part of the window: else it is a trend. */
 #define JUMP 0.5
 #define JUMP_WIDE 0.65
+/* Or, where the rest is calm: the values at the border are at that part of the
+ * level, and what they have above the rest begins with them, but for a part. */
+#define LOW 0.4
+#define SHEER 0.8
 #define BORDER_PART 4
 #define BORDER_MIN 3
 #define BORDER_MAX 8
@@ -299,7 +303,8 @@ static double order_chance(const struct series *series,
 }
 
 /* Is the rise at a border, of so many values on each side, that part of the
- * difference? */
+ * difference? What makes a window's values high may do so more or less in its
+ * course: then it is enough that they are high from the border on. */
 static bool rises(struct series *series,
                   const struct stretch *stretch,
                   size_t width,
@@ -311,14 +316,16 @@ static bool rises(struct series *series,
     size_t inside = length > width ? width : length;
     size_t before = is_begin ? width : inside;
     size_t after = is_begin ? inside : width;
-    double rise;
+    double gap = stretch->inside - stretch->outside, left, right, high, rise;
 
     before = before < border ? before : border;
     after = after < series->count - border ? after : series->count - border;
-    rise = median_of(series, border, border + after) -
-           median_of(series, border - before, border);
-    return (is_begin ? rise : -rise) >=
-           part * (stretch->inside - stretch->outside);
+    left = median_of(series, border - before, border);
+    right = median_of(series, border, border + after);
+    high = (is_begin ? right : left) - stretch->outside;
+    rise = is_begin ? right - left : left - right;
+    return rise >= part * gap || (high >= LOW * gap && rise >= SHEER * high &&
+                                  is_calm(series, stretch));
 }
 
 /* The same of a few values, and of as many as separate it from a trend in

@@ -21,6 +21,9 @@
  *     shapes polls    the last rank sleeps 8 ms more before it sends to the
  *                     first one, which looks with MPI_Testsome until all
  *                     messages are there and answers: so all wait for the last
+ *     shapes posted   all post an MPI_Iallreduce, the last rank sleeps 8 ms more,
+ *                     then all complete it: the others wait, as the last rank
+ *                     takes no part in it meanwhile
  *     shapes flood    all send 100 small messages at once; the last
  *                     rank takes one each 0.1 ms; 40 times
  *
@@ -283,6 +286,26 @@ static void flood(void)
     }
 }
 
+static void posted(void)
+{
+    double mine[SMALL] = {1}, sum[SMALL];
+    MPI_Request request;
+
+    for (int i = 0; i < STEPS; i++) {
+        struct span *span = &spans[0][i];
+
+        (void)MPI_Iallreduce(mine, sum, SMALL, MPI_DOUBLE, MPI_SUM,
+                             MPI_COMM_WORLD, &request);
+        span->begin = now();
+        sleep_of_all();
+        if (rank == size - 1) {
+            sleep_late();
+        }
+        span->end = now();
+        (void)MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: posted */
+    }
+}
+
 /* How long some thread was at work. */
 static int64_t worked(void)
 {
@@ -331,6 +354,8 @@ int main(int argc, char **argv)
         polls();
     } else if (strcmp(what, "flood") == 0) {
         flood();
+    } else if (strcmp(what, "posted") == 0) {
+        posted();
     } else {
         steps(0, rank == size - 1, MPI_COMM_WORLD);
     }

@@ -26,6 +26,9 @@
 
 #define RANKS PLAY_RANKS
 
+/* Names of play.c. */
+enum { SEND = 1, RECV, ISEND, WAIT = 5, IALLREDUCE = 15 };
+
 /* ---- the comparison ----------------------------------------------------- */
 
 struct sums {
@@ -194,7 +197,7 @@ static void waits_are_those_of_the_program_to_the_nanosecond(void **unused)
     defs_destroy(world.defs);
 }
 
-/* One end of a message of tag 0; by names of play.c. */
+/* One end of a message of tag 0. */
 static void message_put(
     struct world *world, int rank, int peer, struct region call, bool is_send)
 {
@@ -205,7 +208,7 @@ static void message_put(
     event->end = call.end;
     event->record.message =
         (struct ck_message){.e = {.kind = is_send ? CK_KIND_SEND : CK_KIND_RECV,
-                                  .name = is_send ? 1 : 2,
+                                  .name = is_send ? SEND : RECV,
                                   .start = call.start},
                             .dur = region_length(call),
                             .call = ++world->call[rank],
@@ -272,20 +275,15 @@ static void a_wait_while_another_message_lay_there_is_wrong_order(void **unused)
     defs_destroy(world.defs);
 }
 
-/* Is it known for whom rank 0 waited in its only call, a send of 8 bytes that
- * took so long, to a receive posted at that time? */
-static bool is_send_known(struct world *world, ck_time_t took, ck_time_t posted)
+/* Is it known for whom rank 0 waited in that call, by the world's events? */
+static bool is_known_by(const struct world *world,
+                        const struct history_span *call,
+                        struct wait *wait)
 {
     struct waits *waits = waits_create(world->defs, world->align, 4096);
-    struct history_span call = {.start = 0, .end = took, .call = 1};
-    struct wait wait = {.thread = DEFS_NONE};
     bool is_known;
 
     assert_non_null(waits);
-    world->count = 0;
-    memset(world->call, 0, sizeof(world->call));
-    message_put(world, 0, 1, (struct region){0, took}, true);
-    message_put(world, 1, 0, (struct region){posted, took + posted + 1}, false);
     for (size_t i = 0; i < world->count; i++) {
         const struct event *event = &world->events[i];
         struct timeline_event given = {.record = &event->record.e,
@@ -297,9 +295,25 @@ static bool is_send_known(struct world *world, ck_time_t took, ck_time_t posted)
 
         assert_int_equal(waits_take(waits, &given, 0), 0);
     }
-    is_known = waits_find(waits, 0, &call, &wait);
-    assert_true(wait.thread == DEFS_NONE);
+    is_known = waits_find(waits, 0, call, wait);
     waits_destroy(waits);
+    return is_known;
+}
+
+/* Is it known for whom rank 0 waited in its only call, a send of 8 bytes that
+ * took so long, to a receive posted at that time? */
+static bool is_send_known(struct world *world, ck_time_t took, ck_time_t posted)
+{
+    struct history_span call = {.start = 0, .end = took, .call = 1};
+    struct wait wait = {.thread = DEFS_NONE};
+    bool is_known;
+
+    world->count = 0;
+    memset(world->call, 0, sizeof(world->call));
+    message_put(world, 0, 1, (struct region){0, took}, true);
+    message_put(world, 1, 0, (struct region){posted, took + posted + 1}, false);
+    is_known = is_known_by(world, &call, &wait);
+    assert_true(wait.thread == DEFS_NONE);
     return is_known;
 }
 
@@ -315,6 +329,115 @@ static void a_small_send_that_takes_long_may_have_waited(void **unused)
     assert_false(is_send_known(&world, CK_TIME_MS, CK_TIME_MS - 1000));
     /* It was kept by others' messages. */
     assert_false(is_send_known(&world, CK_TIME_MS, 5 * CK_TIME_MS));
+    align_destroy(world.align);
+    defs_destroy(world.defs);
+}
+
+static struct event *event_new(struct world *world, int rank, ck_time_t end)
+{
+    struct event *event = &world->events[world->count++];
+
+    memset(event, 0, sizeof(*event));
+    event->rank = rank;
+    event->end = end;
+    return event;
+}
+
+/* All ranks post an MPI_Iallreduce, the last of them then; rank 0 completes it
+ * in a call from 2 us to that time. Is it known for whom that waited? *waited:
+ * how long. */
+static bool is_posted_known(struct world *world,
+                            ck_time_t last,
+                            ck_time_t left,
+                            ck_time_t *waited)
+{
+    struct history_span call = {.start = 2000, .end = left, .call = 2};
+    struct wait wait = {.thread = DEFS_NONE};
+    bool is_known;
+
+    world->count = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_time_t start = rank == RANKS - 1 ? last : 100 * rank;
+
+        event_new(world, rank, start + 50)->record.collective =
+            (struct ck_collective){.e = {.kind = CK_KIND_ICOLLECTIVE,
+                                         .name = IALLREDUCE,
+                                         .start = start},
+                                   .dur = 50,
+                                   .call = 1,
+                                   .comm = 1,
+                                   .seq = 1,
+                                   .root = -1,
+                                   .bytes_out = 4,
+                                   .bytes_in = 4,
+                                   .request = (uint64_t)rank + 1};
+    }
+    event_new(world, 0, left)->record.message = (struct ck_message){
+        .e = {.kind = CK_KIND_COMPLETE, .name = WAIT, .start = left},
+        .call = 2,
+        .peer = -1,
+        .request = 1};
+    is_known = is_known_by(world, &call, &wait);
+    *waited = is_known && wait.until > call.start ? wait.until - call.start : 0;
+    return is_known;
+}
+
+/* Without its members' progress it does not end: who computes between posting
+ * and completing it keeps the others. */
+static void a_posted_collective_that_takes_long_may_have_waited(void **unused)
+{
+    static struct world world;
+    ck_time_t waited;
+
+    (void)unused;
+    play_cast(&world);
+    assert_true(is_posted_known(&world, 1000, 9000, &waited));
+    assert_int_equal(waited, 0);
+    assert_false(is_posted_known(&world, 1000, CK_TIME_MS, &waited));
+    assert_true(
+        is_posted_known(&world, CK_TIME_MS - 9000, CK_TIME_MS, &waited));
+    assert_int_equal(waited, CK_TIME_MS - 11000);
+    assert_false(is_posted_known(&world, CK_TIME_MS, 9 * CK_TIME_MS, &waited));
+    align_destroy(world.align);
+    defs_destroy(world.defs);
+}
+
+/* Rank 1 begins to send 100 kB at 0, and blocks until it is sent, or goes on;
+ * rank 0 receives it from 1 us to that time. Is it known for whom that waited?
+ */
+static bool
+is_large_known(struct world *world, ck_time_t received, bool is_blocking)
+{
+    struct history_span call = {.start = 1000, .end = received, .call = 1};
+    struct wait wait = {.thread = DEFS_NONE};
+    bool is_known;
+
+    world->count = 0;
+    memset(world->call, 0, sizeof(world->call));
+    message_put(world, 1, 0, (struct region){0, is_blocking ? received : 500},
+                true);
+    message_put(world, 0, 1, (struct region){1000, received}, false);
+    for (size_t i = 0; i < world->count; i++) {
+        world->events[i].record.message.bytes = 100000;
+    }
+    if (!is_blocking) {
+        world->events[0].record.message.e.name = ISEND;
+        world->events[0].record.message.request = 7;
+    }
+    is_known = is_known_by(world, &call, &wait);
+    assert_false(is_known && wait.until > call.start);
+    return is_known;
+}
+
+static void who_does_not_block_may_keep_a_large_message(void **unused)
+{
+    static struct world world;
+
+    (void)unused;
+    play_cast(&world);
+    assert_true(is_large_known(&world, 400 * CK_TIME_US, false));
+    assert_false(is_large_known(&world, 8 * CK_TIME_MS, false));
+    assert_true(is_large_known(&world, 8 * CK_TIME_MS, true));
     align_destroy(world.align);
     defs_destroy(world.defs);
 }
@@ -395,6 +518,8 @@ int main(void)
         cmocka_unit_test(waits_are_those_of_the_program_to_the_nanosecond),
         cmocka_unit_test(a_wait_while_another_message_lay_there_is_wrong_order),
         cmocka_unit_test(a_small_send_that_takes_long_may_have_waited),
+        cmocka_unit_test(a_posted_collective_that_takes_long_may_have_waited),
+        cmocka_unit_test(who_does_not_block_may_keep_a_large_message),
         cmocka_unit_test(a_waits_error_is_the_larger_one_of_both_its_ends),
     };
 

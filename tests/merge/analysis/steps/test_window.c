@@ -338,6 +338,36 @@ static void hiccups_elsewhere_hide_no_window(void **state)
     assert_true(right * 100 >= each * 98);
 }
 
+/* As where other programs share the CPU of a rank that is late: each step of the
+ * window takes 20, and now and then, for some steps, far longer. */
+static void a_window_may_be_higher_in_its_course(void **state)
+{
+    long each = series_each(), right = 0, wrong = 0;
+
+    (void)state;
+    for (long n = 0; n < each; n++) {
+        size_t first = 10 + (size_t)chance_below(70);
+        double last = normal();
+
+        count = 120;
+        for (size_t i = 0; i < count; i++) {
+            bool is_in = i >= first && i < first + 30;
+            double more;
+
+            last = 0.8 * last + sqrt(1 - 0.8 * 0.8) * normal();
+            more = last > -0.5 ? 20 * (last + 0.5) : 0;
+            put(i, is_in ? 20 + more : 0.2 * fabs(normal()));
+        }
+        find();
+        right += found_count == 1 && is_found(0, first, 30);
+        wrong += found_count > 0 && !is_found(0, first, 30);
+    }
+    print_message("of several levels: right in %ld, wrong in %ld of %ld\n",
+                  right, wrong, each);
+    assert_true(right * 100 >= each * 93);
+    assert_true(wrong * 100 <= each * 4);
+}
+
 static void a_few_steps_are_found_where_they_are_most(void **state)
 {
     long each = series_each(), right = 0;
@@ -472,6 +502,7 @@ int main(void)
         CASE(a_window_is_found_wherever_it_is),
         CASE(fifty_of_a_thousand_are_found),
         CASE(hiccups_elsewhere_hide_no_window),
+        CASE(a_window_may_be_higher_in_its_course),
         CASE(a_few_steps_are_found_where_they_are_most),
         CASE(two_windows_are_found),
         CASE(two_windows_are_not_one),
