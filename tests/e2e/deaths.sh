@@ -70,22 +70,16 @@ assert "Try:" not in words, words
 PY
 }
 
-for how in kill abort exit agent; do
-    each $how allreduce
-    check || fail "$how in allreduce"
-done
-each kill recv
-check || fail "kill in recv"
-each exit poll
-check || fail "exit in poll"
-below_one kill allreduce
-check || fail "kill below one ckagent"
-below_one exit recv
-check || fail "exit below one ckagent"
+# died each|below_one HOW CALL
+died() {
+    "$@"
+    check || fail "$*"
+}
 
 # It lives: it was blocked for 2 s, and that is its delay.
-each stop allreduce
-/usr/bin/python3 - "$run" <<'PY'
+stopped() {
+    each stop allreduce
+    /usr/bin/python3 - "$run" <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1] + "/report.json"))
 late = report["stragglers"][0]
@@ -96,3 +90,13 @@ assert did["cause"] == "offcpu_blocked" and did["rank"] == 1
 assert 3.5e9 < did["ns"] < 4.5e9
 assert [r["gone_ns"] for r in report["ranks"]] == [0, 0, 0]
 PY
+}
+
+for how in kill abort exit agent; do
+    once died each $how allreduce
+done
+once died each kill recv
+once died each exit poll
+once died below_one kill allreduce
+once died below_one exit recv
+once stopped

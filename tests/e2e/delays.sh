@@ -54,6 +54,10 @@ lost = sum(times[r, step] - (plan[r] if size > 2 else min(
 is_shape = lost < 0.7 * (1 - percent / 100) * sum(own) and (
     len(places) < 2 or 0.6 < own[0] / own[1] < 1.6) and (
     places != ["?"] or own[0] < own[1] / 2)
+# A team that got no CPU while the first thread was blocked is sampled too seldom
+# to be named: it computes for 20 ms a step.
+if "team" in sys.argv[1].split("/"):
+    is_shape = is_shape and sum(own) < 3 * 20e6 * len(steps)
 print("by its stamps rank %d lost %s ms, all in the work of all %.1f ms" % (
     rank, [round(ns / 1e6, 1) for ns in own], lost / 1e6))
 delays = report["delays"]
@@ -85,10 +89,11 @@ print("waited %.1f ms; because of ranks %s; of rank %d %s; unexplained %.1f ms" 
        delays["unexplained_ns"] / 1e6))
 first = max(ranks, key=ranks.get) == rank
 assert first or sum(own) < 2 * lost, "another rank"
-if first and sum(parts) * 100 >= percent * ranks[rank] and \
-        min(parts) * len(parts) * 2 > sum(parts):
+is_good = first and sum(parts) * 100 >= percent * ranks[rank] and \
+    min(parts) * len(parts) * 2 > sum(parts)
+if is_good and sum(own) > lost:
     sys.exit(0)
-sys.exit(1 if is_shape else 3)
+sys.exit(1 if is_shape and not is_good else 3)
 PY
 }
 

@@ -17,8 +17,8 @@ now() {
     date +%s%N
 }
 
-# once SHAPE SIGNAL SECONDS: run it and end it so long after it hangs.
-once() {
+# job SHAPE SIGNAL SECONDS: run it and end it so long after it hangs.
+job() {
     rm -rf "$run" "$run.out"
     timeout -k 5 60 mpirun -n $ranks "$bin/ckagent" --dir "$run" -- \
         "$tests/hang.openmpi" "$1" >"$run.out" 2>"$run.err" </dev/null &
@@ -95,7 +95,7 @@ ends_ranks() {
 hang() {
     local _
     run=$work/$1.$2
-    once "$@"
+    job "$@"
     head -n 12 "$run/report.txt"
     # The last collector has ended, so nothing more comes.
     for _ in $(seq 100); do
@@ -111,33 +111,36 @@ check() {
     same "$1" True "$(json "$run/report.json" "($2)")"
 }
 
-hang circle INT 1.2
-check "each waited for the next one, as long as it hung" \
-    "sorted((w['rank'], w['last_rank']) for w in j['waits']
-        if w['ns'] > $waited * 1e6) == [(0, 1), (1, 2), (2, 0)]"
-check "each is to blame for the one before" \
-    "all(s['caused_ns'] > $waited * 1e6 for s in j['stragglers']) and
-     len(j['stragglers']) == 3"
-check "how long each was in its call" \
-    "all($waited * 1e6 <= r['open_call']['ns'] <= ($most + 1000) * 1e6
-         for r in j['ranks'])"
-check "the rest is lost to ranks that wait for each other" \
-    "j['efficiency']['parallel'] < 0.5 and
-     j['efficiency']['serialisation'] < 0.5"
-grep -q "^   ranks 0-2 had waited for each other in a circle for " \
-    "$run/report.txt" || fail "no circle"
-! grep -q "deadlock\|hung" "$run/report.txt" ||
-    fail "that is claimed from 30 s on"
+circle() {
+    hang circle INT 1.2
+    check "each waited for the next one, as long as it hung" \
+        "sorted((w['rank'], w['last_rank']) for w in j['waits']
+            if w['ns'] > $waited * 1e6) == [(0, 1), (1, 2), (2, 0)]"
+    check "each is to blame for the one before" \
+        "all(s['caused_ns'] > $waited * 1e6 for s in j['stragglers']) and
+         len(j['stragglers']) == 3"
+    check "how long each was in its call" \
+        "all($waited * 1e6 <= r['open_call']['ns'] <= ($most + 1000) * 1e6
+             for r in j['ranks'])"
+    check "the rest is lost to ranks that wait for each other" \
+        "j['efficiency']['parallel'] < 0.5 and
+         j['efficiency']['serialisation'] < 0.5"
+    grep -q "^   ranks 0-2 had waited for each other in a circle for " \
+        "$run/report.txt" || fail "no circle"
+    ! grep -q "deadlock\|hung" "$run/report.txt" ||
+        fail "that is claimed from 30 s on"
+    grep -q "^ When it was interrupted:" "$run/report.txt" ||
+        fail "not a word of the interruption"
+    # A mpirun that is gone hands nothing on, and some do not once they got a signal.
+    grep -q "lost its mpirun" "$run/report.txt" ||
+        grep -q "the report of what was recorded will be in $run/report.txt" \
+            "$run.err" || ! hands_on INT ||
+        fail "nobody said where the report will be"
+}
 
-grep -q "^ When it was interrupted:" "$run/report.txt" ||
-    fail "not a word of the interruption"
-# A mpirun that is gone hands nothing on, and some do not once they got a signal.
-grep -q "lost its mpirun" "$run/report.txt" ||
-    grep -q "the report of what was recorded will be in $run/report.txt" \
-        "$run.err" || ! hands_on INT ||
-    fail "nobody said where the report will be"
-
+# absent SIGNAL SECONDS
 absent() {
+    hang absent "$1" "$2"
     check "two waited for rank 1 before the barrier" \
         "[(w['wait'], w['ranks'], w['blamed_rank']) for w in j['waits']
           if w['ns'] > 2 * $waited * 1e6] == [('wait_at_barrier', 2, 1)]"
@@ -148,36 +151,45 @@ absent() {
         fail "no sentence"
 }
 
-hang absent TERM 1.2
-absent
-if ends_ranks; then
-    hang absent KILL 0.6
-    absent
+absent_killed() {
+    if ! ends_ranks; then
+        echo "ranks of a killed mpirun go on, without ck too: that job has no end"
+        return
+    fi
+    absent KILL 0.6
     grep -q "rank 1 lost its mpirun" "$run/report.txt" ||
         fail "who ended the ranks is not in the report"
-else
-    echo "ranks of a killed mpirun go on, without ck too: that job has no end"
-fi
+}
 
-hang final INT 1.2
-check "two waited for rank 1 in MPI_Finalize" \
-    "[(w['wait'], w['ranks'], w['blamed_rank']) for w in j['waits']
-      if w['ns'] > 2 * $waited * 1e6] == [('wait_at_finalize', 2, 1)]"
-check "the region goes on to the end" "j['region']['ns'] > $waited * 1e6"
-# Open MPI may end rank 1 first, and let the others through.
-grep -q "rank 1 lost its mpirun" "$run/report.txt" ||
-    tr '\n' ' ' <"$run/report.txt" | tr -s ' ' | grep -q \
-    "2 of 3 ranks had waited in MPI_Finalize (hang.c:[0-9]*), which rank 1 had not entered, for [0-9.]* s" ||
-    fail "no sentence"
+final() {
+    hang final INT 1.2
+    check "two waited for rank 1 in MPI_Finalize" \
+        "[(w['wait'], w['ranks'], w['blamed_rank']) for w in j['waits']
+          if w['ns'] > 2 * $waited * 1e6] == [('wait_at_finalize', 2, 1)]"
+    check "the region goes on to the end" "j['region']['ns'] > $waited * 1e6"
+    # Open MPI may end rank 1 first, and let the others through.
+    grep -q "rank 1 lost its mpirun" "$run/report.txt" ||
+        tr '\n' ' ' <"$run/report.txt" | tr -s ' ' | grep -q \
+        "2 of 3 ranks had waited in MPI_Finalize (hang.c:[0-9]*), which rank 1 had not entered, for [0-9.]* s" ||
+        fail "no sentence"
+}
 
-hang healthy INT 0.7
-! grep -q "deadlock\|circle\|hung" "$run/report.txt" ||
-    fail "a healthy job reads like a deadlock"
-! grep -q "had waited" "$run/report.txt" ||
-    grep -q "No sign of a hang" "$run/report.txt" ||
-    fail "no word of what is usual"
-! grep -q "had waited" "$run/report.txt" ||
-    grep -q "[a-z]\. No sign of a hang" "$run/report.html" ||
-    fail "sentences run together in the page"
-grep -q "rank 0 was still running" "$run.live" ||
-    fail "a report of a running job does not say so"
+healthy() {
+    hang healthy INT 0.7
+    ! grep -q "deadlock\|circle\|hung" "$run/report.txt" ||
+        fail "a healthy job reads like a deadlock"
+    ! grep -q "had waited" "$run/report.txt" ||
+        grep -q "No sign of a hang" "$run/report.txt" ||
+        fail "no word of what is usual"
+    ! grep -q "had waited" "$run/report.txt" ||
+        grep -q "[a-z]\. No sign of a hang" "$run/report.html" ||
+        fail "sentences run together in the page"
+    grep -q "rank 0 was still running" "$run.live" ||
+        fail "a report of a running job does not say so"
+}
+
+once circle
+once absent TERM 1.2
+once absent_killed
+once final
+once healthy

@@ -135,11 +135,16 @@ def found_on_device():
                       not c["cause"].startswith("mpi"))
 
 
+def is_without_cpu(did):
+    return did["running"] and did["running"]["preempted_share"] > 0.5
+
+
 def is_crowded(cause):
     """Other programs of the machine kept the ranks off the CPU in MPI."""
-    running = cause["host"]["running"]
-    return cause["cause"] in ("mpi_transfer", "mpi_call") and running and \
-        running["preempted_share"] > 0.5
+    if cause["cause"] in ("mpi_transfer", "mpi_call"):
+        return is_without_cpu(cause["host"])
+    return cause["cause"] == "mpi_wait" and is_without_cpu(cause["blamed"]) and \
+        (cause["blamed"]["call"] or "").startswith("MPI_")
 
 
 first = next(c for c in causes if not is_crowded(c))

@@ -103,20 +103,71 @@ ticks() {
         $((own[11] + own[12] + own[13] + own[14]))
 }
 
+# tried FUNCTION WORD...: run it; its status as $status, and as $others the
+# percentage of the CPU time that others took meanwhile.
+tried() {
+    local begin end
+    read -ra begin <<<"$(ticks)"
+    set +e
+    (set -e; "$@")
+    status=$?
+    set -e
+    read -ra end <<<"$(ticks)"
+    others=$((100 * (end[1] - begin[1] - end[2] + begin[2]) /
+        (end[0] - begin[0] + 1)))
+}
+
+# once FUNCTION WORD...: it must hold. A script's cases are functions that once,
+# fair, or by_truth runs. With CK_SERIES=FILE (rounds.sh) all three of them run it
+# once and go on: its verdict is a line of the file, and a wrong run is kept beside
+# the file. Status 3 is as by_truth has it.
+once() {
+    if [ -z "${CK_SERIES:-}" ]; then
+        "$@"
+    else
+        series_add "$@"
+    fi
+}
+
+# tries COUNT: how often a case may run its program before it judges.
+tries() {
+    [ -z "${CK_SERIES:-}" ] || set -- 1
+    echo "$1"
+}
+
+series_add() {
+    local status others verdict=WRONG name
+    name=$(basename "$0" .sh)_$(tr -c '[:alnum:]\n' _ <<<"$*")
+    touch "$work/series_began"
+    tried "$@" >"$work/series_out" 2>&1
+    case $status in
+        0) verdict=ok ;;
+        3) verdict=other_shape ;;
+        77) verdict=left_out ;;
+        *) series_keep "$(dirname "$CK_SERIES")/$name.$(date +%H%M%S)" ;;
+    esac
+    echo "$name $verdict others $others % $(tail -n 1 "$work/series_out")" |
+        tee -a "$CK_SERIES"
+}
+
+# series_keep FOLDER: what the case has written.
+series_keep() {
+    mkdir -p "$1"
+    find "$work" -mindepth 1 -maxdepth 1 -newer "$work/series_began" \
+        ! -name runtime -exec cp -r -t "$1" {} +
+}
+
 # fair FUNCTION WORD...: it must hold. Where others took a fifth of the CPU time
 # meanwhile, what it measures may be theirs: then it has four tries.
 fair() {
-    local try begin end status others
+    local try status others
+    if [ -n "${CK_SERIES:-}" ]; then
+        series_add "$@"
+        return
+    fi
     for try in 1 2 3 4; do
-        read -ra begin <<<"$(ticks)"
-        set +e
-        (set -e; "$@")
-        status=$?
-        set -e
+        tried "$@"
         [ $status != 0 ] || return 0
-        read -ra end <<<"$(ticks)"
-        others=$((100 * (end[1] - begin[1] - end[2] + begin[2]) /
-            (end[0] - begin[0] + 1)))
         [ $others -ge 20 ] || exit $status
         echo "others took $others % of the CPU time (try $try)"
     done
@@ -128,12 +179,13 @@ fair() {
 # another shape of the run, for which less must hold: then it is run again, up to
 # four times in all. A wrong report must be followed by a right one.
 by_truth() {
-    local try status wrong=0
+    local try status others wrong=0
+    if [ -n "${CK_SERIES:-}" ]; then
+        series_add "$@"
+        return
+    fi
     for try in 1 2 3 4; do
-        set +e
-        (set -e; "$@")
-        status=$?
-        set -e
+        tried "$@"
         [ $status != 0 ] || return 0
         [ $status = 3 ] || wrong=$((wrong + 1))
         [ $wrong -lt 2 ] || exit $status

@@ -31,6 +31,8 @@ trap 'loops_end; cleanup' EXIT
 
 loops_begin() {
     local cpu
+    # A case that fails in a shell of its own ends them, too.
+    [ $BASH_SUBSHELL = 0 ] || trap loops_end EXIT
     for cpu in "${cpus[@]}"; do
         taskset -c "$cpu" sh -c 'while :; do :; done' &
         loops+=($!)
@@ -61,10 +63,23 @@ load() {
         ($2))(j['load'])"
 }
 
-loops_begin
-job parts 2 "$both" parts 4 60 "$work/disk"
-loops_end
-/usr/bin/python3 - "$work/parts.json" "$work/parts.out" <<'PY'
+parts() {
+    loops_begin
+    job parts 2 "$both" parts 4 60 "$work/disk"
+    loops_end
+    parts_check
+    sentence parts "ranks were outside MPI"
+    sentence parts "Outside MPI:"
+    local outside words
+    # Of a rank that was in I/O for longer than the other a line of its own is right.
+    outside=$(grep -A 1 "Outside MPI:" "$work/parts/report.txt" | tr -s "\n " " ")
+    for words in "in I/O" "asleep" "waiting for locks"; do
+        same "\"$words\" of all ranks" 1 "$(grep -c "$words" <<<"$outside")"
+    done
+}
+
+parts_check() {
+    /usr/bin/python3 - "$work/parts.json" "$work/parts.out" <<'PY'
 import json, sys
 j = json.load(open(sys.argv[1]))
 for line in open(sys.argv[2]):
@@ -84,39 +99,40 @@ for line in open(sys.argv[2]):
 total = j["efficiency"]["outside"]
 assert sum(total.values()) == j["efficiency"]["useful_ns"]
 PY
-echo "ok: the parts of the time outside MPI are what the ranks measured"
-sentence parts "ranks were outside MPI"
-sentence parts "Outside MPI:"
-# Of a rank that was in I/O for longer than the other a line of its own is right.
-outside=$(grep -A 1 "Outside MPI:" "$work/parts/report.txt" | tr -s "\n " " ")
-for words in "in I/O" "asleep" "waiting for locks"; do
-    same "\"$words\" of all ranks" 1 "$(grep -c "$words" <<<"$outside")"
-done
+    echo "ok: the parts of the time outside MPI are what the ranks measured"
+}
 
-loops_begin
-job others 2 "$both" spin 2600
-loops_end
-same "other programs had the CPUs" "others 2 True True" "$(load others "'%s %g %s %s'
-    % (load['verdict'], load['cpus'], load['other_cpus'] > 0.5,
-       1.5 < load['ready_threads'] < 2.5)")"
-sentence others "for a CPU: other programs used"
-grep -q "no more ranks" "$work/others/report.txt" &&
-    fail "the ranks are told to be fewer"
+others() {
+    loops_begin
+    job others 2 "$both" spin 2600
+    loops_end
+    same "other programs had the CPUs" "others 2 True True" "$(load others "'%s %g %s %s'
+        % (load['verdict'], load['cpus'], load['other_cpus'] > 0.5,
+           1.5 < load['ready_threads'] < 2.5)")"
+    sentence others "for a CPU: other programs used"
+    ! grep -q "no more ranks" "$work/others/report.txt" ||
+        fail "the ranks are told to be fewer"
+}
 
-job own 3 "${cpus[0]}" spin 2600
-same "more threads than CPUs" "own_threads affinity 1 True" "$(load own "'%s %s %g %s'
-    % (load['verdict'], load['limited_by'], load['cpus'],
-       2.5 < load['ready_threads'] < 3.6)")"
-sentence own "on 1 CPU (allowed by affinity"
+own() {
+    job own 3 "${cpus[0]}" spin 2600
+    same "more threads than CPUs" "own_threads affinity 1 True" "$(load own "'%s %s %g %s'
+        % (load['verdict'], load['limited_by'], load['cpus'],
+           2.5 < load['ready_threads'] < 3.6)")"
+    sentence own "on 1 CPU (allowed by affinity"
+}
 
-taskset -c "$both" "$tests/spends.openmpi" yield 8 2500 &
-loops+=($!)
-job storm 1 "$both" spin 1500
-loops_end
-same "no sample is lost to other programs' switches" 0 \
-    "$(json "$work/storm.json" "j['sampled']['records_lost']")"
-grep -q "of the sample records were lost" "$work/storm/report.txt" &&
-    fail "a loss of samples is said"
+storm() {
+    [ $BASH_SUBSHELL = 0 ] || trap loops_end EXIT
+    taskset -c "$both" "$tests/spends.openmpi" yield 8 2500 &
+    loops+=($!)
+    job storm 1 "$both" spin 1500
+    loops_end
+    same "no sample is lost to other programs' switches" 0 \
+        "$(json "$work/storm.json" "j['sampled']['records_lost']")"
+    ! grep -q "of the sample records were lost" "$work/storm/report.txt" ||
+        fail "a loss of samples is said"
+}
 
 # Of version 1 or 2, where this user may make groups with a quota.
 group_make() {
@@ -152,6 +168,9 @@ quota() {
            load['throttled_periods'] * 2 > load['quota_periods'])")"
     sentence quota "A cgroup's quota of 0.25 CPUs stopped the ranks"
 }
+for case in parts others own storm; do
+    once $case
+done
 group=
 if group_make; then
     trap 'loops_end; group_remove; cleanup' EXIT

@@ -71,6 +71,9 @@ the program, dep_remote .*for spin \(launched by cl_shapes.c:[0-9]+\) on device 
     same "which device waited for which" "[(0, 1), (1, 0)]" "$(j turns "sorted({
         (c['device'], c['awaited_device']) for c in j['causes']
         if c['cause'] == 'dep_remote' and c['ns'] > 1000000})")"
+    # Where others have the CPUs it may be late.
+    [ "$(j turns "j['load'] is not None and j['load']['other_cpus'] > 0.5")" = \
+        False ] || return 3
     same "next to none is a late wake-up" True "$(j turns "(lambda of: of('gpu_sync') <
         0.2 * of('dep_remote'))(lambda name: sum(c['ns'] for c in j['causes']
         if c['cause'] == name))")"
@@ -160,12 +163,12 @@ started() {
         if p['host']['call'] == 'nanosleep') > 0.29e9")"
 }
 
-remote
-turns
-user user
-user barrier
-unfinished
-parts
-copies
-failed
-started
+once remote
+by_truth turns
+once user user
+once user barrier
+once unfinished
+once parts
+once copies
+once failed
+once started

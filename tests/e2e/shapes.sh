@@ -20,7 +20,7 @@ line() {
 # run NAME MPIRUN_WORD...: one that ends in a : is an mpirun's as well.
 run() {
     rm -rf "${work:?}/$1" "$work/$1".out*
-    timeout 60 mpirun "${@:2}" 2>"$work/$1.err" </dev/null ||
+    timeout 150 mpirun "${@:2}" 2>"$work/$1.err" </dev/null ||
         { cat "$work/$1.err"; fail "mpirun"; }
     cat "$work/$1".out.* >"$work/$1.out"
     "$bin/ckmerge" --verify "$work/$1" >/dev/null || fail "--verify of $1"
@@ -90,9 +90,8 @@ threads() {
         "$(json "$work/threads/report.json" "'%s %s' % (
             j['efficiency']['parallel'] < 0.8, [r['rank'] for r in j['ranks']
             if r['useful_ns'] + r['startup_ns'] > j['region']['ns']])")"
-    grep -q "little to gain" "$work/threads/report.txt" &&
+    ! grep -q "little to gain" "$work/threads/report.txt" ||
         fail "the text sees nothing to gain"
-    return 0
 }
 
 # hides NAME CALL LINE: all calls from there may hide waits, and no more.
@@ -152,7 +151,8 @@ gather() {
 in_doubt() {
     /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" "${@:2}" <<'PY'
 import json, sys
-rows = {r["rank"]: r for r in json.load(open(sys.argv[1]))["ranks"]}
+j = json.load(open(sys.argv[1]))
+rows = {r["rank"]: r for r in j["ranks"]}
 for line in open(sys.argv[2]):
     rank, worked, whole = (int(word) for word in line.split()[1:])
     if str(rank) not in sys.argv[3:]:
@@ -161,8 +161,9 @@ for line in open(sys.argv[2]):
     print("rank %d: not at work for %.1f ms; waited %.1f, in doubt %.1f ms" % (
         rank, (whole - worked) / 1e6, row["waited_ns"] / 1e6,
         row["waited_unknown_ns"] / 1e6))
-    assert row["waited_ns"] + row["waited_unknown_ns"] > \
-        0.8 * (whole - worked), "less than it waited"
+    if row["waited_ns"] + row["waited_unknown_ns"] < 0.8 * (whole - worked):
+        # Others have the CPUs: ranks have none in MPI, too.
+        sys.exit(3 if j["load"]["other_cpus"] > 0.5 else "less than it waited")
 PY
 }
 
@@ -171,7 +172,7 @@ PY
 ring() {
     run ring -n 3 "${apart[@]}" "$work/ring.out" "$bin/ckagent" \
         --dir "$work/ring" -- "$program" ring
-    in_doubt ring 0 1
+    in_doubt ring 0 1 || return
     late ring 2
 }
 
@@ -179,7 +180,7 @@ ring() {
 flood() {
     run flood -n 2 "${apart[@]}" "$work/flood.out" "$bin/ckagent" \
         --dir "$work/flood" -- "$program" flood
-    in_doubt flood 0
+    in_doubt flood 0 || return
     grep -Eq "^   [0-9.]+ % in MPI_Send \(shapes.c:$(line flood)\)$" \
         "$work/flood/report.txt" || fail "the text does not name MPI_Send"
 }
@@ -203,9 +204,22 @@ polls() {
     echo "ok: MPI_Testsome is blamed with a doubt"
 }
 
-programs
-fair ring
-fair flood
+# Who went on outside of MPI keeps a posted collective: known are only the waits for
+# those that posted it late.
+posted() {
+    run posted -n 3 "${apart[@]}" "$work/posted.out" "$bin/ckagent" \
+        --dir "$work/posted" -- "$program" posted
+    in_doubt posted 0 1 || return
+    grep -Eq "^   [0-9.]+ % in MPI_Wait \(shapes.c:$(line posted)\)$" \
+        "$work/posted/report.txt" || fail "the text does not name MPI_Wait"
+    ! grep -q "lost to.*network" "$work/posted/report.txt" ||
+        fail "the network has it"
+}
+
+once programs
+by_truth posted
+by_truth ring
+by_truth flood
 fair polls
 fair gather
 fair window

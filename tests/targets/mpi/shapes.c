@@ -21,9 +21,9 @@
  *     shapes polls    the last rank sleeps 8 ms more before it sends to the
  *                     first one, which looks with MPI_Testsome until all
  *                     messages are there and answers: so all wait for the last
- *     shapes posted   all post an MPI_Iallreduce, the last rank sleeps 8 ms more,
- *                     then all complete it: the others wait, as the last rank
- *                     takes no part in it meanwhile
+ *     shapes posted   all post an MPI_Iallreduce, the last rank sleeps 8 ms
+ *                     more, then all complete it: the others wait, as the
+ *                     last rank takes no part in it meanwhile
  *     shapes flood    all send 100 small messages at once; the last
  *                     rank takes one each 0.1 ms; 40 times
  *

@@ -12,7 +12,8 @@
  *                    each in a communicator of its own
  *
  * All sleep 2 ms a step and meet. Each rank prints how long it took more than
- * that: "late RANK NS".
+ * that: "late RANK NS"; and when it came to each meeting and left the one
+ * before: "came RANK NS LEFT".
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@
 
 static int rank, size;
 static int64_t late;
+static int64_t came[STEPS], left[STEPS + 1];
 static MPI_Comm pairs[RANKS_MAX];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -121,6 +123,7 @@ int main(int argc, char **argv)
                              &pairs[i]);
     }
     (void)MPI_Barrier(MPI_COMM_WORLD);
+    left[0] = now();
     for (int i = 0; i < STEPS; i++) {
         int64_t begin;
 
@@ -130,7 +133,13 @@ int main(int argc, char **argv)
             more(how, i);
             late += now() - begin;
         }
+        came[i] = now();
         meet(how);
+        left[i + 1] = now();
+    }
+    for (int i = 0; i < STEPS; i++) {
+        printf("came %d %lld %lld\n", rank, (long long)came[i],
+               (long long)left[i]);
     }
     printf("late %d %lld\n", rank, (long long)late);
     (void)fflush(stdout);

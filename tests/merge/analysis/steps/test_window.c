@@ -338,8 +338,8 @@ static void hiccups_elsewhere_hide_no_window(void **state)
     assert_true(right * 100 >= each * 98);
 }
 
-/* As where other programs share the CPU of a rank that is late: each step of the
- * window takes 20, and now and then, for some steps, far longer. */
+/* As where other programs share the CPU of a rank that is late: each step of
+ * the window takes 20, and now and then, for some steps, far longer. */
 static void a_window_may_be_higher_in_its_course(void **state)
 {
     long each = series_each(), right = 0, wrong = 0;
