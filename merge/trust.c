@@ -11,6 +11,7 @@
 #include "merge/clocks/clocklack.h"
 #include "merge/clocks/clockworst.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 
 #define GAPS_REASON "damaged, cut off or never arrived"
@@ -159,13 +160,7 @@ static void store_report(const struct defs *defs,
     }
 }
 
-static int time_order(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(time_order, ck_time_t, CK_LESS(*a, *b))
 
 /* An agent of a domain, DEFS_NONE = it has none. */
 static uint32_t agent_of(const struct defs *defs, uint32_t domain)
@@ -359,16 +354,7 @@ static void domains_report(const struct defs *defs,
     }
 }
 
-static int away_order(const void *a, const void *b)
-{
-    const struct report_away *x = a;
-    const struct report_away *y = b;
-
-    if (x->part.start != y->part.start) {
-        return x->part.start < y->part.start ? -1 : 1;
-    }
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
+CK_ORDER(away_order, struct report_away, CK_UP(part.start) ?: CK_UP(rank))
 
 /* Of an agent, in the run: what was discarded of it is no part of that. */
 static void aways_add(const struct defs_agent *agent,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "agent/perf/samplelimits.h"
+#include "schema/order.h"
 
 #define BATCH 4096
 /* Threads whose last switch is kept, by tid: others with the same remainder
@@ -42,13 +43,7 @@ void switches_destroy(struct switches *switches)
     free(switches);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct switch_seen *left = a;
-    const struct switch_seen *right = b;
-
-    return (left->time > right->time) - (left->time < right->time);
-}
+CK_ORDER(by_time, struct switch_seen, CK_UP(time))
 
 static void interval_say(struct selfstream *selfstream,
                          const struct thread *thread,

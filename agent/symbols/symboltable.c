@@ -24,6 +24,8 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
+#include "schema/order.h"
+
 #define FINDS_UNSORTED 16
 
 struct function {
@@ -216,15 +218,7 @@ int symboltable_defined(const char *path,
     return wanted.found;
 }
 
-static int function_compare(const void *a, const void *b)
-{
-    const struct function *one = a, *two = b;
-
-    if (one->start != two->start) {
-        return one->start < two->start ? -1 : 1;
-    }
-    return (one->size > two->size) - (one->size < two->size);
-}
+CK_ORDER(function_compare, struct function, CK_UP(start) ?: CK_UP(size))
 
 /* All functions of a symbol section. 0, or -1 with ENOMEM. */
 static int functions_read(struct symboltable *table, Elf_Scn *section)
@@ -405,12 +399,7 @@ void symboltable_destroy(struct symboltable *table)
     errno = saved;
 }
 
-static int unit_compare(const void *a, const void *b)
-{
-    const struct unit *one = a, *two = b;
-
-    return (one->start > two->start) - (one->start < two->start);
-}
+CK_ORDER(unit_compare, struct unit, CK_UP(start))
 
 static int unit_add(struct symboltable *table, const struct unit *unit)
 {

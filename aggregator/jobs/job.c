@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/order.h"
 #include "schema/store/owner.h"
 #include "schema/store/run.h"
 
@@ -322,13 +323,7 @@ bool job_is_deserted(const struct job *job)
     return true;
 }
 
-static int rank_compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(rank_compare, int64_t, CK_LESS(*a, *b))
 
 /* Different ranks >= 0 among the peers; 0 also without memory. */
 static size_t job_ranks(const struct job *job)

@@ -28,6 +28,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/timeline/unknowntail.h"
+#include "schema/order.h"
 
 #define NAMES_KNOWN 64
 
@@ -427,13 +428,7 @@ data_take(void *state, struct region piece, const struct history_state *did)
     return 0;
 }
 
-static int by_data(const void *left, const void *right)
-{
-    const struct sockets_stretch *a = left;
-    const struct sockets_stretch *b = right;
-
-    return (a->part.end > b->part.end) - (a->part.end < b->part.end);
-}
+CK_ORDER(by_data, struct sockets_stretch, CK_UP(part.end))
 
 /* Look at the stretches that were over before `now`, in order of that: what
  * all threads did in them is known. */

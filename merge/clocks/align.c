@@ -12,6 +12,7 @@
 #include "merge/model/memory.h"
 #include "merge/timeline/clockmap.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 
 /* Between two points, and beyond them, a device may lead a little more. */
@@ -125,16 +126,7 @@ void align_forget_probes(struct align *align)
     calibration_forget(align->calibration);
 }
 
-static int pair_order(const void *a, const void *b)
-{
-    const struct pair *left = a;
-    const struct pair *right = b;
-
-    if (left->domain != right->domain) {
-        return left->domain < right->domain ? -1 : 1;
-    }
-    return (left->stamp > right->stamp) - (left->stamp < right->stamp);
-}
+CK_ORDER(pair_order, struct pair, CK_UP(domain) ?: CK_UP(stamp))
 
 /* Each domain's pairs come side by side. */
 static void pairs_sort(struct align *align)

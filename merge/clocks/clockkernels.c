@@ -11,6 +11,7 @@
 #include "merge/clocks/kernelshift.h"
 #include "merge/model/kernelgroup.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 struct run {
     struct region part; /* on the clock of its rank's domain */
@@ -541,13 +542,7 @@ void clockkernels_report(const struct clockkernels *kernels,
 /* Standard errors of a median that are added to it. */
 #define DEVIATIONS 5
 
-static int by_time(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(by_time, ck_time_t, CK_LESS(*a, *b))
 
 /* Sorts them. */
 static ck_time_t median(ck_time_t *times, size_t count)

@@ -10,6 +10,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 
 /* MONOTONIC leaves its usual rate against RAW no faster: 50 ppm. */
 #define SLEW_PPB 50000
@@ -36,13 +37,7 @@ static int64_t gain_of(const struct clockstep_reading *reading)
     return passed <= 0 ? 0 : (int64_t)((__int128)gained * 1000000000 / passed);
 }
 
-static int gain_order(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(gain_order, int64_t, CK_LESS(*a, *b))
 
 /* The usual gain. */
 static void gain_median(const struct clockstep_clock *clock, int64_t *median)

@@ -8,6 +8,7 @@
 
 #include "merge/model/array.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 
 /* A time service changes a rate by no more; what is beyond is a step. */
 #define SLEW_MAX_PPB 500000
@@ -34,19 +35,9 @@ static void event_add(struct events *events, struct clockwatch_event event)
     events->items[events->count++] = event;
 }
 
-static int reading_order(const void *a, const void *b)
-{
-    const struct clockwatch_reading *x = a;
-    const struct clockwatch_reading *y = b;
-
-    if (x->domain != y->domain) {
-        return x->domain < y->domain ? -1 : 1;
-    }
-    if (x->clock != y->clock) {
-        return x->clock < y->clock ? -1 : 1;
-    }
-    return (x->raw > y->raw) - (x->raw < y->raw);
-}
+CK_ORDER(reading_order,
+         struct clockwatch_reading,
+         CK_UP(domain) ?: CK_UP(clock) ?: CK_UP(raw))
 
 static ck_time_t absolute(ck_time_t value)
 {
@@ -166,13 +157,7 @@ static void clock_find(const struct clockwatch_reading *readings,
     }
 }
 
-static int event_order(const void *a, const void *b)
-{
-    const struct clockwatch_event *x = a;
-    const struct clockwatch_event *y = b;
-
-    return (x->from > y->from) - (x->from < y->from);
-}
+CK_ORDER(event_order, struct clockwatch_event, CK_UP(from))
 
 void clockwatch_find(struct clockwatch_reading *readings,
                      size_t count,

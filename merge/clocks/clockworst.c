@@ -13,6 +13,7 @@
 
 #include "merge/clocks/calibration.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* Of so many domains each pair is reported. */
 #define DOMAINS_TOLD 32
@@ -35,13 +36,7 @@ static uint32_t *agents_of(const struct defs *defs)
     return agents;
 }
 
-static int time_order(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(time_order, ck_time_t, CK_LESS(*a, *b))
 
 /* The largest first; of equal ones in the order of the domains. */
 static int worst_first(const void *a, const void *b)

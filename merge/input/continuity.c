@@ -9,6 +9,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 
 /* More records than any run has: sums of such guesses stay in range. */
@@ -16,19 +17,9 @@
 
 /* By position; of equal ones the longer first, of those the fuller: a thin one
  * may be beside the one that it is of. */
-static int by_position(const void *a, const void *b)
-{
-    const struct store_frame *left = a;
-    const struct store_frame *right = b;
-
-    if (left->first != right->first) {
-        return left->first < right->first ? -1 : 1;
-    }
-    if (left->units != right->units) {
-        return left->units < right->units ? 1 : -1;
-    }
-    return (left->records < right->records) - (left->records > right->records);
-}
+CK_ORDER(by_position,
+         struct store_frame,
+         CK_UP(first) ?: CK_DOWN(units) ?: CK_DOWN(records))
 
 void continuity_trim(struct rundir_stream *stream)
 {
@@ -66,19 +57,9 @@ void continuity_trim(struct rundir_stream *stream)
 }
 
 /* By agent and slot, then in the order of their positions. */
-static int by_slot(const void *a, const void *b)
-{
-    const struct rundir_stream *left = *(const struct rundir_stream *const *)a;
-    const struct rundir_stream *right = *(const struct rundir_stream *const *)b;
-
-    if (left->agent != right->agent) {
-        return left->agent < right->agent ? -1 : 1;
-    }
-    if (left->slot != right->slot) {
-        return left->slot < right->slot ? -1 : 1;
-    }
-    return (left->begin > right->begin) - (left->begin < right->begin);
-}
+CK_ORDER_POINTERS(by_slot,
+                  struct rundir_stream,
+                  CK_UP(agent) ?: CK_UP(slot) ?: CK_UP(begin))
 
 static void gap_count(struct defs_agent *agent, uint64_t gaps, uint64_t units)
 {

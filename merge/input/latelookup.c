@@ -20,6 +20,7 @@
 #include "merge/model/array.h"
 #include "merge/model/table.h"
 #include "schema/clock/domain.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
@@ -205,17 +206,9 @@ sites_take(struct sites *sites, struct rundir *store, struct ck_err *err)
 
 /* ---- asking ------------------------------------------------------------- */
 
-static int by_module(const void *a, const void *b)
-{
-    const struct site *left = a;
-    const struct site *right = b;
-    int order = strcmp(left->module->path, right->module->path);
-
-    if (order != 0) {
-        return order;
-    }
-    return (left->address > right->address) - (left->address < right->address);
-}
+CK_ORDER(by_module,
+         struct site,
+         strcmp(a->module->path, b->module->path) ?: CK_UP(address))
 
 static void questions_write(const struct sites *sites, FILE *file)
 {

@@ -10,6 +10,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 #define BUCKET_BITS 6
 #define BUCKETS (1 << BUCKET_BITS)
@@ -95,13 +96,7 @@ bool quantile_is_exact(const struct quantile *q)
     return q->count <= QUANTILE_EXACT;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a;
-    int64_t right = *(const int64_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_value, int64_t, CK_LESS(*a, *b))
 
 static int64_t bucket_middle(int power, size_t at)
 {

@@ -10,6 +10,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 #define NO_CALL SIZE_MAX
 
@@ -53,24 +54,9 @@ void kernelcalls_execution(struct kernelcalls *calls, struct kernel_span span)
     calls->executions[calls->executions_count++] = span;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct kernel_span *left = a;
-    const struct kernel_span *right = b;
+CK_ORDER(by_start, struct kernel_span, CK_UP(start) ?: CK_UP(id))
 
-    if (left->start != right->start) {
-        return left->start < right->start ? -1 : 1;
-    }
-    return (left->id > right->id) - (left->id < right->id);
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct kernel_span *left = a;
-    const struct kernel_span *right = b;
-
-    return (left->id > right->id) - (left->id < right->id);
-}
+CK_ORDER(by_id, struct kernel_span, CK_UP(id))
 
 /* True when the executions of each group of `cores` run at once. */
 static bool groups_overlap(const struct kernelcalls *calls, size_t cores)

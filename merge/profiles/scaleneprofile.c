@@ -12,6 +12,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/profiles/vocabulary.h"
+#include "schema/order.h"
 
 /* Seconds with so many decimals are whole nanoseconds. */
 #define SECONDS 9
@@ -222,13 +223,7 @@ member_read(struct scaleneprofile *profile, struct json *json, unsigned *has)
     (void)json_skip(json);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct scalene_sample *left = a;
-    const struct scalene_sample *right = b;
-
-    return (left->time > right->time) - (left->time < right->time);
-}
+CK_ORDER(by_time, struct scalene_sample, CK_UP(time))
 
 /* Times since 1970, in order; real paths. 0 or -1. */
 static int profile_close(struct scaleneprofile *profile)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* Classes whose records have no time of their own. */
 #define UNTIMED                                                                \
@@ -40,16 +41,7 @@ void feed_destroy(struct feed *feed)
 
 /* ---- order -------------------------------------------------------------- */
 
-static int by_entry(const void *a, const void *b)
-{
-    const struct feed_entry *left = a;
-    const struct feed_entry *right = b;
-
-    if (left->time != right->time) {
-        return left->time < right->time ? -1 : 1;
-    }
-    return (left->order > right->order) - (left->order < right->order);
-}
+CK_ORDER(by_entry, struct feed_entry, CK_UP(time) ?: CK_UP(order))
 
 /* Order entries that are nearly in order by moving each to its place. False:
  * they are not, and many moves are left to do. */

@@ -11,6 +11,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/timeline/feed.h"
+#include "schema/order.h"
 
 /* A frame on its way through the lane. */
 struct visit {
@@ -37,16 +38,7 @@ struct lane {
     bool is_over;       /* the record handed out last ended its visit */
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct visit *left = a;
-    const struct visit *right = b;
-
-    if (left->time != right->time) {
-        return left->time < right->time ? -1 : 1;
-    }
-    return (left->frame > right->frame) - (left->frame < right->frame);
-}
+CK_ORDER(by_time, struct visit, CK_UP(time) ?: CK_UP(frame))
 
 /* Find the visit with the earliest next record: one that has begun, or the
  * first that has not. */

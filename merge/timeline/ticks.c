@@ -16,6 +16,7 @@
 
 #include "merge/model/memory.h"
 #include "merge/timeline/ticksfit.h"
+#include "schema/order.h"
 
 /* Two points nearer than this are one: their brackets would tilt the line. */
 #define PAIR_GAP CK_TIME_MS
@@ -43,13 +44,7 @@ static ck_time_t limited(double ns)
     return (ck_time_t)ns;
 }
 
-static int pair_order(const void *a, const void *b)
-{
-    const struct ticks_pair *left = a;
-    const struct ticks_pair *right = b;
-
-    return (left->raw > right->raw) - (left->raw < right->raw);
-}
+CK_ORDER(pair_order, struct ticks_pair, CK_UP(raw))
 
 /* Take a pair if it goes on from the last point. */
 static void pair_take(struct ticks *ticks, const struct ticks_pair *pair)

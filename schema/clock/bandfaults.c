@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "schema/clock/bandstate.h"
+#include "schema/order.h"
 
 /* A burst and its answers take no longer. */
 #define TORN (20 * CK_TIME_MS)
@@ -43,13 +44,7 @@ static void steps_measure(struct ck_clockband *band)
     }
 }
 
-static int fault_order(const void *a, const void *b)
-{
-    const struct ck_clock_fault *x = a;
-    const struct ck_clock_fault *y = b;
-
-    return (x->from > y->from) - (x->from < y->from);
-}
+CK_ORDER(fault_order, struct ck_clock_fault, CK_UP(from))
 
 /* Cuts that touch are one fault: a burst may be torn by what it saw. */
 static void faults_join(struct ck_clockband *band)

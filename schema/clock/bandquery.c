@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "schema/clock/bandstate.h"
+#include "schema/order.h"
 
 /* Bounds on theta at `local` by one knot of the piece. */
 static void knot_reach(const struct ck_clock_knot *knot,
@@ -149,13 +150,7 @@ int ck_clockband_at(const struct ck_clockband *band,
     return 0;
 }
 
-static int bound_order(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(bound_order, ck_time_t, CK_LESS(*a, *b))
 
 /* Median and maximum over the knots. */
 static void bounds_summarise(const struct ck_clockband *band,

@@ -17,6 +17,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "schema/order.h"
+
 #define CLUSTER_SPAN (2 * CK_TIME_MS)
 /* theta may move while a cluster lasts: 100 ppm, 200 ns. */
 #define CLUSTER_RATE_PPB 100000
@@ -131,13 +133,7 @@ static bool cluster_point(const struct ck_clock_constraint *constraints,
     return true;
 }
 
-static int time_order(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(time_order, ck_time_t, CK_LESS(*a, *b))
 
 /* Median half width over the clusters, -1 = none is two-sided, and how many
  * there are. 0 or -1. */
@@ -335,13 +331,7 @@ size_t ck_clock_bursts(const struct ck_clock_constraint *constraints,
     return found;
 }
 
-static int slope_order(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(slope_order, double, CK_LESS(*a, *b))
 
 /* The slopes that pairs of points allow, a quarter of all points between the
  * two of a pair: of the limits of a slope no more than `apart` are wrong when

@@ -13,6 +13,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* Functions of a computation that are things of their own: each has at least
  * an n-th of it, and all others together no more than that. */
@@ -47,19 +48,9 @@ static int32_t rank_of(const struct gathered *gathered, uint32_t source)
     return defs->processes[defs->threads[thread].process].rank;
 }
 
-static int by_ns(const void *left, const void *right)
-{
-    const struct thing *a = left;
-    const struct thing *b = right;
-
-    if (a->ns != b->ns) {
-        return a->ns < b->ns ? 1 : -1;
-    }
-    if (a->sampled.total != b->sampled.total) {
-        return a->sampled.total < b->sampled.total ? 1 : -1;
-    }
-    return (a->source > b->source) - (a->source < b->source);
-}
+CK_ORDER(by_ns,
+         struct thing,
+         CK_DOWN(ns) ?: CK_DOWN(sampled.total) ?: CK_UP(source))
 
 static void thing_add(struct gathered *gathered,
                       struct thing *thing,

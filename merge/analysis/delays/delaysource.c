@@ -9,6 +9,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* What threads of a team computed explains its waiting where it is at least an
  * n-th of that. */
@@ -209,13 +210,7 @@ static size_t function_add(struct function *functions,
     return count;
 }
 
-static int by_weight(const void *left, const void *right)
-{
-    const struct function *a = left;
-    const struct function *b = right;
-
-    return (a->ns < b->ns) - (a->ns > b->ns);
-}
+CK_ORDER(by_weight, struct function, CK_DOWN(ns))
 
 /* Is what was sampled in OpenMP runtimes but waiting for what other threads
  * computed? Not where these have less than an n-th of it. */

@@ -10,6 +10,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 #define NONE UINT32_MAX
 
@@ -373,16 +374,7 @@ uint64_t delaysums_waits(const struct delaysums *sums)
     return sums->waits;
 }
 
-static int by_ns(const void *left, const void *right)
-{
-    const struct delaysums_cost *a = left;
-    const struct delaysums_cost *b = right;
-
-    if (a->ns != b->ns) {
-        return a->ns < b->ns ? 1 : -1;
-    }
-    return (a->source > b->source) - (a->source < b->source);
-}
+CK_ORDER(by_ns, struct delaysums_cost, CK_DOWN(ns) ?: CK_UP(source))
 
 const struct delaysums_cost *delaysums_costs(struct delaysums *sums,
                                              size_t *count)

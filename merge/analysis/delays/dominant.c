@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "schema/order.h"
+
 struct dominant_part
 dominant_part(const struct lookback *lookback, uint32_t did, ck_time_t ns)
 {
@@ -16,19 +18,9 @@ dominant_part(const struct lookback *lookback, uint32_t did, ck_time_t ns)
 }
 
 /* Parts of one call together, and in them those of one kernel. */
-static int by_call(const void *left, const void *right)
-{
-    const struct dominant_part *a = left;
-    const struct dominant_part *b = right;
-
-    if (a->kind != b->kind) {
-        return a->kind < b->kind ? -1 : 1;
-    }
-    if (a->call != b->call) {
-        return a->call < b->call ? -1 : 1;
-    }
-    return (a->did > b->did) - (a->did < b->did);
-}
+CK_ORDER(by_call,
+         struct dominant_part,
+         CK_UP(kind) ?: CK_UP(call) ?: CK_UP(did))
 
 /* The longest sum of parts in a row that are one call, or one kernel. */
 static void longest_find(const struct lookback *lookback,

@@ -10,6 +10,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 #define QUEUES_KNOWN 64
 #define NO_ROW UINT32_MAX
@@ -193,19 +194,9 @@ int busyrollup_take(struct busyrollup *busyrollup,
 }
 
 /* The job first, then hosts, ranks and queues, by rank. */
-static int by_level(const void *left, const void *right)
-{
-    const struct report_level *a = left;
-    const struct report_level *b = right;
-
-    if (a->kind != b->kind) {
-        return a->kind < b->kind ? -1 : 1;
-    }
-    if (a->rank != b->rank) {
-        return a->rank < b->rank ? -1 : 1;
-    }
-    return (a->order > b->order) - (a->order < b->order);
-}
+CK_ORDER(by_level,
+         struct report_level,
+         CK_UP(kind) ?: CK_UP(rank) ?: CK_UP(order))
 
 static void row_report(const struct busyrollup *busyrollup,
                        const struct row *row,

@@ -11,6 +11,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 struct sums {
     uint64_t calls;
@@ -106,16 +107,7 @@ uint64_t copyplaces_site(const struct copyplaces *places)
     return places->site;
 }
 
-static int by_total(const void *left, const void *right)
-{
-    const struct report_copy_place *a = left;
-    const struct report_copy_place *b = right;
-
-    if (a->total != b->total) {
-        return a->total < b->total ? 1 : -1;
-    }
-    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
-}
+CK_ORDER(by_total, struct report_copy_place, CK_DOWN(total) ?: CK_DOWN(bytes))
 
 /* Add the copies of one process to those of all. */
 static void place_join(const struct copyplaces *places,

@@ -19,6 +19,7 @@
 #include "merge/model/kernelgroup.h"
 #include "merge/model/memory.h"
 #include "schema/clock/clockband.h"
+#include "schema/order.h"
 
 /* A device's part in a call. */
 struct part {
@@ -447,13 +448,7 @@ static void call_clear(const struct devicewaits *waits, struct call *call)
     call->arrived = 0;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    ck_time_t x = *(const ck_time_t *)a;
-    ck_time_t y = *(const ck_time_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(by_time, ck_time_t, CK_LESS(*a, *b))
 
 /* Two ends of a call that are further apart than both clocks' error: of a clock
  * that was set, the farther one from the others. */

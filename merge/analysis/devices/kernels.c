@@ -12,6 +12,7 @@
 #include "merge/model/quantile.h"
 #include "merge/model/rankset.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 #define COPY_KINDS (CK_KIND_COPY_MAP - CK_KIND_COPY_H2D + 1)
 #define UNNAMED "(no name)"
@@ -164,16 +165,9 @@ int kernels_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
-static int by_busy(const void *a, const void *b)
-{
-    const struct report_kernel *left = a;
-    const struct report_kernel *right = b;
-
-    if (left->busy != right->busy) {
-        return left->busy < right->busy ? 1 : -1;
-    }
-    return strcmp(left->name, right->name);
-}
+CK_ORDER(by_busy,
+         struct report_kernel,
+         CK_DOWN(busy) ?: strcmp(a->name, b->name))
 
 /* The ranks that ran it; `numbers` has room for all. */
 static int ranks_report(const struct defs *defs,

@@ -11,6 +11,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/share.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* Calls that are remembered; a later one takes the place of an earlier one. */
 #define CALLS ((size_t)1 << 17)
@@ -355,16 +356,7 @@ const struct report_line *lines_last(const struct lines *lines)
     return lines->last < 0 ? NULL : &lines->items[lines->last];
 }
 
-static int by_busy(const void *a, const void *b)
-{
-    const struct report_line *left = a;
-    const struct report_line *right = b;
-
-    if (left->busy != right->busy) {
-        return left->busy < right->busy ? 1 : -1;
-    }
-    return (left->line > right->line) - (left->line < right->line);
-}
+CK_ORDER(by_busy, struct report_line, CK_DOWN(busy) ?: CK_UP(line))
 
 void lines_report(struct lines *lines, struct report *report)
 {

@@ -8,6 +8,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* A device's number by the queue's record. */
 static uint32_t
@@ -124,14 +125,7 @@ static int undone_add(const struct commands *commands,
     return 0;
 }
 
-static int by_enter(const void *left, const void *right)
-{
-    const struct commands_undone *a = left;
-    const struct commands_undone *b = right;
-
-    return (a->command.enter > b->command.enter) -
-           (a->command.enter < b->command.enter);
-}
+CK_ORDER(by_enter, struct commands_undone, CK_UP(command.enter))
 
 struct commands_undone *commands_undone(const struct commands *commands,
                                         size_t *count)

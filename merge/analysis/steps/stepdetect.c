@@ -16,6 +16,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "schema/fnv.h"
+#include "schema/order.h"
 
 /* What the steps must cover of the region, if what is outside of them took
  * twice as long: by so much it differs from run to run. And a part of the
@@ -272,13 +273,7 @@ static bool lane_holds(const struct trial *trial, size_t rank)
     return steps >= STEPDETECT_MIN && is_covered(stepdetect, covered);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    ck_time_t left = *(const ck_time_t *)a;
-    ck_time_t right = *(const ck_time_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_time, ck_time_t, CK_LESS(*a, *b))
 
 /* Are the steps of one stretch of comparable lengths? Puts them in order. */
 static bool is_even(ck_time_t lengths[STEPDETECT_MIN])
@@ -530,16 +525,7 @@ static int is_extra(const struct stepdetect *stepdetect,
     return 0;
 }
 
-static int by_calls(const void *a, const void *b)
-{
-    const struct site *left = *(const struct site *const *)a;
-    const struct site *right = *(const struct site *const *)b;
-
-    if (left->least != right->least) {
-        return left->least < right->least ? -1 : 1;
-    }
-    return (left > right) - (left < right);
-}
+CK_ORDER_POINTERS(by_calls, struct site, CK_UP(least) ?: CK_LESS(a, b))
 
 /* Sites that are something to steps, those called least often first. */
 struct candidates {

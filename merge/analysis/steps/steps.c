@@ -10,6 +10,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* A step counts as an outlier from that many times the middle one on. */
 #define OUTLIER_PERCENT 150
@@ -426,13 +427,7 @@ int steps_walk(struct steps *steps,
 
 /* ---- the report --------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
-{
-    ck_time_t left = *(const ck_time_t *)a;
-    ck_time_t right = *(const ck_time_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_time, ck_time_t, CK_LESS(*a, *b))
 
 int steps_lengths(const struct steps *steps,
                   uint32_t index,
@@ -496,13 +491,7 @@ int steps_blame(const struct steps *steps,
     return 0;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct report_step *left = a;
-    const struct report_step *right = b;
-
-    return (left->start > right->start) - (left->start < right->start);
-}
+CK_ORDER(by_start, struct report_step, CK_UP(start))
 
 static void outliers_mark(struct report_step *items,
                           size_t count,

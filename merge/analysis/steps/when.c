@@ -11,6 +11,7 @@
 #include "merge/analysis/steps/window.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* The chance of a window where there is none, for a thing and a width. */
 #define CHANCE 1e-3
@@ -396,13 +397,7 @@ void when_windows(const struct when *when,
 
 /* ---- slow steps --------------------------------------------------------- */
 
-static int by_length(const void *a, const void *b)
-{
-    ck_time_t left = *(const ck_time_t *)a;
-    ck_time_t right = *(const ck_time_t *)b;
-
-    return (left < right) - (left > right);
-}
+CK_ORDER(by_length, ck_time_t, CK_LESS(*b, *a))
 
 /* The slow ones of values, and their part of their sum. Puts them in order,
  * longest first. */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 #define LENGTH_MIN 3
 /* The level inside is that many times the one outside, and a mean value inside
@@ -73,13 +74,7 @@ struct stretch {
     double outside;
 };
 
-static int by_size(const void *a, const void *b)
-{
-    ck_time_t left = *(const ck_time_t *)a;
-    ck_time_t right = *(const ck_time_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_size, ck_time_t, CK_LESS(*a, *b))
 
 /* The k-th smallest; puts the values in another order. */
 static ck_time_t nth(ck_time_t *values, size_t count, size_t k)
@@ -503,13 +498,7 @@ static bool is_enough(struct series *series,
                SHARE_SLOW * (inside - usual * length + slow);
 }
 
-static int by_first(const void *a, const void *b)
-{
-    const struct window *left = a;
-    const struct window *right = b;
-
-    return (left->first > right->first) - (left->first < right->first);
-}
+CK_ORDER(by_first, struct window, CK_UP(first))
 
 void window_find(const ck_time_t *values,
                  size_t values_count,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 static int compare_texts(const char *left, const char *right)
 {
@@ -85,28 +86,13 @@ row_join(struct report_call *into, const struct call_row *row, int32_t last)
     into->site = into->site == row->call.site ? into->site : 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct call_row *left = a;
-    const struct call_row *right = b;
-    int order = strcmp(left->call.name, right->call.name);
+CK_ORDER(by_name,
+         struct call_row,
+         strcmp(a->call.name, b->call.name) ?: CK_UP(rank))
 
-    if (order != 0) {
-        return order;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-static int by_total_function(const void *a, const void *b)
-{
-    const struct report_function *left = a;
-    const struct report_function *right = b;
-
-    if (left->total != right->total) {
-        return left->total < right->total ? 1 : -1;
-    }
-    return strcmp(left->name, right->name);
-}
+CK_ORDER(by_total_function,
+         struct report_function,
+         CK_DOWN(total) ?: strcmp(a->name, b->name))
 
 /* Rows in order of name and rank: is the rank's first with calls behind. */
 static void function_join(struct report_function *into,

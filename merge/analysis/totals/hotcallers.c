@@ -14,6 +14,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/model/userfile.h"
+#include "schema/order.h"
 
 /* A function. */
 struct caller {
@@ -207,16 +208,9 @@ void hotcallers_explain(const struct hotcallers *hotcallers,
     free(sums);
 }
 
-static int by_total(const void *left, const void *right)
-{
-    const struct report_caller *a = left;
-    const struct report_caller *b = right;
-
-    if (a->total != b->total) {
-        return a->total < b->total ? 1 : -1;
-    }
-    return strcmp(a->place.function, b->place.function);
-}
+CK_ORDER(by_total,
+         struct report_caller,
+         CK_DOWN(total) ?: strcmp(a->place.function, b->place.function))
 
 void hotcallers_report(const struct hotcallers *hotcallers,
                        struct report *report)

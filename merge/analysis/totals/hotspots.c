@@ -13,6 +13,7 @@
 #include "merge/model/cause.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* Samples of one line, of one range, behind one call, of a process. */
 struct spot {
@@ -229,22 +230,12 @@ static int by_line(const void *left, const void *right)
     return order;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-    const struct spot *a = left;
-    const struct spot *b = right;
+CK_ORDER(by_rank, struct spot, CK_UP(rank))
 
-    return (a->rank > b->rank) - (a->rank < b->rank);
-}
-
-static int by_range(const void *left, const void *right)
-{
-    const struct spot *a = left;
-    const struct spot *b = right;
-
-    return strcmp(a->range == NULL ? "" : a->range,
-                  b->range == NULL ? "" : b->range);
-}
+CK_ORDER(by_range,
+         struct spot,
+         strcmp(a->range == NULL ? "" : a->range,
+                b->range == NULL ? "" : b->range))
 
 static int by_after(const void *left, const void *right)
 {

@@ -11,6 +11,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/quantile.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 struct range {
     struct report_range row;
@@ -125,13 +126,7 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     return quantile_add(&range->lengths, length);
 }
 
-static int by_total(const void *a, const void *b)
-{
-    const struct report_range *left = a;
-    const struct report_range *right = b;
-
-    return (left->total < right->total) - (left->total > right->total);
-}
+CK_ORDER(by_total, struct report_range, CK_DOWN(total))
 
 void ranges_report(struct ranges *ranges, struct report *report)
 {

@@ -19,6 +19,7 @@
 #include "merge/model/quantile.h"
 #include "merge/timeline/opencalls.h"
 #include "merge/timeline/unknowntail.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 
 /* Most missing ranks that get a row of their own. */
@@ -535,13 +536,7 @@ missing_report(const struct defs *defs, int32_t size, struct report *report)
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct report_rank *left = a;
-    const struct report_rank *right = b;
-
-    return (left->number > right->number) - (left->number < right->number);
-}
+CK_ORDER(by_number, struct report_rank, CK_UP(number))
 
 /* Foreign profiles may lack the host where they were made. */
 static uint32_t hosts_count(const struct defs *defs)

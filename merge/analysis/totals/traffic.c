@@ -16,6 +16,7 @@
 #include "merge/model/comm.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* No rank has it: the flow of collectives. */
 #define PEER_ALL INT32_MIN
@@ -539,19 +540,9 @@ static void sizes_report(const struct traffic *traffic,
     qsort(report->sizes, report->sizes_count, sizeof(*report->sizes), by_size);
 }
 
-static int by_wait(const void *a, const void *b)
-{
-    const struct report_rank_waits *left = a;
-    const struct report_rank_waits *right = b;
-
-    if (left->ns != right->ns) {
-        return left->ns < right->ns ? 1 : -1;
-    }
-    if (left->rank != right->rank) {
-        return left->rank < right->rank ? -1 : 1;
-    }
-    return (left->awaited > right->awaited) - (left->awaited < right->awaited);
-}
+CK_ORDER(by_wait,
+         struct report_rank_waits,
+         CK_DOWN(ns) ?: CK_UP(rank) ?: CK_UP(awaited))
 
 /* The longest ones. */
 static void waits_report(const struct traffic *traffic,

@@ -12,6 +12,7 @@
 #include "merge/model/kernelgroup.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 
 /* Who is short of a call for so long, and so often the longest time between two
@@ -249,13 +250,7 @@ int disagree_take(void *consumer, const struct timeline_event *event)
 
 /* ---- what is reported --------------------------------------------------- */
 
-static int by_rank(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a;
-    int32_t right = *(const int32_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_rank, int32_t, CK_LESS(*a, *b))
 
 /* The last number that any has called. */
 static uint64_t last_of(const struct disagree *disagree, size_t comm)
@@ -417,16 +412,9 @@ static void name_read(const char *group, struct report_disagreement *found)
 }
 
 /* Where no rank called for the longest time first: others follow from it. */
-static int by_silence(const void *a, const void *b)
-{
-    const struct report_disagreement *left = a;
-    const struct report_disagreement *right = b;
-
-    if (left->silent != right->silent) {
-        return left->silent > right->silent ? -1 : 1;
-    }
-    return strcmp(left->comm, right->comm);
-}
+CK_ORDER(by_silence,
+         struct report_disagreement,
+         CK_DOWN(silent) ?: strcmp(a->comm, b->comm))
 
 /* Of the run: the last event, or a rank's end. */
 static ck_time_t end_of(const struct disagree *disagree,

@@ -15,6 +15,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/quantile.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* MPI_COMM_WORLD's number in every process. */
 #define WORLD 1
@@ -256,30 +257,11 @@ int hang_take(void *consumer, const struct timeline_event *event)
 /* ---- what is reported --------------------------------------------------- */
 
 /* All of one collective together, ranks ascending. */
-static int by_collective(const void *a, const void *b)
-{
-    const struct standing *left = a;
-    const struct standing *right = b;
+CK_ORDER(by_collective,
+         struct standing,
+         CK_UP(comm) ?: CK_UP(seq) ?: CK_UP(rank))
 
-    if (left->comm != right->comm) {
-        return left->comm < right->comm ? -1 : 1;
-    }
-    if (left->seq != right->seq) {
-        return left->seq < right->seq ? -1 : 1;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-static int by_waiting(const void *a, const void *b)
-{
-    const struct report_impasse *left = a;
-    const struct report_impasse *right = b;
-
-    if (left->waited != right->waited) {
-        return left->waited > right->waited ? -1 : 1;
-    }
-    return (left->number > right->number) - (left->number < right->number);
-}
+CK_ORDER(by_waiting, struct report_impasse, CK_DOWN(waited) ?: CK_UP(number))
 
 /* True when the process has a record of that collective or of a later one. */
 static bool
@@ -328,13 +310,7 @@ is_superseded(const struct hang *hang, uint32_t process, uint32_t comm)
     return false;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a;
-    int32_t right = *(const int32_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_rank, int32_t, CK_LESS(*a, *b))
 
 static void rank_add(struct report_impasse *row, int32_t rank, size_t *count)
 {

@@ -16,6 +16,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* A call of libc by the first thread of a process. */
 struct span {
@@ -324,16 +325,7 @@ static void deeds_report(const struct peers *peers, struct report *report)
     }
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct report_peer *left = a, *right = b;
-
-    if (left->ns != right->ns) {
-        return left->ns < right->ns ? 1 : -1;
-    }
-    return (left->waiter.pid > right->waiter.pid) -
-           (left->waiter.pid < right->waiter.pid);
-}
+CK_ORDER(by_length, struct report_peer, CK_DOWN(ns) ?: CK_UP(waiter.pid))
 
 void peers_report(struct peers *peers, struct report *report)
 {

@@ -8,17 +8,9 @@
 
 #include "merge/analysis/delays/delayreport.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
-static int by_caused(const void *a, const void *b)
-{
-    const struct report_straggler *left = a;
-    const struct report_straggler *right = b;
-
-    if (left->caused != right->caused) {
-        return left->caused < right->caused ? 1 : -1;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
+CK_ORDER(by_caused, struct report_straggler, CK_DOWN(caused) ?: CK_UP(rank))
 
 static int straggler_report(const struct defs *defs,
                             const struct steps *steps,

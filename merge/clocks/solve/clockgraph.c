@@ -11,6 +11,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 
 #define DIGIT_BITS 11
 #define DIGITS ((size_t)1 << DIGIT_BITS)
@@ -243,16 +244,7 @@ static int ends_sort(struct clockgraph *graph)
     return rc;
 }
 
-static int cut_order(const void *a, const void *b)
-{
-    const struct clock_cut *x = a;
-    const struct clock_cut *y = b;
-
-    if (x->domain != y->domain) {
-        return x->domain < y->domain ? -1 : 1;
-    }
-    return (x->from > y->from) - (x->from < y->from);
-}
+CK_ORDER(cut_order, struct clock_cut, CK_UP(domain) ?: CK_UP(from))
 
 int clockgraph_close(struct clockgraph *graph)
 {

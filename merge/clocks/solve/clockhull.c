@@ -9,6 +9,7 @@
 
 #include "merge/model/array.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 
 /* No two clocks run apart faster: 1000 ppm. */
 #define DRIFT_MAX_PPB 1000000
@@ -54,13 +55,7 @@ static void hull_add(struct clockhull *hull, struct clockhull_fact fact)
     facts[hull->count++] = fact;
 }
 
-static int fact_order(const void *a, const void *b)
-{
-    const struct clockhull_fact *x = a;
-    const struct clockhull_fact *y = b;
-
-    return (x->sent > y->sent) - (x->sent < y->sent);
-}
+CK_ORDER(fact_order, struct clockhull_fact, CK_UP(sent))
 
 void clockhull_thin(struct clockhull *hull, unsigned bits)
 {

@@ -14,6 +14,7 @@
 #include "merge/model/names.h"
 #include "merge/model/table.h"
 #include "schema/json.h"
+#include "schema/order.h"
 
 #define VERSION 1
 /* Steps of a cell's time as the page has it. */
@@ -96,24 +97,9 @@ static int frame_take(void *state, const char *frame)
     return node < 0 ? -1 : 0;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct path *a = left;
-    const struct path *b = right;
+CK_ORDER(by_time, struct path, CK_DOWN(ns) ?: CK_UP(number))
 
-    if (a->ns != b->ns) {
-        return a->ns < b->ns ? 1 : -1;
-    }
-    return (a->number > b->number) - (a->number < b->number);
-}
-
-static int by_number(const void *left, const void *right)
-{
-    const struct path *a = left;
-    const struct path *b = right;
-
-    return (a->number > b->number) - (a->number < b->number);
-}
+CK_ORDER(by_number, struct path, CK_UP(number))
 
 /* The longest paths are shown, the others are one. */
 static void paths_choose(struct kind *kind, size_t most)

@@ -8,6 +8,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* Cells of a column. */
 #define ROWS 50
@@ -336,16 +337,7 @@ bool flamecells_path(const struct flamecells *cells,
     return key->a != others.a || key->b != others.b || key->c != others.c;
 }
 
-static int by_cell(const void *left, const void *right)
-{
-    const struct flame_sum *a = left;
-    const struct flame_sum *b = right;
-
-    if (a->cell != b->cell) {
-        return a->cell < b->cell ? -1 : 1;
-    }
-    return (a->path > b->path) - (a->path < b->path);
-}
+CK_ORDER(by_cell, struct flame_sum, CK_UP(cell) ?: CK_UP(path))
 
 struct flame_sum *flamecells_sums(const struct flamecells *cells,
                                   enum flame_kind kind,

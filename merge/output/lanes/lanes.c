@@ -12,6 +12,7 @@
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* Rows of one thread or queue whose items nest or overlap. */
 #define DEPTHS 4
@@ -396,13 +397,7 @@ const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count)
     return lanes->rows;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct shown_wait *one = a, *other = b;
-
-    return (one->part.start > other->part.start) -
-           (one->part.start < other->part.start);
-}
+CK_ORDER(by_start, struct shown_wait, CK_UP(part.start))
 
 const struct shown_wait *lanes_waits(struct lanes *lanes, size_t *count)
 {

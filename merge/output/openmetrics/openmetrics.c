@@ -9,6 +9,7 @@
 
 #include "merge/model/memory.h"
 #include "schema/metric.h"
+#include "schema/order.h"
 
 #define SECONDS(ns) ((double)(ns) / (double)CK_TIME_S)
 #define NUMBER_BYTES 32
@@ -139,16 +140,9 @@ static void put_devices(const struct metrics *metrics)
     }
 }
 
-static int compare_caused(const void *a, const void *b)
-{
-    const struct report_rank *const *one = a;
-    const struct report_rank *const *other = b;
-
-    if ((*one)->caused != (*other)->caused) {
-        return (*one)->caused > (*other)->caused ? -1 : 1;
-    }
-    return (*one)->number > (*other)->number ? 1 : -1;
-}
+CK_ORDER_POINTERS(compare_caused,
+                  struct report_rank,
+                  CK_DOWN(caused) ?: CK_UP(number))
 
 static void put_ranks(const struct metrics *metrics)
 {

@@ -13,6 +13,7 @@
 
 #include "merge/model/memory.h"
 #include "merge/output/sink.h"
+#include "schema/order.h"
 
 struct line {
     char *text;
@@ -68,13 +69,7 @@ static char *line_text(const struct stacktable *table,
     return text;
 }
 
-static int by_text(const void *left, const void *right)
-{
-    const struct line *a = left;
-    const struct line *b = right;
-
-    return strcmp(a->text, b->text);
-}
+CK_ORDER(by_text, struct line, strcmp(a->text, b->text))
 
 static void lines_put(struct sink *sink, const struct line *lines, size_t count)
 {

@@ -21,6 +21,7 @@
 #include "merge/output/svg/svgdraw.h"
 #include "merge/output/words.h"
 #include "schema/fnv.h"
+#include "schema/order.h"
 
 #define WIDTH 1200
 #define EDGE 10
@@ -203,15 +204,7 @@ static int by_name(const void *a, const void *b, void *nodes)
 }
 
 /* As they are drawn: equal runs make equal pictures. */
-static int by_place(const void *a, const void *b)
-{
-    const struct node *left = a, *right = b;
-
-    if (left->depth != right->depth) {
-        return left->depth < right->depth ? -1 : 1;
-    }
-    return (left->from > right->from) - (left->from < right->from);
-}
+CK_ORDER(by_place, struct node, CK_UP(depth) ?: CK_UP(from))
 
 /* Afterwards nodes are no more where others look for them. */
 static void tree_place(struct tree *tree)

@@ -10,6 +10,7 @@
 #include "merge/model/memory.h"
 #include "merge/output/svg/svgdraw.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 #define WIDTH 1100
 #define LEFT 260
@@ -87,12 +88,7 @@ static void put_bar(struct svg *svg, const struct report_device *device, int y)
     }
 }
 
-static int by_idle(const void *a, const void *b)
-{
-    const struct report_device *const *one = a, *const *other = b;
-
-    return ((*one)->idle < (*other)->idle) - ((*one)->idle > (*other)->idle);
-}
+CK_ORDER_POINTERS(by_idle, struct report_device, CK_DOWN(idle))
 
 /* The devices, of many the most idle ones. */
 static const struct report_device **choice(const struct report *report,

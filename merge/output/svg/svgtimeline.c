@@ -12,6 +12,7 @@
 #include "merge/model/memory.h"
 #include "merge/output/svg/svgdraw.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 #define WIDTH 1200
 #define LEFT 90
@@ -37,12 +38,7 @@ static bool is_better(const struct lanes_row *one, const struct lanes_row *than)
            (one->kind == LANES_IDLE && than->kind != LANES_IDLE);
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct lanes_row *const *one = a, *const *other = b;
-
-    return ((*one)->rank > (*other)->rank) - ((*one)->rank < (*other)->rank);
-}
+CK_ORDER_POINTERS(by_rank, struct lanes_row, CK_UP(rank))
 
 static void rows_choose(struct picture *picture, const struct lanes *lanes)
 {

@@ -10,6 +10,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/rankset.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 #define TOP_KERNELS 10
 #define TOP_COUNTERS 16
@@ -193,16 +194,7 @@ static void put_device(const struct page *page,
     put_subs(page, device);
 }
 
-static int by_idle(const void *a, const void *b)
-{
-    const struct report_device *left = *(const struct report_device *const *)a;
-    const struct report_device *right = *(const struct report_device *const *)b;
-
-    if (left->idle != right->idle) {
-        return left->idle < right->idle ? 1 : -1;
-    }
-    return (left > right) - (left < right);
-}
+CK_ORDER_POINTERS(by_idle, struct report_device, CK_DOWN(idle) ?: CK_LESS(a, b))
 
 /* Many devices: those most and least idle, with the middle one. */
 static void put_extremes(const struct page *page)

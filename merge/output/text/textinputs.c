@@ -10,6 +10,7 @@
 #include "merge/model/memory.h"
 
 #include "merge/output/text/page.h"
+#include "schema/order.h"
 
 /* Read by one of ck's readers, and no run of ck. */
 static bool is_profile(const struct report_input *input)
@@ -47,12 +48,7 @@ bool page_inputs_blind(const struct page *page)
     return true;
 }
 
-static int rank_order(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
-}
+CK_ORDER(rank_order, int32_t, CK_LESS(*a, *b))
 
 void page_inputs_answer(const struct page *page)
 {

@@ -14,6 +14,7 @@
 
 #include "merge/model/memory.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 /* Lines of the tree. */
 #define LINES_MAX 60
@@ -419,12 +420,7 @@ static int by_path(const void *a, const void *b)
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-
-    return (left > right) - (left < right);
-}
+CK_ORDER(by_number, int32_t, CK_LESS(*a, *b))
 
 /* The ranks of some rows, each once, in tree->ranks. */
 static size_t ranks_of(const struct tree *tree,
@@ -552,15 +548,7 @@ struct branch {
     size_t first, count, ranks;
 };
 
-static int by_ranks(const void *a, const void *b)
-{
-    const struct branch *left = a, *right = b;
-
-    if (left->ranks != right->ranks) {
-        return left->ranks < right->ranks ? -1 : 1;
-    }
-    return (left->first > right->first) - (left->first < right->first);
-}
+CK_ORDER(by_ranks, struct branch, CK_UP(ranks) ?: CK_UP(first))
 
 static void put_branches(struct tree *tree,
                          const struct report_standing **rows,
