@@ -529,10 +529,8 @@ static struct target_injection injection_of(const struct ringfile *ring,
     return (struct target_injection){
         .ring = ring->path,
         .preload = of->preload[0] != '\0' ? of->preload : NULL,
-        .opencl = of->opencl[0] != '\0' ? of->opencl : NULL,
-        .cuda = of->cuda[0] != '\0' ? of->cuda : NULL,
-        .nccl = of->nccl[0] != '\0' ? of->nccl : NULL,
-        .nvtx = of->nvtx[0] != '\0' ? of->nvtx : NULL,
+        .named = of->named,
+        .named_count = of->named_count,
     };
 }
 

@@ -26,6 +26,20 @@
 #include "launch/child.h"
 #include "schema/fnv.h"
 
+/* The libraries that a runtime opens, each by its variable. */
+static const struct {
+    const char *file;
+    const char *variable;
+    enum target_join how;
+} named[] = {
+    {"libckopencl.so", "OPENCL_LAYERS", TARGET_BEFORE},
+    {"libckcupti.so", "CUDA_INJECTION64_PATH", TARGET_UNSET},
+    {"libcknccl.so", "NCCL_PROFILER_PLUGIN", TARGET_UNSET},
+    {"libcknvtx.so", "NVTX_INJECTION64_PATH", TARGET_UNSET},
+};
+#define NAMED (sizeof(named) / sizeof(named[0]))
+_Static_assert(NAMED <= LIBRARIES_NAMED, "struct libraries has room");
+
 static bool is_loadable(const char *path)
 {
     return path[strcspn(path, " \t\n:")] == '\0';
@@ -180,9 +194,13 @@ int libraries_find(struct libraries *libraries,
                                      used > 0 ? ":" : "", path);
         }
     }
-    rc |= library_find("libckopencl.so", libraries->opencl, err);
-    rc |= library_find("libckcupti.so", libraries->cuda, err);
-    rc |= library_find("libcknccl.so", libraries->nccl, err);
-    rc |= library_find("libcknvtx.so", libraries->nvtx, err);
+    for (size_t i = 0; i < NAMED; i++) {
+        char *found = libraries->paths[i];
+
+        rc |= library_find(named[i].file, found, err);
+        libraries->named[i] = (struct target_variable){
+            named[i].variable, found[0] != '\0' ? found : NULL, named[i].how};
+    }
+    libraries->named_count = NAMED;
     return rc;
 }

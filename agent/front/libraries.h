@@ -8,19 +8,21 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "agent/front/target.h"
 #include "schema/err.h"
 
 /* Libraries that are preloaded at most: a path each. */
 #define LIBRARIES_PRELOADED 3
 
-/* "" = was not built. */
+/* Libraries that a runtime opens by a variable, at most (libraries.c). */
+#define LIBRARIES_NAMED 8
+
 struct libraries {
-    char preload[LIBRARIES_PRELOADED * PATH_MAX]; /* for LD_PRELOAD, parted by
-                                                     ':' */
-    char opencl[PATH_MAX];
-    char cuda[PATH_MAX];
-    char nccl[PATH_MAX];
-    char nvtx[PATH_MAX];
+    char preload[LIBRARIES_PRELOADED * PATH_MAX]; /* for LD_PRELOAD, separated
+                                                     by ':'; "" = none */
+    char paths[LIBRARIES_NAMED][PATH_MAX];
+    struct target_variable named[LIBRARIES_NAMED]; /* with these paths */
+    size_t named_count;
 };
 
 /* Find what was built. A directory with a blank or a colon in its name, which

@@ -20,14 +20,6 @@
 #include "agent/process/program.h"
 #include "launch/log.h"
 
-/* How a variable that may exist already is joined with ours. */
-enum join {
-    JOIN_REPLACE,
-    JOIN_AFTER,  /* theirs:ours */
-    JOIN_BEFORE, /* ours:theirs */
-    JOIN_UNSET,  /* only when it is not set */
-};
-
 static const char *env_find(char *const *env, const char *name, size_t *at)
 {
     size_t length = strlen(name);
@@ -41,24 +33,24 @@ static const char *env_find(char *const *env, const char *name, size_t *at)
 }
 
 /* Set one variable in `env`, which has room for one more. 0 or -1. */
-static int
-env_join(char **env, const char *name, const char *value, enum join how)
+static int env_join(char **env, const struct target_variable *ours)
 {
     size_t at;
-    const char *theirs = env_find(env, name, &at);
+    const char *theirs = env_find(env, ours->name, &at);
+    const char *value = ours->value;
     char *text = NULL;
     int n;
 
-    if (value == NULL || (how == JOIN_UNSET && theirs != NULL)) {
+    if (value == NULL || (ours->how == TARGET_UNSET && theirs != NULL)) {
         return 0;
     }
-    if (theirs == NULL || theirs[0] == '\0' || how == JOIN_REPLACE ||
-        how == JOIN_UNSET) {
-        n = asprintf(&text, "%s=%s", name, value);
-    } else if (how == JOIN_AFTER) {
-        n = asprintf(&text, "%s=%s:%s", name, theirs, value);
+    if (theirs == NULL || theirs[0] == '\0' || ours->how == TARGET_REPLACE ||
+        ours->how == TARGET_UNSET) {
+        n = asprintf(&text, "%s=%s", ours->name, value);
+    } else if (ours->how == TARGET_AFTER) {
+        n = asprintf(&text, "%s=%s:%s", ours->name, theirs, value);
     } else {
-        n = asprintf(&text, "%s=%s:%s", name, value, theirs);
+        n = asprintf(&text, "%s=%s:%s", ours->name, value, theirs);
     }
     if (n < 0) {
         return -1;
@@ -80,42 +72,42 @@ void target_environment_free(char **env)
     free(env);
 }
 
-char **target_environment(char *const *env,
-                          const struct target_injection *injection)
+/* A copy of `env` with room for so many variables more. NULL with ENOMEM. */
+static char **env_copy(char *const *env, size_t more)
 {
-    const struct {
-        const char *name;
-        const char *value;
-        enum join how;
-    } changes[] = {
-        {"CKAGENT_RING", injection->ring, JOIN_REPLACE},
-        {"LD_PRELOAD", injection->preload, JOIN_AFTER},
-        {"OPENCL_LAYERS", injection->opencl, JOIN_BEFORE},
-        {"CUDA_INJECTION64_PATH", injection->cuda, JOIN_UNSET},
-        {"NCCL_PROFILER_PLUGIN", injection->nccl, JOIN_UNSET},
-        {"NVTX_INJECTION64_PATH", injection->nvtx, JOIN_UNSET},
-    };
     size_t count = 0;
     char **made;
 
     while (env[count] != NULL) {
         count++;
     }
-    made =
-        calloc(count + sizeof(changes) / sizeof(changes[0]) + 1, sizeof(*made));
-    if (made == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
+    made = calloc(count + more + 1, sizeof(*made));
+    for (size_t i = 0; made != NULL && i < count; i++) {
         made[i] = strdup(env[i]);
         if (made[i] == NULL) {
             target_environment_free(made);
             return NULL;
         }
     }
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-        if (env_join(made, changes[i].name, changes[i].value, changes[i].how) !=
-            0) {
+    return made;
+}
+
+char **target_environment(char *const *env,
+                          const struct target_injection *injection)
+{
+    const struct target_variable always[] = {
+        {"CKAGENT_RING", injection->ring, TARGET_REPLACE},
+        {"LD_PRELOAD", injection->preload, TARGET_AFTER},
+    };
+    const size_t always_count = sizeof(always) / sizeof(always[0]);
+    char **made = env_copy(env, always_count + injection->named_count);
+
+    for (size_t i = 0;
+         made != NULL && i < always_count + injection->named_count; i++) {
+        const struct target_variable *ours =
+            i < always_count ? &always[i] : &injection->named[i - always_count];
+
+        if (env_join(made, ours) != 0) {
             target_environment_free(made);
             return NULL;
         }

@@ -6,18 +6,31 @@
 #define CK_AGENT_FRONT_TARGET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "schema/err.h"
+
+/* How a variable that may exist already is joined with ours. */
+enum target_join {
+    TARGET_REPLACE,
+    TARGET_AFTER,  /* theirs:ours */
+    TARGET_BEFORE, /* ours:theirs */
+    TARGET_UNSET,  /* only when it is not set */
+};
+
+struct target_variable {
+    const char *name;
+    const char *value; /* NULL = none of ours */
+    enum target_join how;
+};
 
 /* What the target finds in its environment. */
 struct target_injection {
     const char *ring;    /* path of the ring */
     const char *preload; /* libraries, separated by ':'; NULL = none */
-    const char *opencl;  /* layer; NULL = none */
-    const char *cuda;    /* injection library; NULL = none */
-    const char *nccl;    /* profiler plug-in; NULL = none */
-    const char *nvtx;    /* injection library; NULL = none */
+    const struct target_variable *named; /* libraries that runtimes open */
+    size_t named_count;
 };
 
 /* A copy of `env` with the injection added: what the user has there stays in

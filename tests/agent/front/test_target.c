@@ -20,12 +20,14 @@
 #include "agent/front/target.h"
 #include "agent/process/identity.h"
 
-static const struct target_injection injection = {.ring = "/r",
-                                                  .preload = "/a.so:/b.so",
-                                                  .opencl = "/o.so",
-                                                  .cuda = "/c.so",
-                                                  .nccl = "/n.so",
-                                                  .nvtx = "/x.so"};
+static const struct target_variable named[] = {
+    {"OPENCL_LAYERS", "/o.so", TARGET_BEFORE},
+    {"CUDA_INJECTION64_PATH", "/c.so", TARGET_UNSET},
+    {"NCCL_PROFILER_PLUGIN", "/n.so", TARGET_UNSET},
+    {"NVTX_INJECTION64_PATH", "/x.so", TARGET_UNSET},
+};
+static const struct target_injection injection = {
+    .ring = "/r", .preload = "/a.so:/b.so", .named = named, .named_count = 4};
 
 static void a_bare_environment_gets_all_six_variables(void **state)
 {
@@ -71,7 +73,10 @@ static void what_the_user_injects_stays_in_force(void **state)
 
 static void libraries_that_were_not_built_change_nothing(void **state)
 {
-    static const struct target_injection only_ring = {.ring = "/r"};
+    static const struct target_variable none[] = {
+        {"OPENCL_LAYERS", NULL, TARGET_BEFORE}};
+    static const struct target_injection only_ring = {
+        .ring = "/r", .named = none, .named_count = 1};
     char *const env[] = {NULL};
     char **made = target_environment(env, &only_ring);
 
