@@ -19,29 +19,117 @@
 
 #define RANK_MAX 100000000
 
+typedef int (*read_f)(struct json *json,
+                      const struct profile_source *source,
+                      struct import *import,
+                      struct import_facts *facts,
+                      struct ck_err *err);
+
+static int chrome_read(struct json *json,
+                       const struct profile_source *source,
+                       struct import *import,
+                       struct import_facts *facts,
+                       struct ck_err *err)
+{
+    struct chrometrace_way way = {source->is_again ? CHROME_DEVICE_CPU
+                                                   : CHROME_DEVICE_GPU,
+                                  source->gzip, source->threads};
+
+    return chrometrace_read(json, &way, import, facts, err);
+}
+
+static int nkipy_read(struct json *json,
+                      const struct profile_source *source,
+                      struct import *import,
+                      struct import_facts *facts,
+                      struct ck_err *err)
+{
+    (void)source;
+    return kernelprofile_read(json, import, facts, err);
+}
+
+/* Every format of a foreign profile. */
 static const struct {
-    const char *member;
-    enum profile_kind kind;
-} members[] = {
-    {"traceEvents", PROFILE_CHROME}, {"deviceProperties", PROFILE_CHROME},
-    {"kernel_calls", PROFILE_NKIPY}, {"events_json", PROFILE_NKIPY},
-    {"files", PROFILE_SCALENE},      {"growth_rate", PROFILE_SCALENE},
+    const char *name;
+    const char
+        *members[4]; /* any of them in the outer object, NULL = no more */
+    bool is_list;    /* a list of objects, too */
+    bool has_second; /* read again where no device worked */
+    read_f read;
+} readers[] = {
+    {"chrome", {"traceEvents", "deviceProperties"}, true, true, chrome_read},
+    {"nkipy", {"kernel_calls", "events_json"}, false, false, nkipy_read},
 };
+#define READERS (sizeof(readers) / sizeof(readers[0]))
+
+static const char *const scalene_members[] = {"files", "growth_rate"};
 
 const char *profile_name(enum profile_kind kind)
 {
-    static const char *const names[] = {
-        [PROFILE_RUN] = "run",         [PROFILE_SEGMENT] = "segment",
-        [PROFILE_CHROME] = "chrome",   [PROFILE_NKIPY] = "nkipy",
-        [PROFILE_SCALENE] = "scalene", [PROFILE_UNKNOWN] = "unknown",
+    static const char *const names[PROFILE_READERS] = {
+        [PROFILE_UNKNOWN] = "unknown",
+        [PROFILE_RUN] = "run",
+        [PROFILE_SEGMENT] = "segment",
+        [PROFILE_SCALENE] = "scalene",
     };
 
-    return names[kind];
+    return kind < PROFILE_READERS ? names[kind]
+                                  : readers[kind - PROFILE_READERS].name;
 }
 
 bool profile_has_reader(enum profile_kind kind)
 {
-    return kind == PROFILE_CHROME || kind == PROFILE_NKIPY;
+    return kind >= PROFILE_READERS;
+}
+
+unsigned profile_readers(void)
+{
+    return READERS;
+}
+
+int profile_reader_read(unsigned reader,
+                        struct json *json,
+                        const struct profile_source *source,
+                        struct import *import,
+                        struct import_facts *facts,
+                        struct ck_err *err)
+{
+    return readers[reader].read(json, source, import, facts, err);
+}
+
+static bool
+is_member(const struct json_token *token, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count && list[i] != NULL; i++) {
+        if (json_is(token, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The kind that has such a member; PROFILE_UNKNOWN: none. */
+static enum profile_kind member_kind(const struct json_token *token)
+{
+    for (size_t i = 0; i < READERS; i++) {
+        if (is_member(token, readers[i].members, 4)) {
+            return (enum profile_kind)(PROFILE_READERS + i);
+        }
+    }
+    return is_member(token, scalene_members, 2) ? PROFILE_SCALENE
+                                                : PROFILE_UNKNOWN;
+}
+
+/* The kind that may be a list of objects. */
+static enum profile_kind list_kind(void)
+{
+    size_t i = 0;
+
+    while (i < READERS && !readers[i].is_list) {
+        i++;
+    }
+    return i < READERS ? (enum profile_kind)(PROFILE_READERS + i)
+                       : PROFILE_UNKNOWN;
 }
 
 /* By the first member that one kind alone has. */
@@ -50,17 +138,17 @@ static enum profile_kind json_kind(struct json *json)
     const struct json_token *token = json_next(json);
 
     if (token->type == JSON_ARRAY) {
-        return json_next(json)->type == JSON_OBJECT ? PROFILE_CHROME
+        return json_next(json)->type == JSON_OBJECT ? list_kind()
                                                     : PROFILE_UNKNOWN;
     }
     if (token->type != JSON_OBJECT) {
         return PROFILE_UNKNOWN;
     }
     while ((token = json_next(json))->type == JSON_NAME) {
-        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-            if (json_is(token, members[i].member)) {
-                return members[i].kind;
-            }
+        enum profile_kind kind = member_kind(token);
+
+        if (kind != PROFILE_UNKNOWN) {
+            return kind;
         }
         (void)json_skip(json);
     }
@@ -236,14 +324,14 @@ int32_t profile_name_rank(const char *path)
     return found;
 }
 
-/* Read with one way of looking at the device. 0 or -1. */
+/* Read it, once or again. 0 or -1. */
 static int read_once(struct profile *profile,
                      const char *dir,
-                     enum chrome_device device,
+                     bool is_again,
                      struct ck_err *err)
 {
     struct gzip *gzip = gzip_open(profile->file, err);
-    struct chrometrace_way way = {device, gzip, profile->threads};
+    const struct profile_source source = {gzip, profile->threads, is_again};
     struct json *json = NULL;
     int rc = -1;
 
@@ -257,11 +345,8 @@ static int read_once(struct profile *profile,
     if (json == NULL) {
         (void)ck_err_set(err, "out of memory");
     } else if (profile->import != NULL) {
-        rc = profile->kind == PROFILE_CHROME
-                 ? chrometrace_read(json, &way, profile->import,
-                                    &profile->facts, err)
-                 : kernelprofile_read(json, profile->import, &profile->facts,
-                                      err);
+        rc = profile_reader_read(profile->kind - PROFILE_READERS, json, &source,
+                                 profile->import, &profile->facts, err);
     }
     if (gzip_error(gzip)[0] != '\0' && profile->import != NULL) {
         import_cut(profile->import, json_error_offset(json),
@@ -275,13 +360,13 @@ static int read_once(struct profile *profile,
 
 int profile_read(struct profile *profile, const char *dir, struct ck_err *err)
 {
-    int rc = read_once(profile, dir, CHROME_DEVICE_GPU, err);
+    int rc = read_once(profile, dir, false, err);
 
-    if (rc == 0 && profile->kind == PROFILE_CHROME &&
+    if (rc == 0 && readers[profile->kind - PROFILE_READERS].has_second &&
         profile->facts.operations == 0) {
         import_discard(profile->import);
         import_destroy(profile->import);
-        rc = read_once(profile, dir, CHROME_DEVICE_CPU, err);
+        rc = read_once(profile, dir, true, err);
     }
     if (rc == 0) {
         rc = import_park(profile->import, err);

@@ -13,16 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/json/jsonread.h"
+#include "merge/profiles/gzip.h"
 #include "merge/profiles/import.h"
 #include "schema/err.h"
 
 enum profile_kind {
+    PROFILE_UNKNOWN,
     PROFILE_RUN,     /* a run directory */
     PROFILE_SEGMENT, /* a segment or spool file */
-    PROFILE_CHROME,
-    PROFILE_NKIPY,
     PROFILE_SCALENE, /* no input, but known */
-    PROFILE_UNKNOWN,
+    PROFILE_READERS, /* from here on: by a row of the table in profile.c */
 };
 /* True with err: a file of another program, where a run is asked for. */
 bool profile_is_foreign(const char *path, struct ck_err *err);
@@ -50,6 +51,22 @@ struct profile {
     bool is_rank_assumed; /* it is in no place: the only input is rank 0 */
     char complaint[512];  /* the first thing that was not understood; "" */
 };
+
+/* Where a reader reads. */
+struct profile_source {
+    struct gzip *gzip;
+    unsigned threads;
+    bool is_again; /* read once before, without work of a device */
+};
+/* How many readers there are, and one of them: the text into `import`. 0, or -1
+ * with err. For profile_read(), and for tests of all readers. */
+unsigned profile_readers(void);
+int profile_reader_read(unsigned reader,
+                        struct json *json,
+                        const struct profile_source *source,
+                        struct import *import,
+                        struct import_facts *facts,
+                        struct ck_err *err);
 
 /* Read a foreign profile into a segment in `dir`, which its import_finish()
  * completes. 0, or -1 with err. */

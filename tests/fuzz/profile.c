@@ -1,4 +1,4 @@
-/* profile.c - any bytes as a profile: both readers, to a segment
+/* profile.c - any bytes as a profile: all readers, to a segment
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/profiles/chrometrace.h"
-#include "merge/profiles/kernelprofile.h"
+#include "merge/profiles/profile.h"
 #include "tests/fuzz/target.h"
 
 struct text {
@@ -44,21 +43,20 @@ static const char *dir_make(void)
     return made;
 }
 
-static void read_as(const uint8_t *data, size_t size, unsigned kind)
+static void
+read_as(const uint8_t *data, size_t size, unsigned reader, bool is_again)
 {
     struct text text = {data, size};
     struct json *json = json_create(text_read, &text);
     struct import *import = import_create(dir_make(), "input", NULL);
     struct import_facts facts = {.rank = -1};
-    struct chrometrace_way way = {.device = kind == 0 ? CHROME_DEVICE_GPU
-                                                      : CHROME_DEVICE_CPU};
+    const struct profile_source source = {.is_again = is_again};
     int rc;
 
     if (import == NULL) {
         abort();
     }
-    rc = kind == 2 ? kernelprofile_read(json, import, &facts, NULL)
-                   : chrometrace_read(json, &way, import, &facts, NULL);
+    rc = profile_reader_read(reader, json, &source, import, &facts, NULL);
     if (rc == 0 && facts.by_id + facts.by_order > facts.operations) {
         abort();
     }
@@ -72,8 +70,9 @@ static void read_as(const uint8_t *data, size_t size, unsigned kind)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    for (unsigned kind = 0; kind < 3; kind++) {
-        read_as(data, size, kind);
+    for (unsigned reader = 0; reader < profile_readers(); reader++) {
+        read_as(data, size, reader, false);
+        read_as(data, size, reader, true);
     }
     return 0;
 }
