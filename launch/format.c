@@ -8,22 +8,8 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [CK_FORMAT_TEXT] = "text",
-    [CK_FORMAT_JSON] = "json",
-    [CK_FORMAT_HTML] = "html",
-    [CK_FORMAT_CHROME] = "chrome",
-    [CK_FORMAT_PERFETTO] = "perfetto",
-    [CK_FORMAT_SQLITE] = "sqlite",
-    [CK_FORMAT_CSV] = "csv",
-    [CK_FORMAT_FOLDED] = "folded",
-    [CK_FORMAT_SPEEDSCOPE] = "speedscope",
-    [CK_FORMAT_SVG_LEDGER] = "svg-ledger",
-    [CK_FORMAT_SVG_TIMELINE] = "svg-timeline",
-    [CK_FORMAT_SVG_STEPS] = "svg-steps",
-    [CK_FORMAT_SVG_FLAME] = "svg-flame",
-    [CK_FORMAT_OPENMETRICS] = "openmetrics",
-    [CK_FORMAT_WHERE] = "where",
-};
+#define ROW(NAME, name) [CK_FORMAT_##NAME] = name,
+    CK_FORMATS(ROW, ROW)};
 
 /* A directory has no place of its own: it is always named. */
 static int

@@ -9,31 +9,37 @@
 
 #include "schema/err.h"
 
-/* In the order of the enum: for completion, and for people. */
-#define CK_FORMAT_NAMES                                                        \
-    "text|json|html|chrome|perfetto|sqlite|csv|folded|speedscope|"             \
-    "svg-ledger|svg-timeline|svg-steps|svg-flame|openmetrics|where"
-#define CK_FORMAT_LIST                                                         \
-    "text, json, html, chrome, perfetto, sqlite, csv, folded, speedscope, "    \
-    "svg-ledger, svg-timeline, svg-steps, svg-flame, openmetrics or where"
+/* Every format, once: FORMAT(NAME, name). `last` comes behind "or". */
+#define CK_FORMATS(FORMAT, last)                                               \
+    FORMAT(TEXT, "text")                                                       \
+    FORMAT(JSON, "json")                                                       \
+    FORMAT(HTML, "html")                                                       \
+    FORMAT(CHROME, "chrome")                                                   \
+    FORMAT(PERFETTO, "perfetto")                                               \
+    FORMAT(SQLITE, "sqlite")                                                   \
+    FORMAT(CSV, "csv")                                                         \
+    FORMAT(FOLDED, "folded")                                                   \
+    FORMAT(SPEEDSCOPE, "speedscope")                                           \
+    FORMAT(SVG_LEDGER, "svg-ledger")                                           \
+    FORMAT(SVG_TIMELINE, "svg-timeline")                                       \
+    FORMAT(SVG_STEPS, "svg-steps")                                             \
+    FORMAT(SVG_FLAME, "svg-flame")                                             \
+    FORMAT(OPENMETRICS, "openmetrics")                                         \
+    last(WHERE, "where")
 
 enum ck_format {
-    CK_FORMAT_TEXT,
-    CK_FORMAT_JSON,
-    CK_FORMAT_HTML,
-    CK_FORMAT_CHROME,
-    CK_FORMAT_PERFETTO,
-    CK_FORMAT_SQLITE,
-    CK_FORMAT_CSV,
-    CK_FORMAT_FOLDED,
-    CK_FORMAT_SPEEDSCOPE,
-    CK_FORMAT_SVG_LEDGER,
-    CK_FORMAT_SVG_TIMELINE,
-    CK_FORMAT_SVG_STEPS,
-    CK_FORMAT_SVG_FLAME,
-    CK_FORMAT_OPENMETRICS,
-    CK_FORMAT_WHERE,
+#define CK_FORMAT_ENUM(NAME, name) CK_FORMAT_##NAME,
+    CK_FORMATS(CK_FORMAT_ENUM, CK_FORMAT_ENUM)
 };
+
+/* For completion ("text|json|..."), and for people ("text, json ... or ...").
+ */
+#define CK_FORMAT_BAR(NAME, name) name "|"
+#define CK_FORMAT_COMMA(NAME, name) name ", "
+#define CK_FORMAT_BARE(NAME, name) name
+#define CK_FORMAT_OR(NAME, name) "or " name
+#define CK_FORMAT_NAMES CK_FORMATS(CK_FORMAT_BAR, CK_FORMAT_BARE)
+#define CK_FORMAT_LIST CK_FORMATS(CK_FORMAT_COMMA, CK_FORMAT_OR)
 
 /* The format, or -1 with err. *file is what follows "=", NULL = none;
  * it points into the text. */
