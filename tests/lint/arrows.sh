@@ -28,7 +28,20 @@ foreign() {
 
 # The rooms of each folder in their order: a room may include itself and what
 # is named before it. An injected library may include its own room and inject's.
+# A new room of an output is not named here until another one includes it: it
+# may include what its folder may, and itself.
 rooms() {
+    rooms_named
+    for path in agent/inject/*/ merge/output/*/; do
+        path=${path%/}
+        rooms_named | tr ' ' '\n' | grep -qx "$path" && continue
+        case $path in
+        agent/*) echo "agent/inject agent/inject $path" ;;
+        *) rooms_named | sed -n "s| merge/output .*| merge/output $path merge|p" ;;
+        esac
+    done
+}
+rooms_named() {
     cat <<'END'
 schema      schema schema/clock schema/batch schema/store schema/ring
 launch      launch
