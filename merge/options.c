@@ -202,12 +202,11 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
-         "text, json, openmetrics and svg-... (pictures) go to stdout, html to "
-         "RUN/report.html, chrome to "
-         "RUN/trace.json, perfetto to RUN/trace.pftrace, sqlite to "
-         "RUN/trace.sqlite, folded to RUN/stacks.folded and speedscope to "
-         "RUN/stacks.speedscope.json; csv=DIR is a directory of tables. A "
-         "chrome, perfetto or folded FILE that ends in .gz is compressed"},
+         "html goes to RUN/report.html, chrome to RUN/trace.json, perfetto to "
+         "RUN/trace.pftrace, sqlite to RUN/trace.sqlite, folded to "
+         "RUN/stacks.folded and speedscope to RUN/stacks.speedscope.json, the "
+         "others to stdout; csv=DIR is a directory of tables. A chrome, "
+         "perfetto or folded FILE that ends in .gz is compressed"},
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,
          "Write the report as an HTML page too: RUN/report.html, with "
          "--kernel-only OUT.html (default; --no-page: do not)"},
