@@ -106,7 +106,7 @@ const char *where_ask(struct where *where,
                       ck_time_t now)
 {
     if (job_facts(job)->state != JOB_RUN) {
-        return "the job has ended; its report says where it was";
+        return "the job has ended; its report has where it was";
     }
     if (where->job != NULL && where->job != job) {
         return "another job is looked at; ask again";

@@ -58,7 +58,7 @@ static int read_line(int fd, char *line, size_t room, struct ck_err *err)
         got = read(fd, line + length, 1);
         if (got <= 0) {
             return ck_err_set(err, "ckagg ended before it was ready (its own "
-                                   "message stands above)");
+                                   "message is above)");
         }
         if (line[length] == '\n') {
             line[length] = '\0';
@@ -94,7 +94,7 @@ static int take_line(struct ckaggchild *service, struct ck_err *err)
     } while (pages_take(line, "ckagg pages ", &service->pages) ||
              pages_take(line, "ckagg nopages ", &service->nopages));
     if (strncmp(line, "ckagg failed ", 13) == 0) {
-        return ck_err_set(err, "ckagg could not start (its own message stands "
+        return ck_err_set(err, "ckagg could not start (its own message is "
                                "above)");
     }
     if (ckaggchild_read_line(line, &endpoint, &dir) != 0) {

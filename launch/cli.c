@@ -443,7 +443,7 @@ enum ck_cli_result ck_cli_parse_text(const struct ck_cli *cli,
     }
     result = scan_words(&scan, &operands);
     if (result == CK_CLI_RUN && operands != 0) {
-        (void)ck_err_set(err, "only options may stand here, not '%s'",
+        (void)ck_err_set(err, "only options are allowed here, not '%s'",
                          scan.words[0]);
         return CK_CLI_WRONG;
     }

@@ -121,7 +121,7 @@ static int rank_find(struct kernelonly *all,
     }
     if (profile->facts.size > 0 && profile->facts.rank >= profile->facts.size) {
         return ck_err_set(err,
-                          "%s: rank %d of a job of %d ranks: say which it is "
+                          "%s: rank %d of a job of %d ranks: choose one "
                           "with --rank %s=N",
                           profile->path, profile->facts.rank,
                           profile->facts.size, profile->path);
@@ -135,7 +135,7 @@ static int rank_find(struct kernelonly *all,
         return 0;
     }
     return ck_err_set(err,
-                      "%s: neither its content nor its name says which rank "
+                      "%s: neither its content nor its name shows which rank "
                       "it is of: add --rank %s=N",
                       profile->path, profile->path);
 }
@@ -148,7 +148,7 @@ static int pair_check(const struct profile *first,
     if (first->facts.rank == second->facts.rank) {
         return ck_err_set(err,
                           "%s and %s are both of rank %d: leave one out, or "
-                          "say which is which with --rank FILE=N",
+                          "use --rank FILE=N for each",
                           first->path, second->path, first->facts.rank);
     }
     if (first->facts.size > 0 && second->facts.size > 0 &&

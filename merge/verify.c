@@ -25,7 +25,7 @@ static unsigned verify_files(const struct report *report, FILE *file)
     }
     if (report->gone > 0) {
         fprintf(file,
-                "%" PRIu64 " records that were stored, as manifest.json says, "
+                "%" PRIu64 " records that were stored, by manifest.json, "
                 "are not in the run any more\n",
                 report->gone);
         found++;

@@ -109,8 +109,8 @@ static void place_line(const struct ringfile *ring,
     line[0] = '\0';
     if (ring->refused[0] != '\0') {
         (void)snprintf(line, PART_BYTES,
-                       "%s: recording memory lies in %.*s instead",
-                       ring->refused, dir_length(ring), ring->path);
+                       "%s: recording memory is in %.*s instead", ring->refused,
+                       dir_length(ring), ring->path);
     } else if (ring->is_tight) {
         (void)snprintf(line, PART_BYTES,
                        "%s of recording memory in %u slots of %s to %s: an "
@@ -129,7 +129,7 @@ static void place_line(const struct ringfile *ring,
     } else if (wish->dir == NULL &&
                strncmp(ring->path, SHM, strlen(SHM)) != 0) {
         (void)snprintf(line, PART_BYTES,
-                       "recording memory lies in %.*s, which may be slow: " SHM
+                       "recording memory is in %.*s, which may be slow: " SHM
                        " has no room for it (docker run --shm-size=1g)",
                        dir_length(ring), ring->path);
     }

@@ -64,7 +64,7 @@ const char *clocklack_text(enum clocklack lack)
 {
     static const char *const texts[] = {
         [CLOCKLACK_COMMON] = "too little in common with the others",
-        [CLOCKLACK_REFERENCE] = "nothing says that it reached an aggregator",
+        [CLOCKLACK_REFERENCE] = "nothing shows that it reached an aggregator",
         [CLOCKLACK_PROBES] = "it was not probed",
         [CLOCKLACK_ANSWERS] = "none of its probes was answered",
         [CLOCKLACK_FACTS] = "its probes do not tie it to the first rank's",

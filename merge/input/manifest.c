@@ -284,7 +284,7 @@ static int text_read(struct json *json, struct manifest *manifest)
         return rc;
     }
     if (!has_version || !has_agents) {
-        why_set(manifest, "it does not say its version and its agents");
+        why_set(manifest, "it lacks its version and its agents");
         return 0;
     }
     return json_last(json)->type == JSON_OBJECT_END &&

@@ -311,7 +311,7 @@ static int trace_read(struct trace *trace, struct ck_err *err)
         import_cut(sink->import,
                    token->type == JSON_ERROR ? json_error_offset(trace->json)
                                              : token->offset,
-                   "the JSON is wrong or cut off here; what stands before was "
+                   "the JSON is wrong or cut off here; what comes before was "
                    "read");
     }
     return trace_finish(trace, err);

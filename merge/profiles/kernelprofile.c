@@ -404,7 +404,7 @@ static int inner_read(struct profile *profile, struct json *inner)
     if (rc == 0 && json_last(inner)->type == JSON_ERROR) {
         import_cut(profile->import, json_error_offset(inner),
                    "the JSON within events_json is wrong or cut off at this "
-                   "byte of it; what stands before was read");
+                   "byte of it; what comes before was read");
     }
     return rc;
 }
@@ -469,7 +469,7 @@ static void profile_check(struct profile *profile)
     }
     if (json_last(profile->json)->type == JSON_ERROR) {
         import_cut(import, json_error_offset(profile->json),
-                   "the JSON is wrong or cut off here; what stands before was "
+                   "the JSON is wrong or cut off here; what comes before was "
                    "read");
     }
     if (!profile->has_calls) {

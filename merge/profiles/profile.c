@@ -350,7 +350,7 @@ static int read_once(struct profile *profile,
     }
     if (gzip_error(gzip)[0] != '\0' && profile->import != NULL) {
         import_cut(profile->import, json_error_offset(json),
-                   "the compressed data is damaged or cut off; what stands "
+                   "the compressed data is damaged or cut off; what comes "
                    "before was read");
     }
     json_destroy(json);

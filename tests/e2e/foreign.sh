@@ -118,7 +118,7 @@ trial() {
     same "$kind: written to the run that the ring names" "" "$(ls -A "$target")"
     case $kind in
     own-[!o]* | own-other) ;;
-    *) said=$(grep -c "/ck-0 \(belongs to another user\|is \(a symbolic link\|not a directory\|open to others\)\).*: recording memory lies in /dev/shm/ck-0-" "$work/err" || :)
+    *) said=$(grep -c "/ck-0 \(belongs to another user\|is \(a symbolic link\|not a directory\|open to others\)\).*: recording memory is in /dev/shm/ck-0-" "$work/err" || :)
         same "$kind: lines that say why" 1 "$said" ;;
     esac
     # However many there are, the program's user gets one line about them. They

@@ -269,7 +269,7 @@ static void text_of_a_variable_is_refused_with_its_reason(void **state)
     assert_int_equal(ck_cli_parse_text(&cli, "--dir 'a", &err), CK_CLI_WRONG);
     assert_string_equal(err.text, "a quote is not closed in: --dir 'a");
     assert_int_equal(ck_cli_parse_text(&cli, "-s RUN", &err), CK_CLI_WRONG);
-    assert_string_equal(err.text, "only options may stand here, not 'RUN'");
+    assert_string_equal(err.text, "only options are allowed here, not 'RUN'");
 }
 
 static void a_variable_is_read_as_text_and_named_when_it_is_wrong(void **state)
@@ -288,8 +288,8 @@ static void a_variable_is_read_as_text_and_named_when_it_is_wrong(void **state)
     setenv("CK_TEST_CLI", "-s RUN", 1);
     assert_int_equal(ck_cli_parse_variable(&cli, "CK_TEST_CLI", &err),
                      CK_CLI_WRONG);
-    assert_string_equal(err.text,
-                        "CK_TEST_CLI: only options may stand here, not 'RUN'");
+    assert_string_equal(
+        err.text, "CK_TEST_CLI: only options are allowed here, not 'RUN'");
     unsetenv("CK_TEST_CLI");
 }
 

@@ -87,7 +87,7 @@ static void drops_say(void)
     if (rc != CUPTI_OK && !is_refused) {
         is_refused = true;
         (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
-                         "CUPTI does not say how many records it dropped: "
+                         "CUPTI does not report how many records it dropped: "
                          "device events may be missing");
     }
     last_flush = now;

@@ -500,7 +500,7 @@ static const char *why_hidden(const struct report *report)
     if (report->clock_dates.is_believed) {
         return report->comm_alike > 0
                    ? "dates are assumed, and groups are not recorded"
-                   : "dates are assumed, and ends lie apart by that";
+                   : "dates are assumed, and ends are apart by that";
     }
     if (!page_is_calibrated(report)) {
         return "clocks are not calibrated, or estimated by these kernels "

@@ -104,7 +104,7 @@ static void little_memory_is_logged_and_so_is_a_disk(void **state)
                         "records; give it more (docker run --shm-size=1g)");
     strcpy(ring.path, "/tmp/ck-7/1.ring");
     ringsize_line(&ring, &wish, line);
-    assert_string_equal(line, "recording memory lies in /tmp/ck-7, which may "
+    assert_string_equal(line, "recording memory is in /tmp/ck-7, which may "
                               "be slow: /dev/shm has no room for it (docker "
                               "run --shm-size=1g)");
 }
