@@ -142,8 +142,8 @@ static void a_manifest_that_cannot_be_read_is_named(void **state)
         const char *why;
     } cases[] = {
         {"garbage", "byte 0"},
-        {"{}", "does not say its version"},
-        {"{\"version\": 1}", "does not say its version"},
+        {"{}", "it lacks its version"},
+        {"{\"version\": 1}", "it lacks its version"},
         {"{\"version\": 1, \"agents\": [{\"agent\": "
          "\"00112233445566778899aabbccddeeff\", \"records\": -1}]}",
          "below 0"},
