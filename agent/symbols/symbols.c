@@ -16,11 +16,14 @@
 #include <string.h>
 
 #include "agent/process/mappings.h"
+#include "agent/symbols/placereader.h"
 #include "agent/symbols/symboltable.h"
 #include "schema/fnv.h"
 
 #define PROCESSES_MAX 1024
 #define TEXT_BYTES 8192
+/* Processes that may end while they read the program's files. */
+#define READERS_MAX 16
 /* A process whose mappings are reported by others is looked at anyway, each
  * time twice as long after the last look. */
 #define LOOK_AGAIN CK_TIME_S
@@ -33,9 +36,10 @@ struct module {
     uint64_t bias;
     char *path;
     char build_id[SYMBOLTABLE_ID_BYTES];
-    bool has_file;  /* ELF, and at its path when it was seen */
-    bool is_opened; /* table was tried */
-    struct symboltable *table;
+    bool has_file;             /* ELF, and at its path when it was seen */
+    bool is_opened;            /* table was tried */
+    bool is_refused;           /* what read it did not live */
+    struct symboltable *table; /* in the process that reads it, to its end */
 };
 
 struct site {
@@ -84,17 +88,6 @@ struct symbols *symbols_create(void)
     return symbols;
 }
 
-/* A table is shared by the modules of one file: the first one owns it. */
-static bool is_owner(const struct symbols *symbols, size_t index)
-{
-    for (size_t i = 0; i < index; i++) {
-        if (symbols->modules[i].table == symbols->modules[index].table) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void symbols_destroy(struct symbols *symbols)
 {
     int saved = errno;
@@ -103,9 +96,6 @@ void symbols_destroy(struct symbols *symbols)
         return;
     }
     for (size_t i = symbols->module_count; i-- > 0;) {
-        if (symbols->modules[i].table != NULL && is_owner(symbols, i)) {
-            symboltable_destroy(symbols->modules[i].table);
-        }
         free(symbols->modules[i].path);
     }
     free(symbols->modules);
@@ -418,9 +408,7 @@ static void table_open(struct symbols *symbols, struct module *module)
             return;
         }
     }
-    if (module->has_file) {
-        module->table = symboltable_create(module->path, module->build_id);
-    }
+    module->table = symboltable_create(module->path, module->build_id);
 }
 
 static void place_find(const struct module *module,
@@ -475,71 +463,192 @@ static int function_name(const struct module *module,
                         (module->has_file ? module->bias : module->start));
 }
 
-static int site_say(struct symbols *symbols,
-                    struct selfstream *selfstream,
+/* The module of a site whose place is to be read, NULL = there is no such site,
+ * or no file to read. */
+static struct module *module_asked(const struct symbols *symbols, size_t at)
+{
+    const struct site *site = &symbols->sites[at];
+    struct module *module =
+        site->address == 0
+            ? NULL
+            : module_find(symbols, site->incarnation, site->address - 1);
+
+    return module != NULL && module->has_file && !module->is_refused ? module
+                                                                     : NULL;
+}
+
+/* In a process of its own: the tables of the program's files are opened in it
+ * alone. */
+static void places_read(void *context, uint32_t first, int out)
+{
+    struct symbols *symbols = context;
+
+    for (uint32_t i = first; i < 2 * SYMBOLS_SITES_MAX; i++) {
+        struct symbol_place place = {NULL, NULL, 0};
+        struct module *module = module_asked(symbols, i);
+
+        if (module == NULL) {
+            continue;
+        }
+        if (!module->is_opened) {
+            table_open(symbols, module);
+        }
+        place_find(module, &symbols->sites[i], &place);
+        placereader_put(out, i, &place);
+    }
+}
+
+/* What the end of all sites does. */
+struct finish {
+    struct symbols *symbols;
+    struct selfstream *selfstream;
+    struct placereader reader;
+    struct placereader_place place; /* of the site that is at work */
+    ck_time_t deadline;
+    unsigned deaths; /* of readers */
+    uint64_t late;
+    uint64_t refused; /* sites in files that are not read */
+};
+
+/* Its file is the one that ended a reader; after too many all are. */
+static void module_refuse(struct finish *finish, struct module *module)
+{
+    struct symbols *symbols = finish->symbols;
+
+    placereader_end(&finish->reader);
+    for (size_t i = 0; i < symbols->module_count; i++) {
+        struct module *other = &symbols->modules[i];
+
+        other->is_refused = other->is_refused ||
+                            finish->deaths >= READERS_MAX ||
+                            strcmp(other->path, module->path) == 0;
+    }
+    finish->refused++;
+}
+
+/* Fill in the place of a site; false: there was no time for it. */
+static bool place_take(struct finish *finish, size_t at, struct module *module)
+{
+    struct placereader_place *place = &finish->place;
+    enum placereader_next next = PLACEREADER_DIED;
+
+    if (finish->reader.pid > 0 ||
+        placereader_start(&finish->reader, places_read, finish->symbols,
+                          (uint32_t)at) == 0) {
+        next = placereader_next(&finish->reader, finish->deadline, place);
+    } else {
+        finish->deaths = READERS_MAX; /* no process can be started */
+    }
+    if (next == PLACEREADER_LATE) {
+        return false;
+    }
+    if (next == PLACEREADER_DIED || place->site != at) {
+        place->function[0] = place->file[0] = '\0';
+        place->line = 0;
+        finish->deaths++;
+        module_refuse(finish, module);
+    }
+    return true;
+}
+
+static int site_say(const struct finish *finish,
+                    const struct module *module,
                     const struct site *site)
 {
-    struct module *module =
-        module_find(symbols, site->incarnation, site->address - 1);
+    const struct placereader_place *place = &finish->place;
     struct ck_text head = {
         .e = {.kind = CK_KIND_SYMBOL, .name = site->incarnation},
         .object = site->address,
+        .extra = place->line,
     };
-    struct symbol_place place = {NULL, NULL, 0};
     char text[TEXT_BYTES];
-    int length;
+    int length = function_name(
+        module, site, place->function[0] == '\0' ? NULL : place->function, text,
+        sizeof(text));
+
+    length = length < TEXT_BYTES / 2 ? length : TEXT_BYTES / 2;
+    text[length] = '\0';
+    length +=
+        1 + snprintf(text + length + 1, TEXT_BYTES / 2 - 2, "%s", place->file);
+    length = length < TEXT_BYTES - 2 ? length : TEXT_BYTES - 2;
+    return selfstream_text(finish->selfstream, head, text, (size_t)length);
+}
+
+static int site_finish(struct finish *finish, size_t at)
+{
+    struct symbols *symbols = finish->symbols;
+    const struct site *site = &symbols->sites[at];
+    struct module *module =
+        module_find(symbols, site->incarnation, site->address - 1);
+    bool is_asked = module_asked(symbols, at) != NULL;
 
     if (module == NULL) {
         return 0; /* generated code: the address itself stays */
     }
-    if (!module->is_opened) {
-        table_open(symbols, module);
+    finish->place.function[0] = finish->place.file[0] = '\0';
+    finish->place.line = 0;
+    if (is_asked && !place_take(finish, at, module)) {
+        finish->late++;
+        return 0;
     }
-    place_find(module, site, &place);
-    length = function_name(module, site, place.function, text, sizeof(text));
-    length = length < TEXT_BYTES / 2 ? length : TEXT_BYTES / 2;
-    text[length] = '\0';
-    length += 1 + snprintf(text + length + 1, TEXT_BYTES / 2 - 2, "%s",
-                           place.file == NULL ? "" : place.file);
-    length = length < TEXT_BYTES - 2 ? length : TEXT_BYTES - 2;
-    head.extra = place.line;
-    return selfstream_text(selfstream, head, text, (size_t)length);
+    finish->refused += !is_asked && module->is_refused;
+    return site_say(finish, module, site);
 }
 
-int symbols_finish(struct symbols *symbols,
-                   struct selfstream *selfstream,
-                   ck_time_t limit)
+static void finish_note(const struct finish *finish, ck_time_t limit)
 {
-    ck_time_t deadline = ck_time_raw() + limit;
-    uint64_t late = 0;
-    int rc = symbols_modules(symbols, selfstream);
+    const struct symbols *symbols = finish->symbols;
 
-    for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
-        struct site *site = &symbols->sites[i];
-
-        if (site->address == 0) {
-            continue;
-        }
-        if (ck_time_raw() > deadline) {
-            late++;
-        } else {
-            rc |= site_say(symbols, selfstream, site);
-        }
-    }
-    if (late > 0) {
-        selfstream_note(selfstream,
+    if (finish->late > 0) {
+        selfstream_note(finish->selfstream,
                         "%" PRIu64 " of %zu call sites have no file and line: "
                         "looking them up took longer than %" PRId64 " ms",
-                        late, symbols->site_count, limit / CK_TIME_MS);
+                        finish->late, symbols->site_count, limit / CK_TIME_MS);
+    }
+    if (finish->refused > 0) {
+        selfstream_note(finish->selfstream,
+                        "%" PRIu64 " of %zu call sites have no file and line: "
+                        "a process that reads the program's files could not be "
+                        "started, or ended (a file was shortened while it was "
+                        "read, is damaged, or takes too much memory)",
+                        finish->refused, symbols->site_count);
     }
     if (symbols->sites_left_out + symbols->modules_left_out > 0) {
-        selfstream_note(selfstream,
+        selfstream_note(finish->selfstream,
                         "call sites beyond %d (met %" PRIu64
                         " times or more) and "
                         "modules beyond %d (%" PRIu64 ") have no file and line",
                         SYMBOLS_SITES_MAX, symbols->sites_left_out,
                         SYMBOLS_MODULES_MAX, symbols->modules_left_out);
     }
+}
+
+int symbols_finish(struct symbols *symbols,
+                   struct selfstream *selfstream,
+                   ck_time_t limit)
+{
+    struct finish *finish = calloc(1, sizeof(*finish));
+    int rc = symbols_modules(symbols, selfstream);
+
+    if (finish == NULL) {
+        return -1;
+    }
+    finish->symbols = symbols;
+    finish->selfstream = selfstream;
+    finish->deadline = ck_time_raw() + limit;
+    for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
+        if (symbols->sites[i].address == 0) {
+            continue;
+        }
+        if (finish->late > 0 || ck_time_raw() > finish->deadline) {
+            finish->late++;
+        } else {
+            rc |= site_finish(finish, i);
+        }
+    }
+    placereader_end(&finish->reader);
+    finish_note(finish, limit);
+    free(finish);
     if (rc != 0) {
         errno = ENOSPC;
         return -1;

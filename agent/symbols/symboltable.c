@@ -103,8 +103,9 @@ static Elf *vdso_open(void)
                                                          header->e_shentsize);
 }
 
-/* *fd is the caller's to close, -1 = none. NULL with errno: no ELF file. */
-static Elf *elf_open(const char *path, int *fd)
+/* *fd is the caller's to close, -1 = none. NULL with errno: no ELF file. What
+ * is mapped may be shortened by others, which ends who reads it. */
+static Elf *elf_open(const char *path, Elf_Cmd how, int *fd)
 {
     Elf *elf = NULL;
 
@@ -116,7 +117,7 @@ static Elf *elf_open(const char *path, int *fd)
     } else {
         *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (*fd >= 0) {
-            elf = elf_begin(*fd, ELF_C_READ_MMAP, NULL);
+            elf = elf_begin(*fd, how, NULL);
         }
     }
     if (elf != NULL && elf_kind(elf) != ELF_K_ELF) {
@@ -134,7 +135,7 @@ int symboltable_identify(const char *path,
                          char build_id[SYMBOLTABLE_ID_BYTES])
 {
     int fd;
-    Elf *elf = elf_open(path, &fd);
+    Elf *elf = elf_open(path, ELF_C_READ, &fd);
     int rc = -1;
 
     if (elf != NULL) {
@@ -202,7 +203,7 @@ int symboltable_defined(const char *path,
     struct wanted wanted = {names, addresses, count, 0};
     Elf_Scn *section = NULL;
     int fd;
-    Elf *elf = elf_open(path, &fd);
+    Elf *elf = elf_open(path, ELF_C_READ, &fd);
 
     memset(addresses, 0, count * sizeof(*addresses));
     while (elf != NULL && (section = elf_nextscn(elf, section)) != NULL) {
@@ -357,7 +358,7 @@ struct symboltable *symboltable_create(const char *path, const char *build_id)
     if (table == NULL) {
         return NULL;
     }
-    table->elf = elf_open(path, &table->fd);
+    table->elf = elf_open(path, ELF_C_READ_MMAP, &table->fd);
     if (table->elf == NULL) {
         goto error;
     }

@@ -386,6 +386,69 @@ static void looks_at_a_process_that_stays_grow_rare(void **state)
     (void)munmap(code, 4096);
 }
 
+/* Shortens the file and makes it whole again, for ever. */
+static pid_t shortener_start(const char *path)
+{
+    static char bytes[4 << 20];
+    int fd = open(path, O_RDWR);
+    ssize_t length = read(fd, bytes, sizeof(bytes));
+    pid_t pid = fork();
+
+    assert_true(length > 0 && (size_t)length < sizeof(bytes) && pid >= 0);
+    while (pid == 0) {
+        (void)!pwrite(fd, bytes, (size_t)length, 0);
+        (void)usleep(300);
+        (void)!ftruncate(fd, 100);
+    }
+    (void)close(fd);
+    return pid;
+}
+
+/* Each time anew: a file that ended its reader is not read again. */
+static int finish_apart(struct scene *scene)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (symbols_finish(scene->symbols, scene->said.selfstream,
+                           20 * CK_TIME_S) != 0) {
+            _exit(1);
+        }
+        said_read(&scene->said);
+        _exit(symbol_of(scene, scene->sites[SITES - 1]) == NULL);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+/* The program, or who builds it again, may do so at any time: what was mapped
+ * is gone then, which is a signal for who reads it. */
+static void a_file_that_is_shortened_costs_its_names_alone(void **state)
+{
+    struct scene *scene = *state;
+    char path[64], command[512];
+    pid_t other;
+    int died = 0;
+
+    (void)snprintf(path, sizeof(path), "/tmp/ck-symbols-%d", (int)getpid());
+    (void)snprintf(command, sizeof(command),
+                   "cp " CK_TEST_DIR "/symbols_pie %s", path);
+    assert_int_equal(system(command), 0);
+    target_look(scene, path);
+    for (int i = 0; i < SITES; i++) {
+        symbols_site(scene->symbols, IMAGE, scene->sites[i]);
+    }
+    other = shortener_start(path);
+    for (int i = 0; i < 200; i++) {
+        died += finish_apart(scene) != 0;
+    }
+    (void)kill(other, SIGKILL);
+    (void)waitpid(other, NULL, 0);
+    (void)unlink(path);
+    assert_int_equal(died, 0);
+}
+
 static void time_over_is_noted(void **state)
 {
     struct scene *scene = *state;
@@ -430,6 +493,7 @@ int main(void)
         CASE(a_replaced_file_is_not_believed),
         CASE(a_process_is_looked_at_where_it_is_worth_it),
         CASE(looks_at_a_process_that_stays_grow_rare),
+        CASE(a_file_that_is_shortened_costs_its_names_alone),
         CASE(time_over_is_noted),
         CASE(sites_beyond_the_bound_are_counted),
     };

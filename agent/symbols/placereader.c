@@ -1,0 +1,186 @@
+/* placereader.c - a process that reads the program's files for places
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/symbols/placereader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An answer as it is sent; the two texts follow. */
+struct head {
+    uint32_t site;
+    uint32_t line;
+    uint32_t function_length;
+    uint32_t file_length;
+};
+
+/* Where memory runs out, it is the first to go, and not the program. */
+static void mind_set(pid_t parent)
+{
+    static const struct rlimit none = {0, 0};
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    if (fd >= 0) {
+        (void)!write(fd, "1000", 4);
+        (void)close(fd);
+    }
+    if (getppid() != parent) {
+        _exit(0); /* it ended before it could be bound to this */
+    }
+}
+
+int placereader_start(struct placereader *reader,
+                      placereader_f read,
+                      void *context,
+                      uint32_t first)
+{
+    pid_t parent = getpid();
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    reader->used = reader->at = 0;
+    reader->pid = fork();
+    if (reader->pid == 0) {
+        mind_set(parent);
+        read(context, first, ends[1]);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    if (reader->pid < 0) {
+        reader->pid = 0;
+        (void)close(ends[0]);
+        return -1;
+    }
+    reader->in = ends[0];
+    return 0;
+}
+
+void placereader_end(struct placereader *reader)
+{
+    int saved = errno;
+
+    if (reader->pid > 0) {
+        (void)close(reader->in);
+        (void)kill(reader->pid, SIGKILL);
+        while (waitpid(reader->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        reader->pid = 0;
+    }
+    errno = saved;
+}
+
+/* 1 = further bytes are there, 0 = the end, -1 = it is too late. */
+static int more_read(struct placereader *reader, ck_time_t deadline)
+{
+    struct pollfd item = {.fd = reader->in, .events = POLLIN};
+    ck_time_t left = deadline - ck_time_raw();
+    int rc = poll(&item, 1, left <= 0 ? 0 : (int)(left / CK_TIME_MS) + 1);
+    ssize_t got;
+
+    if (rc <= 0) {
+        return rc < 0 && errno == EINTR ? 1 : -1;
+    }
+    memmove(reader->bytes, reader->bytes + reader->at,
+            reader->used - reader->at);
+    reader->used -= reader->at;
+    reader->at = 0;
+    got = read(reader->in, reader->bytes + reader->used,
+               sizeof(reader->bytes) - reader->used);
+    if (got <= 0) {
+        return got < 0 && errno == EINTR;
+    }
+    reader->used += (size_t)got;
+    return 1;
+}
+
+/* Is a whole answer there? */
+static bool is_whole(const struct placereader *reader, struct head *head)
+{
+    size_t left = reader->used - reader->at;
+
+    if (left < sizeof(*head)) {
+        return false;
+    }
+    memcpy(head, reader->bytes + reader->at, sizeof(*head));
+    return head->function_length >= PLACEREADER_TEXT ||
+           head->file_length >= PLACEREADER_TEXT ||
+           left - sizeof(*head) >= head->function_length + head->file_length;
+}
+
+enum placereader_next placereader_next(struct placereader *reader,
+                                       ck_time_t deadline,
+                                       struct placereader_place *place)
+{
+    struct head head;
+    const char *text;
+
+    while (!is_whole(reader, &head)) {
+        int rc = more_read(reader, deadline);
+
+        if (rc != 1) {
+            return rc == 0 ? PLACEREADER_DIED : PLACEREADER_LATE;
+        }
+    }
+    if (head.function_length >= PLACEREADER_TEXT ||
+        head.file_length >= PLACEREADER_TEXT) {
+        return PLACEREADER_DIED; /* its memory was overwritten */
+    }
+    text = reader->bytes + reader->at + sizeof(head);
+    place->site = head.site;
+    place->line = head.line;
+    memcpy(place->function, text, head.function_length);
+    place->function[head.function_length] = '\0';
+    memcpy(place->file, text + head.function_length, head.file_length);
+    place->file[head.file_length] = '\0';
+    reader->at += sizeof(head) + head.function_length + head.file_length;
+    return PLACEREADER_PLACE;
+}
+
+static uint32_t length_of(const char *text)
+{
+    return text == NULL ? 0 : (uint32_t)strnlen(text, PLACEREADER_TEXT - 1);
+}
+
+void placereader_put(int out, uint32_t site, const struct symbol_place *place)
+{
+    struct head head = {site, place->line, length_of(place->function),
+                        length_of(place->file)};
+    struct iovec parts[] = {
+        {&head, sizeof(head)},
+        {(char *)(uintptr_t)place->function, head.function_length},
+        {(char *)(uintptr_t)place->file, head.file_length},
+    };
+    ssize_t bytes =
+        (ssize_t)(sizeof(head) + head.function_length + head.file_length);
+    ssize_t sent = writev(out, parts, 3);
+
+    /* A pipe takes 4 KiB at once, or what has room: the rest follows. */
+    while (sent >= 0 && sent < bytes) {
+        ssize_t more;
+        size_t skip = (size_t)sent, part = 0;
+
+        while (skip >= parts[part].iov_len) {
+            skip -= parts[part++].iov_len;
+        }
+        more = write(out, (char *)parts[part].iov_base + skip,
+                     parts[part].iov_len - skip);
+        sent = more < 0 ? -1 : sent + more;
+    }
+    if (sent < 0) {
+        _exit(1);
+    }
+}
