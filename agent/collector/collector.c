@@ -101,6 +101,8 @@ struct collector {
 static void parts_join(struct collector *collector)
 {
     collector->processes = (struct processes){
+        .ring = collector->wish->ring,
+        .sampler = collector->wish->sampler,
         .header = collector->wish->ring->header,
         .slots = collector->wish->ring->plan.slots,
         .selfstream = collector->selfstream,
@@ -190,13 +192,13 @@ static int collector_open(struct collector *collector,
         return ck_err_set(err, "out of memory");
     }
     drain_symbols(collector->drain, collector->symbols);
+    parts_join(collector);
     collector->standwatch =
-        standwatch_create(ring->header, ring->plan.slots, collector->selfstream,
+        standwatch_create(&collector->processes, collector->selfstream,
                           wish->sampler, collector->symbols);
     if (collector->standwatch == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    parts_join(collector);
     collector->rendezvous = rendezvous_create(&meeting, err);
     return collector->rendezvous == NULL ? -1 : 0;
 }

@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "agent/process/identity.h"
+#include "agent/perf/sampler.h"
 #include "agent/process/processexit.h"
+#include "agent/process/ringholder.h"
+#include "agent/ring/ringfile.h"
 #include "agent/symbols/symbols.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
@@ -131,11 +134,11 @@ static void place_say(struct selfstream *selfstream,
 /* Does the image have another rank than we? torchrun's workers do. */
 static void rank_look(struct processes *processes,
                       uint32_t incarnation,
-                      const struct ck_ring_process *entry)
+                      const struct ck_ring_process *entry,
+                      uint32_t pid)
 {
-    struct placed placed = {.incarnation = incarnation,
-                            .pid = entry->pid,
-                            .started = entry->started};
+    struct placed placed = {
+        .incarnation = incarnation, .pid = pid, .started = entry->started};
     char *block = malloc(ENVIRON_BYTES);
     char **words;
 
@@ -157,17 +160,30 @@ static void rank_look(struct processes *processes,
     free(block);
 }
 
+uint32_t processes_pid(const struct processes *processes, unsigned at)
+{
+    uint32_t pid = ck_ring_processes(processes->header)[at].pid;
+    bool is_its_own =
+        pid != 0 &&
+        ((processes->sampler != NULL &&
+          sampler_has_enrolled(processes->sampler, pid)) ||
+         ringholder_is(pid, processes->ring->path, processes->ring->fd));
+
+    return is_its_own ? pid : 0;
+}
+
 static void image_say(struct processes *processes,
                       uint32_t incarnation,
                       const struct ck_ring_process *entry)
 {
-    uint32_t pid = entry->pid;
+    uint32_t pid = processes_pid(
+        processes, (unsigned)(entry - ck_ring_processes(processes->header)));
 
     process_say(processes->selfstream, incarnation, pid);
-    if (process_is_over(pid)) {
+    if (pid == 0 || process_is_over(pid)) {
         return; /* there is nothing more to be read of it */
     }
-    rank_look(processes, incarnation, entry);
+    rank_look(processes, incarnation, entry, pid);
     if (processes->symbols != NULL) {
         symbols_seen_process(processes->symbols, incarnation, (pid_t)pid);
         (void)symbols_modules(processes->symbols, processes->selfstream);
@@ -268,11 +284,13 @@ void processes_maps(struct processes *processes, ck_time_t now)
         return;
     }
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
+        uint32_t pid;
         uint32_t number =
             atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
 
-        if (number != 0 && number == processes->entries[i]) {
-            maps_look(processes, number, table[i].pid, now);
+        if (number != 0 && number == processes->entries[i] &&
+            (pid = processes_pid(processes, i)) != 0) {
+            maps_look(processes, number, pid, now);
         }
     }
     (void)symbols_modules(processes->symbols, processes->selfstream);

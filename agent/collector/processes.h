@@ -12,10 +12,14 @@
 #include "schema/ring/ring.h"
 #include "schema/time.h"
 
+struct ringfile;
+struct sampler;
 struct symbols;
 
 struct processes {
-    struct ck_ring_header *header;       /* borrowed */
+    const struct ringfile *ring;         /* borrowed */
+    const struct sampler *sampler;       /* borrowed, may be NULL */
+    struct ck_ring_header *header;       /* borrowed: the ring's */
     struct selfstream *selfstream;       /* borrowed */
     struct symbols *symbols;             /* borrowed, may be NULL */
     char *const *env;                    /* borrowed: the agent's */
@@ -28,6 +32,10 @@ struct processes {
     uint32_t ended[CK_RING_PROCESSES];   /* by entry: the last one recorded */
     unsigned next; /* entry that processes_ends() looks at next */
 };
+
+/* Process of an entry of the table, 0 = it has none any more, or the program
+ * has written the number of a process there that is none of its own. */
+uint32_t processes_pid(const struct processes *processes, unsigned at);
 
 /* Report images that are new since the last call: a PROCESS record, an IDENTITY
  * record where the image has a rank of its own. */

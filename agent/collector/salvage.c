@@ -27,6 +27,7 @@
 
 #include "agent/clock/clocksync.h"
 #include "agent/collector/drain.h"
+#include "agent/process/ringholder.h"
 #include "agent/ring/ringfile.h"
 #include "agent/stream/framewriter.h"
 #include "agent/stream/selfstream.h"
@@ -38,27 +39,6 @@
 /* s: a file that never became a ring; who cleans by hand waits less. */
 #define UNBORN_AGE 60
 
-/* Does a process of the table have the file mapped? */
-static bool has_mapped(uint32_t pid, const char *path)
-{
-    char name[64];
-    char *line = NULL;
-    size_t room = 0;
-    bool is_there = false;
-    FILE *maps;
-
-    (void)snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-    maps = fopen(name, "re");
-    while (maps != NULL && !is_there && getline(&line, &room, maps) > 0) {
-        is_there = strstr(line, path) != NULL;
-    }
-    free(line);
-    if (maps != NULL) {
-        (void)fclose(maps);
-    }
-    return is_there;
-}
-
 /* A process that still records into the file, or 0. */
 static pid_t program_find(const struct ringfile *ring)
 {
@@ -66,7 +46,7 @@ static pid_t program_find(const struct ringfile *ring)
 
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
         if (atomic_load(&table[i].key) != 0 && table[i].pid != 0 &&
-            has_mapped(table[i].pid, ring->path)) {
+            ringholder_is(table[i].pid, ring->path, ring->fd)) {
             return (pid_t)table[i].pid;
         }
     }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "agent/collector/processes.h"
 #include "agent/process/processexit.h"
 #include "agent/standing/standings.h"
 #include "schema/fnv.h"
@@ -19,7 +20,8 @@ struct watched {
 };
 
 struct standwatch {
-    struct ck_ring_header *header; /* all borrowed */
+    const struct processes *processes; /* all borrowed */
+    struct ck_ring_header *header;
     struct selfstream *selfstream;
     const struct sampler *sampler;
     struct symbols *symbols;
@@ -30,8 +32,7 @@ struct standwatch {
     struct watched watched[CK_RING_PROCESSES];
 };
 
-struct standwatch *standwatch_create(struct ck_ring_header *header,
-                                     uint32_t slots,
+struct standwatch *standwatch_create(const struct processes *processes,
                                      struct selfstream *selfstream,
                                      const struct sampler *sampler,
                                      struct symbols *symbols)
@@ -39,8 +40,9 @@ struct standwatch *standwatch_create(struct ck_ring_header *header,
     struct standwatch *watch = calloc(1, sizeof(*watch));
 
     if (watch != NULL) {
-        watch->header = header;
-        watch->slots = slots;
+        watch->processes = processes;
+        watch->header = processes->header;
+        watch->slots = processes->slots;
         watch->selfstream = selfstream;
         watch->sampler = sampler;
         watch->symbols = symbols;
@@ -75,12 +77,12 @@ static uint32_t entry_number(const struct standwatch *watch, unsigned at)
 static void process_look(struct standwatch *watch, unsigned at)
 {
     uint32_t number = entry_number(watch, at);
-    uint32_t pid = ck_ring_processes(watch->header)[at].pid;
+    uint32_t pid = number == 0 ? 0 : processes_pid(watch->processes, at);
 
     if (watch->standings == NULL) {
         watch->standings = standings_create(watch->sampler, watch->symbols);
     }
-    if (watch->standings != NULL && number != 0 && !process_is_over(pid)) {
+    if (watch->standings != NULL && pid != 0 && !process_is_over(pid)) {
         standings_take(watch->standings, watch->selfstream, number, (pid_t)pid);
     }
 }

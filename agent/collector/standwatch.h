@@ -12,20 +12,19 @@
 #include <stdint.h>
 
 #include "agent/stream/selfstream.h"
-#include "schema/ring/ring.h"
 #include "schema/time.h"
 
 /* The next looks follow after four times as long each. */
 #define STANDWATCH_QUIET (5 * CK_TIME_S)
 #define STANDWATCH_GROWTH 4
 
+struct processes;
 struct sampler;
 struct standwatch;
 struct symbols;
 
 /* All borrowed; `sampler` and `symbols` may be NULL. NULL with ENOMEM. */
-struct standwatch *standwatch_create(struct ck_ring_header *header,
-                                     uint32_t slots,
+struct standwatch *standwatch_create(const struct processes *processes,
                                      struct selfstream *selfstream,
                                      const struct sampler *sampler,
                                      struct symbols *symbols);

@@ -681,6 +681,11 @@ bool sampler_is_wide(const struct sampler *sampler)
     return sampler->is_wide;
 }
 
+bool sampler_has_enrolled(const struct sampler *sampler, uint32_t pid)
+{
+    return unowned_has_enrolled(sampler->unowned, pid);
+}
+
 void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
 {
     struct sampler_tally tally;

@@ -89,6 +89,10 @@ ck_time_t sampler_haste(const struct sampler *sampler, ck_time_t now);
  * none. */
 int sampler_filled_fd(const struct sampler *sampler);
 
+/* Was the process entered in the ring's table here, as one of those that are
+ * sampled? */
+bool sampler_has_enrolled(const struct sampler *sampler, uint32_t pid);
+
 /* The note on what was lost or left out, if anything was. */
 void sampler_notes(struct sampler *sampler, struct selfstream *selfstream);
 

@@ -28,6 +28,7 @@ struct unowned {
     uint64_t processes;        /* whose they are */
     uint32_t counted[COUNTED]; /* the last ones of them */
     uint32_t refused[COUNTED]; /* that could not be enrolled */
+    uint32_t enrolled[COUNTED];
     struct unowned_sample held[UNOWNED_MAX];
 };
 
@@ -124,11 +125,17 @@ bool unowned_take(struct unowned *unowned,
     }
     if ((pid == unowned->target || has_room(header)) &&
         enroll(header, (pid_t)pid) == 0) {
+        unowned->enrolled[pid % COUNTED] = pid;
         return true;
     }
     unowned_forget(unowned, pid, INT64_MAX);
     unowned->refused[pid % COUNTED] = pid;
     return false;
+}
+
+bool unowned_has_enrolled(const struct unowned *unowned, uint32_t pid)
+{
+    return unowned->enrolled[pid % COUNTED] == pid;
 }
 
 bool unowned_next(struct unowned *unowned,

@@ -41,6 +41,8 @@ void unowned_destroy(struct unowned *unowned);
 bool unowned_take(struct unowned *unowned,
                   struct ck_ring_header *header,
                   const struct unowned_sample *sample);
+/* Was it? Of very many the last ones. */
+bool unowned_has_enrolled(const struct unowned *unowned, uint32_t pid);
 /* Take back the oldest sample of that process: false = none is left. */
 bool unowned_next(struct unowned *unowned,
                   uint32_t pid,

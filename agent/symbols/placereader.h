@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The files belong to the program: they may be shortened while they are mapped,
- * which is a signal, or say what takes libdw for ever or all memory. That ends
- * a process of its own and not the collector, which goes on behind the file
- * that did it. Used by the collector's thread only.
+ * which is a signal, or hold what libdw reads for ever or with all memory. That
+ * ends a process of its own and not the collector, which goes on behind the
+ * file that did it. Used by the collector's thread only.
  */
 #ifndef CK_AGENT_SYMBOLS_PLACEREADER_H
 #define CK_AGENT_SYMBOLS_PLACEREADER_H
@@ -56,7 +56,7 @@ enum placereader_next placereader_next(struct placereader *reader,
                                        ck_time_t deadline,
                                        struct placereader_place *place);
 
-/* Send an answer. It ends the process where nobody reads. */
+/* Send an answer. It ends the process where no one reads any more. */
 void placereader_put(int out, uint32_t site, const struct symbol_place *place);
 
 #endif
