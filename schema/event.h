@@ -54,6 +54,8 @@ enum ck_flag {
     CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
     CK_FLAG_SITE = 128,      /* a kernel of an imported profile without a call
                                 of its own: correlation is its call site */
+    CK_FLAG_FAULTING = 32,   /* a CPU sample in the kernel that no system call
+                                led to: at that rate, a page fault */
 };
 
 /* Why records are missing (ck_counter.reason of a LOST record). */
@@ -65,6 +67,13 @@ enum ck_lost {
     CK_LOST_REENTRY = 5, /* a signal handler interrupted a recording */
     CK_LOST_LIMIT = 6,   /* --limit was reached */
     CK_LOST_UNDONE = 7,  /* device work without a completion at exit */
+};
+
+/* Which memory a MEMORY record is about (ck_counter.reason). */
+enum ck_memory {
+    CK_MEMORY_RESIDENT = 1, /* pages of the process that have memory */
+    CK_MEMORY_HUGE = 2,     /* of these, in huge pages */
+    CK_MEMORY_SWAPPED = 3,  /* pages of it on a disk */
 };
 
 /* Head of every record. */
@@ -168,8 +177,9 @@ struct ck_sample {
     uint32_t tid;
     uint32_t cpu;
     uint64_t stack;
-    int64_t weight; /* ns of CPU time that it represents */
-    uint64_t reserved[2];
+    int64_t weight;   /* ns of CPU time that it represents; page faults */
+    uint64_t address; /* of memory, of a page fault */
+    uint64_t reserved;
 };
 
 struct ck_counter {

@@ -26,6 +26,7 @@
 #include "agent/collector/pace.h"
 #include "agent/collector/processes.h"
 #include "agent/collector/reportout.h"
+#include "agent/collector/resident.h"
 #include "agent/collector/sendpolicy.h"
 #include "agent/collector/standwatch.h"
 #include "agent/link/claim.h"
@@ -75,6 +76,7 @@ struct collector {
     struct symbols *symbols;
     struct processes processes;
     struct standwatch *standwatch;
+    struct resident *resident;
     struct clockprobe *clock;
     struct session *session;
     struct rendezvous *rendezvous;
@@ -196,7 +198,8 @@ static int collector_open(struct collector *collector,
     collector->standwatch =
         standwatch_create(&collector->processes, collector->selfstream,
                           wish->sampler, collector->symbols);
-    if (collector->standwatch == NULL) {
+    collector->resident = resident_create(ring->header, collector->selfstream);
+    if (collector->standwatch == NULL || collector->resident == NULL) {
         return ck_err_set(err, "out of memory");
     }
     collector->rendezvous = rendezvous_create(&meeting, err);
@@ -211,6 +214,7 @@ static void collector_close(struct collector *collector)
     clockprobe_destroy(collector->clock);
     drain_destroy(collector->drain);
     standwatch_destroy(collector->standwatch);
+    resident_destroy(collector->resident);
     symbols_destroy(collector->symbols);
     selfstream_destroy(collector->selfstream);
     framewriter_fini(&collector->framewriter);
@@ -293,6 +297,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         processes_step(&collector->processes);
         processes_ends(&collector->processes);
         periodic_samples(&collector->periodic);
+        resident_step(collector->resident, now);
     }
     if (oldest != 0 &&
         (collector->targetstate.is_flush || now - oldest >= 100 * CK_TIME_MS)) {

@@ -15,19 +15,30 @@
 
 #define REGISTERS_MASK 0xff01ffu
 
+/* What each ring's event counts. */
+static const uint64_t counted[PERFEVENT_RINGS] = {
+    [PERFEVENT_SAMPLES] = PERF_COUNT_SW_CPU_CLOCK,
+    [PERFEVENT_SWITCHES] = PERF_COUNT_SW_DUMMY,
+    [PERFEVENT_MINOR] = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+    [PERFEVENT_MAJOR] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+};
+
 int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
 {
     bool is_wide = wish->reach == REACH_WIDE;
-    bool has_samples = wish->ring == PERFEVENT_SAMPLES;
+    bool has_tasks = wish->ring == PERFEVENT_SAMPLES;
+    bool has_samples = wish->ring != PERFEVENT_SWITCHES;
     bool has_stacks = has_samples && wish->stack_bytes > 0;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
-        .config = has_samples ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
+        .config = counted[wish->ring],
         .sample_period = has_samples ? (uint64_t)wish->period : 0,
         .sample_type =
             PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-            (has_samples ? PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN : 0) |
+            (has_samples
+                 ? PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN
+                 : 0) |
             (has_stacks ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0),
         .sample_regs_user = has_stacks ? REGISTERS_MASK : 0,
         .sample_stack_user = has_stacks ? wish->stack_bytes : 0,
@@ -40,9 +51,9 @@ int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
         .exclude_callchain_kernel = has_samples,
         .sample_id_all = 1,
         .context_switch = !has_samples,
-        .mmap = has_samples,
-        .comm = has_samples, /* reports when an exec was */
-        .task = has_samples,
+        .mmap = has_tasks,
+        .comm = has_tasks, /* reports when an exec was */
+        .task = has_tasks,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,
         .watermark = 1,

@@ -50,6 +50,7 @@ struct perfevent_sample {
     uint32_t pid;
     uint32_t tid;
     uint64_t time;
+    uint64_t address; /* of a page fault */
     uint32_t cpu;
     uint32_t reserved;
     uint64_t count;
@@ -69,11 +70,16 @@ enum perfevent_ring {
     PERFEVENT_SAMPLES,  /* a sample each period; mappings of code, forks, execs
                          */
     PERFEVENT_SWITCHES, /* a record of each switch */
+    PERFEVENT_MINOR,    /* a sample each n-th page fault ... */
+    PERFEVENT_MAJOR,    /* ... that needed no I/O, and that did */
     PERFEVENT_RINGS
 };
+/* Without the others there is no sampler; without these, no places of faults.
+ */
+#define PERFEVENT_NEEDED PERFEVENT_MINOR
 
 struct perfevent_wish {
-    int64_t period; /* ns of CPU time between two samples */
+    int64_t period; /* ns of CPU time, or page faults, between two samples */
     enum perfevent_ring ring;
     enum reach reach;
     uint32_t wake_bytes;  /* in the ring, before poll() returns */

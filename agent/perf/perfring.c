@@ -25,6 +25,8 @@
  * but no less than so many pages. */
 #define PAGES_SAMPLES 4
 #define PAGES_SAMPLES_LEAST 2
+/* Page faults are sampled at the same rate, with less of a stack. */
+#define PAGES_FAULTS 8
 /* With copies of stacks: so many samples shall fit, and must. A ring of them
  * has so many pages at most for all agents of a CPU together. */
 #define STACKS_ROOM 56
@@ -46,6 +48,12 @@ bool perfring_may_lock(void)
            (data[0].effective & 1u << CAP_IPC_LOCK) != 0;
 }
 
+static size_t part_of(size_t pages, size_t part)
+{
+    return pages / part > PAGES_SAMPLES_LEAST ? pages / part
+                                              : PAGES_SAMPLES_LEAST;
+}
+
 struct perfring_pages perfring_share(size_t cpus, size_t sharers, bool may_lock)
 {
     size_t shared = may_lock ? PAGES_SHARED_LOCKED : PAGES_SHARED;
@@ -57,9 +65,9 @@ struct perfring_pages perfring_share(size_t cpus, size_t sharers, bool may_lock)
     }
     pages = cpus > CPUS_FEW ? PAGES_LEAST : pages;
     share.of[PERFEVENT_SWITCHES] = pages;
-    pages /= PAGES_SAMPLES;
-    share.of[PERFEVENT_SAMPLES] =
-        pages > PAGES_SAMPLES_LEAST ? pages : PAGES_SAMPLES_LEAST;
+    share.of[PERFEVENT_SAMPLES] = part_of(pages, PAGES_SAMPLES);
+    share.of[PERFEVENT_MINOR] = share.of[PERFEVENT_MAJOR] =
+        part_of(pages, PAGES_FAULTS);
     return share;
 }
 
@@ -86,10 +94,10 @@ void perfring_widen(struct perfring_pages *pages,
     }
 }
 
-size_t perfring_stack(const struct perfring_pages *pages)
+size_t perfring_stack(const struct perfring_pages *pages,
+                      enum perfevent_ring ring)
 {
-    size_t record =
-        pages->of[PERFEVENT_SAMPLES] * page_bytes() / STACKS_LEAST / 8 * 8;
+    size_t record = pages->of[ring] * page_bytes() / STACKS_LEAST / 8 * 8;
 
     return record < RECORD_REST + STACK_BYTES_LEAST ? 0 : record - RECORD_REST;
 }

@@ -45,9 +45,10 @@ void perfring_widen(struct perfring_pages *pages,
                     size_t stack_bytes,
                     size_t sharers,
                     bool may_lock);
-/* So many bytes of a stack at most may come with samples in such a ring; 0 = it
+/* So many bytes of a stack at most may come with samples in that ring; 0 = it
  * is too small for any. */
-size_t perfring_stack(const struct perfring_pages *pages);
+size_t perfring_stack(const struct perfring_pages *pages,
+                      enum perfevent_ring ring);
 
 /* Map up to so many data pages (a power of two); fewer, or none, where locked
  * memory is short. */

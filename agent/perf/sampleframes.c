@@ -17,6 +17,7 @@
 #include "agent/unwind/unwind.h"
 
 #define ABI_64 2
+#define REGISTER_CX 2
 
 struct sampleframes {
     struct codemaps *codemaps;
@@ -122,6 +123,16 @@ static bool thread_read(const struct perfevent_sample *sample,
     return true;
 }
 
+/* Was the kernel entered from there by an exception, not by a system call? The
+ * instruction for that leaves its own end in cx. */
+static bool is_faulting(const struct perfevent_sample *sample,
+                        const struct unwind_thread *thread)
+{
+    return (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+               PERF_RECORD_MISC_KERNEL &&
+           thread->registers[REGISTER_CX] != thread->registers[EHFRAME_PC];
+}
+
 /* The user's part of the kernel's chain. */
 static void chain_take(const struct perfevent_sample *sample,
                        struct sampleframes_found *found)
@@ -194,6 +205,7 @@ void sampleframes_take(struct sampleframes *sampleframes,
     enum unwind_end end;
 
     found->is_unwound = thread_read(sample, &thread);
+    found->is_faulting = found->is_unwound && is_faulting(sample, &thread);
     if (!found->is_unwound) {
         chain_take(sample, found);
         sampleframes->tally.uncopied++;

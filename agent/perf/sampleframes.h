@@ -31,7 +31,8 @@ struct sampleframes_found {
                                             past the instruction, the others
                                             are return addresses */
     size_t count;
-    bool is_unwound; /* each is called by the next */
+    bool is_unwound;  /* each is called by the next */
+    bool is_faulting; /* in the kernel, where no system call led to */
 };
 void sampleframes_take(struct sampleframes *sampleframes,
                        const struct perfevent_sample *sample,

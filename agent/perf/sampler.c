@@ -47,6 +47,10 @@
 #define CPUS_FEW 16 /* with more of them, no events of CPUs */
 /* So many agents may look at one CPU. */
 #define WIDE_SHARERS 2
+/* Of the stack of a page fault. */
+#define FAULT_STACK_BYTES 8192
+/* Python frames are read only so soon behind one. */
+#define FAULT_FRESH (2 * CK_TIME_MS)
 /* Process ids that are looked up at once; a power of two. */
 #define IMAGES 256
 /* Threads whose newest sample is remembered. */
@@ -55,6 +59,15 @@
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
 #define PERIOD_ODD 269
 #define HASTE CK_TIME_MS
+
+/* Of page faults each n-th is sampled, primes: a program that does nothing
+ * else has a million minor ones a second, or 10,000 major ones. The kernel's
+ * own choice of a period for a rate (freq) is off by a factor of 2 to 10 where
+ * they come in bursts. */
+static const int64_t every[PERFEVENT_RINGS] = {
+    [PERFEVENT_MINOR] = 4001,
+    [PERFEVENT_MAJOR] = 17,
+};
 
 struct image {
     uint32_t pid;
@@ -75,7 +88,8 @@ struct sampler {
     int64_t period; /* ns */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
-    bool is_wide; /* events of CPUs, not of the target */
+    bool is_wide;         /* events of CPUs, not of the target */
+    char faults_why[160]; /* they are not sampled; "" = they are */
     struct sampleframes *frames;
     uint32_t stack_bytes; /* that come with a sample */
     struct stacks *stacks;
@@ -102,6 +116,7 @@ struct step {
     struct selfstream *selfstream;
     struct ck_ring_header *header;
     struct symbols *symbols;
+    enum perfevent_ring ring; /* that is drained */
 };
 
 /* Are these CPUs few, and not looked at by many agents? */
@@ -111,6 +126,19 @@ static bool is_own_ground(const cpu_set_t *cpus, int sharers)
 
     return CPU_COUNT(cpus) <= CPUS_FEW &&
            (long)sharers * CPU_COUNT(cpus) <= WIDE_SHARERS * online;
+}
+
+/* Of a stack, with what comes in that ring. */
+static uint32_t stack_bytes(const struct sampler *sampler,
+                            enum perfevent_ring ring)
+{
+    size_t most = perfring_stack(&sampler->pages, ring);
+
+    if (ring == PERFEVENT_SAMPLES || sampler->stack_bytes == 0) {
+        return sampler->stack_bytes;
+    }
+    most = most < FAULT_STACK_BYTES ? most : FAULT_STACK_BYTES;
+    return most < sampler->stack_bytes ? (uint32_t)most : sampler->stack_bytes;
 }
 
 /* How full a ring is to be when the kernel reports it. */
@@ -124,30 +152,51 @@ static uint32_t wake_bytes(const struct sampler *sampler,
                       WAKE_PART);
 }
 
-/* Both events of a CPU. 0, or -1 with errno. */
+/* An event of a CPU. 0, or -1 with errno. */
+static int event_open(struct sampler *sampler,
+                      enum perfevent_ring ring,
+                      pid_t pid,
+                      int cpu,
+                      enum reach *reach)
+{
+    struct perfevent_wish wish = {
+        .period = ring < PERFEVENT_NEEDED ? sampler->period : every[ring],
+        .ring = ring,
+        .reach = *reach,
+        .wake_bytes = wake_bytes(sampler, ring),
+        .stack_bytes = stack_bytes(sampler, ring),
+    };
+    int fd = perfevent_open(pid, cpu, &wish);
+
+    while (fd < 0 && (errno == EACCES || errno == EPERM) &&
+           *reach != REACH_USER) {
+        wish.reach = ++*reach;
+        fd = perfevent_open(pid, cpu, &wish);
+    }
+    if (fd >= 0) {
+        sampler->rings[ring][sampler->count[ring]++] =
+            (struct perfring){.fd = fd};
+    }
+    return fd < 0 ? -1 : 0;
+}
+
+/* The events of a CPU. 0, or -1 with errno. */
 static int
 cpu_open(struct sampler *sampler, pid_t pid, int cpu, enum reach *reach)
 {
-    for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
-        struct perfevent_wish wish = {
-            .period = sampler->period,
-            .ring = (enum perfevent_ring)ring,
-            .reach = *reach,
-            .wake_bytes = wake_bytes(sampler, (enum perfevent_ring)ring),
-            .stack_bytes = sampler->stack_bytes,
-        };
-        int fd = perfevent_open(pid, cpu, &wish);
-
-        while (fd < 0 && (errno == EACCES || errno == EPERM) &&
-               *reach != REACH_USER) {
-            wish.reach = ++*reach;
-            fd = perfevent_open(pid, cpu, &wish);
-        }
-        if (fd < 0) {
+    for (int ring = 0; ring < PERFEVENT_NEEDED; ring++) {
+        if (event_open(sampler, (enum perfevent_ring)ring, pid, cpu, reach) !=
+            0) {
             return -1;
         }
-        sampler->rings[ring][sampler->count[ring]++] =
-            (struct perfring){.fd = fd};
+    }
+    for (int ring = PERFEVENT_NEEDED;
+         ring < PERFEVENT_RINGS && sampler->faults_why[0] == '\0'; ring++) {
+        if (event_open(sampler, (enum perfevent_ring)ring, pid, cpu, reach) !=
+            0) {
+            (void)snprintf(sampler->faults_why, sizeof(sampler->faults_why),
+                           "%s", perfevent_why(errno));
+        }
     }
     return 0;
 }
@@ -162,7 +211,7 @@ static void pages_share(struct sampler *sampler, size_t cpus, size_t sharers)
     sampler->pages = perfring_share(cpus, sharers, may_lock);
     perfring_widen(&sampler->pages, sampler->stack_bytes,
                    (sharers * cpus + online - 1) / online, may_lock);
-    most = perfring_stack(&sampler->pages);
+    most = perfring_stack(&sampler->pages, PERFEVENT_SAMPLES);
     if (sampler->stack_bytes > most) {
         sampler->stack_bytes = (uint32_t)most;
     }
@@ -182,6 +231,12 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
         if (sampler->rings[ring] == NULL) {
             return -1;
         }
+    }
+    if (CPU_COUNT(&cpus) > CPUS_FEW) {
+        (void)snprintf(sampler->faults_why, sizeof(sampler->faults_why),
+                       "the program may run on more than %d CPUs, and each "
+                       "would need two more events",
+                       CPUS_FEW);
     }
     pages_share(sampler, (size_t)CPU_COUNT(&cpus), (size_t)sharers);
     reach = is_own_ground(&cpus, sharers) ? REACH_WIDE : REACH_TARGET;
@@ -371,7 +426,7 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
     struct pythons *pythons = step->sampler->pythons;
 
     if (incarnation == 0) {
-        unowned_count(step->sampler->unowned, sample->pid);
+        unowned_drop(step->sampler->unowned, sample);
         return;
     }
     sample->record.e.name = incarnation;
@@ -383,10 +438,12 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
             step->sampler->stacks, step->selfstream, step->symbols,
             &(struct stack){incarnation, sample->frames, sample->count});
     }
-    step->sampler->lasts[sample->record.tid % LASTS] =
-        (struct last){sample->record.tid, (uint32_t)sample->record.stack,
-                      sample->record.e.start};
-    step->sampler->owned++;
+    if (sample->record.e.kind == CK_KIND_SAMPLE) {
+        step->sampler->lasts[sample->record.tid % LASTS] =
+            (struct last){sample->record.tid, (uint32_t)sample->record.stack,
+                          sample->record.e.start};
+        step->sampler->owned++;
+    }
     (void)selfstream_put(step->selfstream, &sample->record.e);
 }
 
@@ -435,24 +492,40 @@ static void frames_put(struct sampler *sampler,
     struct sampleframes_found found;
 
     sampleframes_take(sampler->frames, seen, &found);
+    if (found.is_faulting && sample->record.e.kind == CK_KIND_SAMPLE) {
+        sample->record.e.flags |= CK_FLAG_FAULTING;
+    }
     memcpy(sample->frames, found.frames, found.count * sizeof(*found.frames));
     sample->count = (uint32_t)found.count;
     sample->record.ip = found.count > 0 ? found.frames[0] - 1 : 0;
-    pythons_put(sampler->pythons, sample, found.is_unwound);
+    /* The Python frames of a fault are not read in haste. */
+    if (sample->record.e.kind == CK_KIND_SAMPLE ||
+        ck_time_raw() - sample->record.e.start < FAULT_FRESH) {
+        pythons_put(sampler->pythons, sample, found.is_unwound);
+    }
 }
+
+static const uint16_t kinds[PERFEVENT_RINGS] = {
+    [PERFEVENT_SAMPLES] = CK_KIND_SAMPLE,
+    [PERFEVENT_MINOR] = CK_KIND_FAULT_MINOR,
+    [PERFEVENT_MAJOR] = CK_KIND_FAULT_MAJOR,
+};
 
 static void sample_take(const struct step *step,
                         const struct perfevent_sample *seen)
 {
     struct sampler *sampler = step->sampler;
     struct unowned_sample sample = {
-        .record = {.e = {.kind = CK_KIND_SAMPLE,
+        .record = {.e = {.kind = kinds[step->ring],
                          .units = sizeof(sample.record) / CK_UNIT_BYTES,
                          .flags = CK_FLAG_RAW,
                          .start = ck_domain_raw((ck_time_t)seen->time)},
                    .tid = seen->tid,
                    .cpu = seen->cpu,
-                   .weight = sampler->period},
+                   .weight = step->ring == PERFEVENT_SAMPLES
+                                 ? sampler->period
+                                 : every[step->ring],
+                   .address = seen->address},
         .pid = seen->pid,
     };
     uint32_t incarnation = image_find(step, seen->pid);
@@ -462,7 +535,7 @@ static void sample_take(const struct step *step,
     }
     if (sample.record.e.start <
         descendants_since(sampler->descendants, seen->pid)) {
-        unowned_count(sampler->unowned, seen->pid); /* of what ran before */
+        unowned_drop(sampler->unowned, &sample); /* of what ran before */
         return;
     }
     frames_put(sampler, seen, &sample);
@@ -608,7 +681,10 @@ void sampler_step(struct sampler *sampler,
                   struct ck_ring_header *header,
                   struct symbols *symbols)
 {
-    struct step step = {sampler, selfstream, header, symbols};
+    struct step step = {.sampler = sampler,
+                        .selfstream = selfstream,
+                        .header = header,
+                        .symbols = symbols};
 
     if (sampler == NULL) {
         return;
@@ -618,6 +694,7 @@ void sampler_step(struct sampler *sampler,
     }
     filled_hear(sampler);
     for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
+        step.ring = (enum perfevent_ring)ring;
         for (size_t i = 0; i < sampler->count[ring]; i++) {
             perfring_drain(&sampler->rings[ring][i], record_take, &step);
         }
@@ -639,15 +716,21 @@ static struct perfring_tally tally_sum(const struct sampler *sampler,
 
 struct sampler_tally sampler_tally(const struct sampler *sampler)
 {
-    struct perfring_tally samples, switches;
+    struct perfring_tally samples, switches, minor, major;
 
     if (sampler == NULL) {
         return (struct sampler_tally){0};
     }
     samples = tally_sum(sampler, PERFEVENT_SAMPLES);
     switches = tally_sum(sampler, PERFEVENT_SWITCHES);
-    return (struct sampler_tally){samples.taken, samples.lost, switches.taken,
-                                  switches.lost};
+    minor = tally_sum(sampler, PERFEVENT_MINOR);
+    major = tally_sum(sampler, PERFEVENT_MAJOR);
+    return (struct sampler_tally){.samples = samples.taken,
+                                  .samples_lost = samples.lost,
+                                  .switches = switches.taken,
+                                  .switches_lost = switches.lost,
+                                  .faults = minor.taken + major.taken,
+                                  .faults_lost = minor.lost + major.lost};
 }
 
 struct sampler_stacks sampler_stacks(const struct sampler *sampler)
@@ -713,6 +796,17 @@ void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
             "missing",
             (unsigned long long)tally.switches_lost,
             sampler->is_wide ? " of all programs on these CPUs" : "");
+    }
+    if (tally.faults_lost > 0) {
+        selfstream_note(selfstream,
+                        "%llu records of sampled page faults were lost in the "
+                        "kernel's rings: their places are less exact",
+                        (unsigned long long)tally.faults_lost);
+    }
+    if (sampler->faults_why[0] != '\0') {
+        selfstream_note(selfstream,
+                        "places of page faults are not recorded: %s",
+                        sampler->faults_why);
     }
     if (sampler->unmapped > 0) {
         selfstream_note(

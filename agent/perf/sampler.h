@@ -72,6 +72,8 @@ struct sampler_tally {
     uint64_t samples_lost;
     uint64_t switches;
     uint64_t switches_lost;
+    uint64_t faults; /* sampled ones */
+    uint64_t faults_lost;
 };
 struct sampler_tally sampler_tally(const struct sampler *sampler);
 /* The stacks of samples, and how many bytes of each were copied; all are 0

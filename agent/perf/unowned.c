@@ -59,10 +59,14 @@ void unowned_destroy(struct unowned *unowned)
     errno = saved;
 }
 
-void unowned_count(struct unowned *unowned, uint32_t pid)
+void unowned_drop(struct unowned *unowned, const struct unowned_sample *sample)
 {
+    uint32_t pid = sample->pid;
     uint32_t *last = &unowned->counted[pid % COUNTED];
 
+    if (sample->record.e.kind != CK_KIND_SAMPLE) {
+        return; /* a page fault: /proc counts them all */
+    }
     unowned->samples++;
     unowned->processes += *last != pid;
     *last = pid;
@@ -79,12 +83,14 @@ static bool has_room(struct ck_ring_header *header)
     return used < TABLE_SHARE;
 }
 
+/* CPU samples of it: page faults alone make no process worth an entry. */
 static unsigned held_of(const struct unowned *unowned, uint32_t pid)
 {
     unsigned held = 0;
 
     for (size_t i = 0; i < unowned->count; i++) {
-        held += unowned->held[i].pid == pid;
+        held += unowned->held[i].pid == pid &&
+                unowned->held[i].record.e.kind == CK_KIND_SAMPLE;
     }
     return held;
 }
@@ -101,7 +107,7 @@ static void held_remove(struct unowned *unowned, size_t at)
 static void hold(struct unowned *unowned, const struct unowned_sample *sample)
 {
     if (unowned->count == UNOWNED_MAX) {
-        unowned_count(unowned, unowned->held[0].pid);
+        unowned_drop(unowned, &unowned->held[0]);
         held_remove(unowned, 0);
     }
     unowned->held[unowned->count++] = *sample;
@@ -116,7 +122,7 @@ bool unowned_take(struct unowned *unowned,
     /* 0 and -1: it has no number here, or none any more. */
     if (pid == 0 || pid == UINT32_MAX ||
         unowned->refused[pid % COUNTED] == pid) {
-        unowned_count(unowned, pid);
+        unowned_drop(unowned, sample);
         return false;
     }
     hold(unowned, sample);
@@ -157,7 +163,7 @@ void unowned_forget(struct unowned *unowned, uint32_t pid, ck_time_t since)
     for (size_t i = unowned->count; i-- > 0;) {
         if (unowned->held[i].pid == pid &&
             unowned->held[i].record.e.start < since) {
-            unowned_count(unowned, pid);
+            unowned_drop(unowned, &unowned->held[i]);
             held_remove(unowned, i);
         }
     }
@@ -173,7 +179,7 @@ void unowned_notes(struct unowned *unowned,
     int64_t ns;
 
     while (unowned->count > 0) {
-        unowned_count(unowned, unowned->held[0].pid);
+        unowned_drop(unowned, &unowned->held[0]);
         held_remove(unowned, 0);
     }
     ns = (int64_t)unowned->samples * unowned->period;

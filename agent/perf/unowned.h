@@ -50,7 +50,7 @@ bool unowned_next(struct unowned *unowned,
 /* What ran under that number ended then: what is held of it is counted. */
 void unowned_forget(struct unowned *unowned, uint32_t pid, ck_time_t since);
 /* A sample that no image can have any more. */
-void unowned_count(struct unowned *unowned, uint32_t pid);
+void unowned_drop(struct unowned *unowned, const struct unowned_sample *sample);
 
 /* The note on them, if they are worth one. `owned`: samples that have an
  * owner. */

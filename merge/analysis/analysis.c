@@ -19,6 +19,8 @@
 #include "merge/analysis/waits/pendings.h"
 #include "merge/analysis/totals/idealnetwork.h"
 #include "merge/analysis/history/lookback.h"
+#include "merge/analysis/memory/faultplaces.h"
+#include "merge/analysis/memory/memoryuse.h"
 #include "merge/analysis/steps/steps.h"
 #include "merge/analysis/waits/stragglers.h"
 #include "merge/analysis/waits/stuck.h"
@@ -46,6 +48,8 @@ struct analysis {
     struct delay *delay;
     struct idealnetwork *idealnetwork;
     struct hotspots *hotspots;
+    struct faultplaces *faultplaces;
+    struct memoryuse *memoryuse;
     struct initfinalize *edges;
     struct stuck *stuck; /* NULL = all ended well */
     struct region region;
@@ -147,6 +151,9 @@ struct analysis *analysis_create(const struct defs *defs,
         analysis->delay = delay_create(analysis->lookback, region, 0);
         analysis->idealnetwork = idealnetwork_create(defs, region);
         analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
+        analysis->faultplaces =
+            faultplaces_create(defs, analysis->lookback, region);
+        analysis->memoryuse = memoryuse_create(defs, analysis->lookback);
         analysis->edges = initfinalize_create(defs, analysis->lookback);
     }
     if (analysis->ledger == NULL || analysis->waitstates == NULL ||
@@ -172,6 +179,8 @@ void analysis_destroy(struct analysis *analysis)
     }
     idealnetwork_destroy(analysis->idealnetwork);
     hotspots_destroy(analysis->hotspots);
+    faultplaces_destroy(analysis->faultplaces);
+    memoryuse_destroy(analysis->memoryuse);
     initfinalize_destroy(analysis->edges);
     stuck_destroy(analysis->stuck);
     unknowns_destroy(analysis->unknowns);
@@ -573,7 +582,11 @@ int analysis_take(void *state, const struct timeline_event *event)
     }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_SAMPLE:
-        return hotspots_take(analysis->hotspots, event);
+        return faultplaces_take(analysis->faultplaces, event) != 0
+                   ? -1
+                   : hotspots_take(analysis->hotspots, event);
+    case CK_CLASS_COUNTER:
+        return memoryuse_take(analysis->memoryuse, event);
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         ledger_take(analysis->ledger, event);
@@ -670,6 +683,9 @@ int analysis_report(struct analysis *analysis, struct report *report)
         return -1;
     }
     hotspots_report(analysis->hotspots, report);
+    memoryuse_report(analysis->memoryuse, analysis->steps, analysis->region,
+                     report);
+    faultplaces_report(analysis->faultplaces, report);
     if (initfinalize_report(analysis->edges, report) != 0 ||
         ranks_report(analysis, report) != 0) {
         return -1;
@@ -683,6 +699,10 @@ int analysis_report(struct analysis *analysis, struct report *report)
                       lookback_counts(analysis->lookback), report);
     steps_report(analysis->steps, report);
     unknowns_report(analysis->unknowns, report);
-    return stragglers_report(analysis->defs, &waits, analysis->waitstates,
-                             analysis->late, report);
+    if (stragglers_report(analysis->defs, &waits, analysis->waitstates,
+                          analysis->late, report) != 0) {
+        return -1;
+    }
+    faultplaces_explain(report);
+    return 0;
 }

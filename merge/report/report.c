@@ -88,6 +88,12 @@ void report_fini(struct report *report)
     free(report->peers);
     free(report->hot);
     free(report->callers);
+    free(report->faults);
+    free(report->fault_places);
+    for (size_t i = 0; i < report->memory_count; i++) {
+        free(report->memory[i].points);
+    }
+    free(report->memory);
     free(report->counters);
     free(report->rates);
     free(report->losses);

@@ -17,6 +17,7 @@
 #include "merge/model/interval.h"
 #include "merge/model/names.h"
 #include "merge/report/reportclocks.h"
+#include "merge/report/reportmemory.h"
 #include "merge/report/reportrank.h"
 #include "merge/report/reporttraffic.h"
 #include "merge/report/reportwork.h"
@@ -123,7 +124,12 @@ struct report_sampled {
     ck_time_t total;    /* CPU time of all samples; 0 = none */
     ck_time_t ns;       /* of it in the function: */
     struct place place; /* its line with the most samples */
-    bool is_others;     /* of the process's other threads: this one waited */
+    struct report_callers callers;
+    ck_time_t faulting; /* of ns, in the kernel without a system call: handling
+                           page faults */
+    uint64_t minor, major; /* page faults of the rank in the function, in the
+                              region; 0 = not known */
+    bool is_others;        /* of the process's other threads: this one waited */
 };
 
 /* Time of a thread; total 0 = nothing was seen. */
@@ -789,6 +795,12 @@ struct report {
     size_t hot_count;
     struct report_caller *callers; /* hottest first */
     size_t callers_count;
+    struct report_fault *faults; /* most first */
+    size_t faults_count;
+    struct report_fault_place *fault_places; /* most first */
+    size_t fault_places_count;
+    struct report_memory *memory; /* by rank */
+    size_t memory_count;
     struct report_counter *counters;
     size_t counters_count;
     struct report_rate *rates;

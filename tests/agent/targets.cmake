@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Programs that the cases of agent/ look at, and what the cases share.
-foreach(name clockprobe counters sampler switches symbols unowned)
+foreach(name clockprobe counters resident sampler switches symbols unowned)
   target_sources(test_agent_${name} PRIVATE
     ${CMAKE_SOURCE_DIR}/tests/agent/said.c)
 endforeach()

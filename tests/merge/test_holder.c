@@ -81,7 +81,7 @@ static void place_put(uint64_t address, const char *function)
     agent->stacks_room = agent->stacks_count;
     agent->stacks[count].frames = calloc(1, sizeof(uint64_t));
     agent->stacks[count].frames[0] = address;
-    agent->stacks[count].count = 1;
+    agent->stacks[count].count = agent->stacks[count].depth = 1;
 }
 
 static int setup(void **state)

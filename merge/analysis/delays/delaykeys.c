@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/history/callpaths.h"
 #include "merge/analysis/history/evidence.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
@@ -40,6 +41,13 @@ struct kept {
     bool is_between;
 };
 
+/* Where a sample was met. */
+struct met {
+    struct place place;
+    uint32_t path;
+    bool is_faulting;
+};
+
 struct delaykeys {
     struct lookback *lookback; /* borrowed */
     struct table *keys;        /* common number of an activity, state */
@@ -47,12 +55,12 @@ struct delaykeys {
     size_t count, room;
     struct own *deeds; /* by activity */
     size_t deeds_count, deeds_room;
-    struct table *stacks;     /* process, stack */
+    struct table *stacks;     /* process, stack, faulting */
     struct delay_line *lines; /* by number of that */
     size_t stacks_count, stacks_room;
-    struct table *texts;  /* function, file, line */
-    struct place *places; /* by number of that */
-    struct table *teams;  /* numbers of those that are of OpenMP runtimes */
+    struct table *texts; /* function, file, line | faulting | path */
+    struct met *places;  /* by number of that */
+    struct table *teams; /* numbers of those that are of OpenMP runtimes */
     size_t places_count, places_room;
     struct quick quicks[QUICK];
 };
@@ -237,31 +245,32 @@ uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
 /* ---- lines -------------------------------------------------------------- */
 
 /* Number of a place by its texts. */
-static int64_t place_number(struct delaykeys *keys, const struct place *place)
+static int64_t place_number(struct delaykeys *keys, const struct met *met)
 {
     /* Kept texts: equal ones are one pointer. */
-    int64_t number =
-        table_number_of(keys->texts, (uintptr_t)place->function,
-                        (uintptr_t)place->file, (uint64_t)place->line);
+    int64_t number = table_number_of(
+        keys->texts, (uintptr_t)met->place.function, (uintptr_t)met->place.file,
+        (uint64_t)met->place.line | (uint64_t)met->is_faulting << 32 |
+            (uint64_t)met->path << 33);
 
     if ((size_t)number < keys->places_count) {
         return number;
     }
     array_grow(&keys->places, &keys->places_room, keys->places_count,
                sizeof(*keys->places));
-    keys->places[keys->places_count++] = *place;
+    keys->places[keys->places_count++] = *met;
     return number;
 }
 
 static int line_find(struct delaykeys *keys,
                      uint32_t process,
-                     uint32_t stack,
+                     const struct history_sample *sample,
                      struct delay_line *line)
 {
     const struct defs *defs = lookback_defs(keys->lookback);
     struct evidence_item item = {
-        .kind = EVIDENCE_SAMPLE, .a = process, .b = stack};
-    struct place place;
+        .kind = EVIDENCE_SAMPLE, .a = process, .b = sample->stack};
+    struct met met = {.is_faulting = sample->is_faulting};
     int64_t number;
 
     *line = (struct delay_line){.number = DELAY_NONE};
@@ -269,11 +278,13 @@ static int line_find(struct delaykeys *keys,
         return 0;
     }
     line->is_team = evidence_is_team(defs, &item);
-    place = evidence_place(defs, &item);
-    if (place.function == NULL) {
+    met.place = evidence_place(defs, &item);
+    if (met.place.function == NULL) {
         return 0;
     }
-    number = place_number(keys, &place);
+    met.path = callpaths_number(lookback_paths(keys->lookback), process,
+                                sample->stack);
+    number = place_number(keys, &met);
     line->number = (uint32_t)number;
     return number < 0 || (line->is_team &&
                           table_number_of(keys->teams, line->number, 0, 0) < 0)
@@ -283,16 +294,17 @@ static int line_find(struct delaykeys *keys,
 
 int delaykeys_line(struct delaykeys *keys,
                    uint32_t process,
-                   uint32_t stack,
+                   const struct history_sample *sample,
                    struct delay_line *line)
 {
-    int64_t number = table_number_of(keys->stacks, process, stack, 0);
+    int64_t number = table_number_of(keys->stacks, process, sample->stack,
+                                     sample->is_faulting);
     struct delay_line found;
 
     if ((size_t)number == keys->stacks_count) {
         array_grow(&keys->lines, &keys->stacks_room, keys->stacks_count,
                    sizeof(*keys->lines));
-        if (line_find(keys, process, stack, &found) != 0) {
+        if (line_find(keys, process, sample, &found) != 0) {
             return -1;
         }
         keys->lines[keys->stacks_count++] = found;
@@ -303,7 +315,22 @@ int delaykeys_line(struct delaykeys *keys,
 
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line)
 {
-    return keys->places[line];
+    return keys->places[line].place;
+}
+
+uint32_t delaykeys_path(const struct delaykeys *keys, uint32_t line)
+{
+    return keys->places[line].path;
+}
+
+bool delaykeys_is_faulting(const struct delaykeys *keys, uint32_t line)
+{
+    return keys->places[line].is_faulting;
+}
+
+const struct callpaths *delaykeys_paths(const struct delaykeys *keys)
+{
+    return lookback_paths(keys->lookback);
 }
 
 bool delaykeys_is_team(const struct delaykeys *keys, uint32_t line)

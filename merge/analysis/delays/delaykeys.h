@@ -42,12 +42,17 @@ struct delay_line {
     bool is_team;    /* an OpenMP runtime, where threads wait for each other */
 };
 
-/* That of a stack of the process. */
+/* That of a sample in the process. */
 int delaykeys_line(struct delaykeys *keys,
                    uint32_t process,
-                   uint32_t stack,
+                   const struct history_sample *sample,
                    struct delay_line *line);
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
+/* The user's functions that it was called by, and did it handle a page fault?
+ */
+uint32_t delaykeys_path(const struct delaykeys *keys, uint32_t line);
+bool delaykeys_is_faulting(const struct delaykeys *keys, uint32_t line);
+const struct callpaths *delaykeys_paths(const struct delaykeys *keys);
 /* Is it of an OpenMP runtime? */
 bool delaykeys_is_team(const struct delaykeys *keys, uint32_t line);
 /* Is it time between calls? Lines and the calls around it describe it further.

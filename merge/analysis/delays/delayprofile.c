@@ -230,7 +230,7 @@ static int line_of(const struct walk *walk,
     const struct defs *defs = lookback_defs(profile->lookback);
 
     return delaykeys_line(profile->keys, defs->threads[walk->thread].process,
-                          sample->stack, line);
+                          sample, line);
 }
 
 static int

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "merge/analysis/history/callpaths.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
@@ -25,6 +26,7 @@ struct excess {
     uint32_t did; /* of the late thread; DELAY_NONE */
     bool is_line;
     double ns;
+    double late; /* the late thread's alone */
 };
 
 struct source {
@@ -125,12 +127,13 @@ void delaysources_weigh(struct delaysources *sources,
             return;
         }
         array_grow(&source->excess, &source->room, i, sizeof(*source->excess));
-        source->excess[source->count++] =
-            (struct excess){part->part, DELAY_NONE, part->is_line, 0};
+        source->excess[source->count++] = (struct excess){
+            .part = part->part, .did = DELAY_NONE, .is_line = part->is_line};
     }
     excess = &source->excess[i];
     excess->ns += weight;
     if (weight > 0) {
+        excess->late += weight;
         excess->did = part->did;
     }
 }
@@ -185,29 +188,58 @@ struct function {
     struct place line; /* with the most of them */
     double line_ns;
     double ns;
+    double faulting; /* of it */
 };
 
-/* Adds a line to its function; how many functions there are then. */
-static size_t function_add(struct function *functions,
-                           size_t count,
-                           struct place line,
-                           double ns)
-{
-    size_t i = 0;
+/* Samples of one line. */
+struct seen {
+    struct place place;
+    double ns;
+    double faulting;
+};
 
-    while (i < count && (functions[i].line.function != line.function ||
-                         functions[i].line.file != line.file)) {
-        i++;
+static int by_text(const char *a, const char *b)
+{
+    return (a > b) - (a < b); /* kept texts: equal ones are one pointer */
+}
+
+static int by_function(const void *left, const void *right)
+{
+    const struct place *a = &((const struct seen *)left)->place;
+    const struct place *b = &((const struct seen *)right)->place;
+    int order = by_text(a->function, b->function);
+
+    return order != 0 ? order : by_text(a->file, b->file);
+}
+
+static int by_line(const void *left, const void *right)
+{
+    uint32_t a = ((const struct seen *)left)->place.line;
+    uint32_t b = ((const struct seen *)right)->place.line;
+    int order = by_function(left, right);
+
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+/* Adds up what was seen of one function: `count` of them in order of lines. */
+static struct function function_sum(const struct seen *seen, size_t count)
+{
+    struct function function = {.line = seen[0].place, .line_ns = seen[0].ns};
+    double line_ns = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && seen[i].place.line != seen[i - 1].place.line) {
+            line_ns = 0;
+        }
+        line_ns += seen[i].ns;
+        if (line_ns > function.line_ns) {
+            function.line = seen[i].place;
+            function.line_ns = line_ns;
+        }
+        function.ns += seen[i].ns;
+        function.faulting += seen[i].faulting;
     }
-    if (i == count) {
-        functions[count++] = (struct function){line, ns, 0};
-    }
-    functions[i].ns += ns;
-    if (ns > functions[i].line_ns) {
-        functions[i].line = line;
-        functions[i].line_ns = ns;
-    }
-    return count;
+    return function;
 }
 
 CK_ORDER(by_weight, struct function, CK_DOWN(ns))
@@ -234,26 +266,78 @@ static bool is_team_waiting(const struct delaysources *sources,
     return others * TEAM_SHARE > team;
 }
 
-/* Functions with what was sampled in them; how many. */
-static size_t functions_find(const struct delaysources *sources,
-                             const struct source *source,
-                             struct function *functions)
+/* All lines that were seen, in order of functions and lines; how many. */
+static size_t lines_find(const struct delaysources *sources,
+                         const struct source *source,
+                         struct seen *seen)
 {
     bool is_team_left_out = is_team_waiting(sources, source);
     size_t count = 0;
 
     for (size_t i = 0; i < source->count; i++) {
         const struct excess *excess = &source->excess[i];
+        bool is_faulting = excess->is_line &&
+                           delaykeys_is_faulting(sources->keys, excess->part);
 
         if (excess->is_line &&
             !(is_team_left_out &&
               delaykeys_is_team(sources->keys, excess->part))) {
-            count = function_add(functions, count,
-                                 delaykeys_place(sources->keys, excess->part),
-                                 excess->ns);
+            seen[count++] = (struct seen){
+                .place = delaykeys_place(sources->keys, excess->part),
+                .ns = excess->ns,
+                .faulting = is_faulting ? excess->ns : 0};
         }
     }
+    if (count > 1) {
+        qsort(seen, count, sizeof(*seen), by_line);
+    }
     return count;
+}
+
+/* Functions with what was sampled in them; how many. */
+static size_t functions_find(const struct delaysources *sources,
+                             const struct source *source,
+                             struct function *functions)
+{
+    struct seen seen[DELAY_EXCESS_MAX];
+    size_t lines = lines_find(sources, source, seen);
+    size_t count = 0, end;
+
+    for (size_t at = 0; at < lines; at = end) {
+        end = at + 1;
+        while (end < lines && by_function(&seen[at], &seen[end]) == 0) {
+            end++;
+        }
+        functions[count++] = function_sum(&seen[at], end - at);
+    }
+    return count;
+}
+
+/* By which of its callers a function is explained. */
+static struct report_callers callers_find(const struct delaysources *sources,
+                                          const struct source *source,
+                                          const struct place *function)
+{
+    struct callpaths_part parts[DELAY_EXCESS_MAX];
+    size_t count = 0;
+
+    for (size_t i = 0; i < source->count; i++) {
+        const struct excess *excess = &source->excess[i];
+        struct place place;
+
+        if (!excess->is_line) {
+            continue;
+        }
+        place = delaykeys_place(sources->keys, excess->part);
+        parts[count++] = (struct callpaths_part){
+            .path = delaykeys_path(sources->keys, excess->part),
+            .is_meant = place.function == function->function &&
+                        place.file == function->file,
+            .ns = excess->late,
+            .others = excess->late - excess->ns};
+    }
+    return callpaths_explain(delaykeys_paths(sources->keys), *function, parts,
+                             count);
 }
 
 /* How long it did all that; of calls that is not kept. */
@@ -267,6 +351,12 @@ static double time_of(const struct source *source)
         }
     }
     return sum;
+}
+
+/* The thread may have had less of a part than those who waited. */
+static double higher(double ns)
+{
+    return ns > 0 ? ns : 0;
 }
 
 size_t delaysources_functions(const struct delaysources *sources,
@@ -290,11 +380,14 @@ size_t delaysources_functions(const struct delaysources *sources,
         return 0;
     }
     for (; used < count && used < room && found[used].ns > 0; used++) {
-        functions[used] =
-            (struct report_sampled){.total = (ck_time_t)total,
-                                    .ns = (ck_time_t)found[used].ns,
-                                    .place = found[used].line,
-                                    .is_others = is_others};
+        functions[used] = (struct report_sampled){
+            .total = (ck_time_t)total,
+            .ns = (ck_time_t)found[used].ns,
+            .place = found[used].line,
+            .callers = callers_find(sources, &sources->items[number],
+                                    &found[used].line),
+            .faulting = (ck_time_t)higher(found[used].faulting),
+            .is_others = is_others};
     }
     return used;
 }

@@ -31,7 +31,8 @@ struct known {
 
 struct evidence {
     const struct defs *defs; /* borrowed */
-    struct table *keys;      /* activity | kind, a, b */
+    struct callpaths *paths;
+    struct table *keys; /* activity | kind, a, b */
     struct item *items;
     size_t count, room;
     struct known *known; /* by activity */
@@ -43,6 +44,7 @@ struct evidence *evidence_create(const struct defs *defs)
     struct evidence *evidence = xcalloc(1, sizeof(*evidence));
 
     evidence->defs = defs;
+    evidence->paths = callpaths_create(defs);
     evidence->keys = table_create();
     return evidence;
 }
@@ -53,9 +55,15 @@ void evidence_destroy(struct evidence *evidence)
         return;
     }
     table_destroy(evidence->keys);
+    callpaths_destroy(evidence->paths);
     free(evidence->items);
     free(evidence->known);
     free(evidence);
+}
+
+struct callpaths *evidence_paths(const struct evidence *evidence)
+{
+    return evidence->paths;
 }
 
 static struct known *known_of(struct evidence *evidence, uint32_t activity)
@@ -299,6 +307,51 @@ spots_collect(const struct evidence *evidence, uint32_t activity, size_t *count)
     return spots;
 }
 
+static bool is_in(const struct place *a, const struct place *b)
+{
+    return a->function == b->function && a->file == b->file;
+}
+
+/* Of the samples in a function, those that handled page faults. */
+static ck_time_t faulting_of(const struct evidence *evidence,
+                             uint32_t activity,
+                             const struct place *function)
+{
+    struct evidence_item item;
+    ck_time_t sum = 0;
+    size_t next = 0;
+
+    while (item_next(evidence, activity, EVIDENCE_FAULTING, &next, &item)) {
+        struct place place = evidence_place(evidence->defs, &item);
+
+        sum += is_in(&place, function) ? item.weight : 0;
+    }
+    return sum;
+}
+
+/* By which of its callers the function that was found is explained. */
+static void callers_find(const struct evidence *evidence,
+                         uint32_t activity,
+                         struct report_sampled *sampled)
+{
+    struct callpaths_part *parts = NULL;
+    struct evidence_item item;
+    size_t count = 0, room = 0, next = 0;
+
+    while (item_next(evidence, activity, EVIDENCE_SAMPLE, &next, &item)) {
+        struct place place = evidence_place(evidence->defs, &item);
+
+        array_grow(&parts, &room, count, sizeof(*parts));
+        parts[count++] = (struct callpaths_part){
+            .path = callpaths_number(evidence->paths, item.a, item.b),
+            .is_meant = is_in(&place, &sampled->place),
+            .ns = (double)item.weight};
+    }
+    sampled->callers =
+        callpaths_explain(evidence->paths, sampled->place, parts, count);
+    free(parts);
+}
+
 struct report_sampled evidence_sampled(const struct evidence *evidence,
                                        uint32_t activity)
 {
@@ -324,5 +377,9 @@ struct report_sampled evidence_sampled(const struct evidence *evidence,
         }
     }
     free(spots);
+    if (sampled.ns > 0) {
+        callers_find(evidence, activity, &sampled);
+        sampled.faulting = faulting_of(evidence, activity, &sampled.place);
+    }
     return sampled;
 }

@@ -9,14 +9,16 @@
 #ifndef CK_MERGE_ANALYSIS_HISTORY_EVIDENCE_H
 #define CK_MERGE_ANALYSIS_HISTORY_EVIDENCE_H
 
+#include "merge/analysis/history/callpaths.h"
 #include "merge/model/defs.h"
 #include "merge/report/report.h"
 
 enum evidence_kind {
-    EVIDENCE_SAMPLE, /* a = process, b = stack of its agent */
-    EVIDENCE_HOLDER, /* a = thread of the definitions, b = what it did */
-    EVIDENCE_PATH,   /* a = process, b = name */
-    EVIDENCE_OFF,    /* a = enum evidence_off */
+    EVIDENCE_SAMPLE,   /* a = process, b = stack of its agent */
+    EVIDENCE_HOLDER,   /* a = thread of the definitions, b = what it did */
+    EVIDENCE_PATH,     /* a = process, b = name */
+    EVIDENCE_OFF,      /* a = enum evidence_off */
+    EVIDENCE_FAULTING, /* of the samples: that handled page faults */
 };
 
 /* Whether a thread between calls had a CPU. */
@@ -52,6 +54,8 @@ struct evidence;
 /* `defs` is borrowed. */
 struct evidence *evidence_create(const struct defs *defs);
 void evidence_destroy(struct evidence *evidence);
+/* The paths of stacks. */
+struct callpaths *evidence_paths(const struct evidence *evidence);
 void evidence_add(struct evidence *evidence, const struct evidence_item *item);
 /* The heaviest of a kind; false when there is none. */
 bool evidence_top(const struct evidence *evidence,

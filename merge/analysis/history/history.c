@@ -45,6 +45,9 @@ struct what {
     bool is_device_wait;
 };
 
+/* In the fact of a sample, whose stack has a smaller number. */
+#define FAULTING ((uint32_t)1 << 31)
+
 struct history {
     const struct defs *defs; /* borrowed */
     struct table *whats;     /* process and name, site, kind */
@@ -194,7 +197,9 @@ void history_add_sample(struct history *history,
                         ck_time_t horizon)
 {
     struct timedfacts_fact fact = {
-        time, time, (uint64_t)sample->weight << 32 | sample->stack};
+        time, time,
+        (uint64_t)sample->weight << 32 |
+            (uint64_t)(sample->is_faulting ? FAULTING : 0) | sample->stack};
 
     timedfacts_add(history->samples, thread, &fact, horizon);
 }
@@ -231,7 +236,11 @@ int history_samples(const struct history *history,
 
     for (; count > 0 && fact->start < part.end; count--, fact++) {
         struct history_sample sample = {
-            (uint32_t)fact->what, (uint32_t)(fact->what >> 32), fact->start};
+            .stack = (uint32_t)fact->what & ~FAULTING,
+            .weight = (uint32_t)(fact->what >> 32),
+            .time = fact->start,
+            .is_faulting = (fact->what & FAULTING) != 0,
+        };
 
         if (take(state, &sample) != 0) {
             return -1;

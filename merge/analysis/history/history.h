@@ -58,9 +58,10 @@ struct history_state {
 };
 
 struct history_sample {
-    uint32_t stack;  /* of the agent; 0 = not known */
-    uint32_t weight; /* ns of CPU time */
-    ck_time_t time;  /* history_samples() fills it in */
+    uint32_t stack;   /* of the agent; 0 = not known */
+    uint32_t weight;  /* ns of CPU time */
+    ck_time_t time;   /* history_samples() fills it in */
+    bool is_faulting; /* it handled a page fault */
 };
 
 struct history;

@@ -186,6 +186,11 @@ const struct history *lookback_history(const struct lookback *lookback)
     return lookback->host;
 }
 
+struct callpaths *lookback_paths(const struct lookback *lookback)
+{
+    return evidence_paths(lookback->evidence);
+}
+
 const struct defs *lookback_defs(const struct lookback *lookback)
 {
     return lookback->defs;
@@ -346,6 +351,10 @@ static int sample_weigh(void *state, const struct history_sample *sample)
     };
 
     evidence_add(piece->lookback->evidence, &item);
+    if (sample->is_faulting) {
+        item.kind = EVIDENCE_FAULTING;
+        evidence_add(piece->lookback->evidence, &item);
+    }
     return 0;
 }
 
@@ -651,10 +660,14 @@ static int sample_take(struct lookback *lookback,
                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
-    bool is_sound = record->stack <= UINT32_MAX && record->weight > 0 &&
+    bool is_sound = record->stack <= INT32_MAX && record->weight > 0 &&
                     record->weight <= UINT32_MAX;
-    struct history_sample sample = {(uint32_t)record->stack,
-                                    (uint32_t)record->weight, event->start};
+    struct history_sample sample = {
+        .stack = (uint32_t)record->stack,
+        .weight = (uint32_t)record->weight,
+        .time = event->start,
+        .is_faulting = (record->e.flags & CK_FLAG_FAULTING) != 0,
+    };
     uint32_t thread = sampled_thread(lookback, event, record->tid);
     ck_time_t horizon = INT64_MIN;
 
@@ -887,7 +900,9 @@ int lookback_take(struct lookback *lookback,
         work_take(lookback, event);
         return 0;
     case CK_CLASS_SAMPLE:
-        return sample_take(lookback, event);
+        return event->record->kind == CK_KIND_SAMPLE
+                   ? sample_take(lookback, event)
+                   : 0;
     case CK_CLASS_COUNTER:
         if (kind != CK_KIND_LOST) {
             return 0;

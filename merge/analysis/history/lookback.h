@@ -56,6 +56,8 @@ int lookback_take(struct lookback *lookback,
                   const struct timeline_event *event,
                   int64_t mark);
 
+/* The paths of sampled stacks. */
+struct callpaths *lookback_paths(const struct lookback *lookback);
 const struct defs *lookback_defs(const struct lookback *lookback);
 const struct history *lookback_history(const struct lookback *lookback);
 const struct devicehistory *lookback_work(const struct lookback *lookback);

@@ -198,6 +198,16 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
         json_place(j, &activity->sampled.place);
         ck_json_double(j, "share",
                        share_of(activity->sampled.ns, activity->sampled.total));
+        json_callers(j, &activity->sampled.callers);
+        if (activity->sampled.faulting > 0) {
+            ck_json_double(
+                j, "faulting_share",
+                share_of(activity->sampled.faulting, activity->sampled.ns));
+        }
+        if (activity->sampled.minor + activity->sampled.major > 0) {
+            ck_json_uint(j, "minor_faults", activity->sampled.minor);
+            ck_json_uint(j, "major_faults", activity->sampled.major);
+        }
         if (activity->sampled.is_others) {
             ck_json_bool(j, "other_threads", true);
         }
@@ -796,6 +806,7 @@ void output_json_put(struct ck_json *j,
     json_steps(j, report);
     json_load(j, report);
     json_hot(j, report);
+    json_memory(j, report);
     put_kernels(j, report);
     json_work(j, report);
     put_lines(j, report);

@@ -90,6 +90,14 @@ static const char *const no_cpu[] = {
 static const char lock_held[] =
     "hold the lock for a shorter time where its holder was.";
 
+static const char fault_less[] =
+    "keep buffers and use them again in each step (glibc returns large ones: "
+    "mallopt M_MMAP_THRESHOLD, M_TRIM_THRESHOLD), touch new memory before it "
+    "counts, or ask for huge pages (madvise MADV_HUGEPAGE).";
+static const char read_ahead[] =
+    "read the file ahead (MAP_POPULATE, madvise MADV_WILLNEED) or with read(), "
+    "and see whether memory is short: its pages came from a disk.";
+
 static const char build_once[] =
     "build each program once, for the devices that use it, and keep the binary "
     "(clGetProgramInfo, clCreateProgramWithBinary), or compile it offline.";
@@ -120,6 +128,12 @@ static enum cause kind_of(const struct advice_case *of)
                : of->kind;
 }
 
+/* More than half of it was handling page faults. */
+static bool is_faulting(const struct report_sampled *sampled)
+{
+    return sampled->faulting * 2 > sampled->total;
+}
+
 static bool is_fit(const struct rule *rule, const struct advice_case *of)
 {
     bool is_small = of->count > 0 && of->ns / (ck_time_t)of->count < SMALL;
@@ -143,6 +157,9 @@ const char *advice_find(const struct advice_case *of)
     }
     if (is_build(of->did->call)) {
         return build_once;
+    }
+    if (of->did->call == NULL && is_faulting(&of->did->sampled)) {
+        return of->did->sampled.major > 0 ? read_ahead : fault_less;
     }
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (is_fit(&rules[i], of)) {

@@ -163,6 +163,8 @@ void page_load(const struct page *page);
  * where no device worked (texthot.c). */
 void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
+/* Memory of the ranks and page faults (textmemory.c). */
+void page_memory(const struct page *page);
 /* Collectives of NCCL that ranks called differently (textdisagree.c). */
 void page_disagree(const struct page *page);
 /* Device work that never ended, and what failed (undone.c). */

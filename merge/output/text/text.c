@@ -710,6 +710,7 @@ static void put_tables(const struct page *page)
 {
     page_ranges(page);
     page_hot(page);
+    page_memory(page);
     page_calls(page);
     page_traffic(page);
     page_libc(page);

@@ -20,6 +20,8 @@
 #define WORTH_OFF 10
 /* Nor is it that a cause is made of several when all but an n-th is one. */
 #define WORTH_SPLIT 20
+/* Nor is less than an n-th of page faults. */
+#define WORTH_FAULTS 10
 /* Nor is less than an n-th of a startup. */
 #define WORTH_PART 20
 /* Columns of a device where it is named. */
@@ -44,6 +46,39 @@ static void put_range(const struct page *page,
     if (did->range != NULL) {
         fputs(" of range ", page->file);
         page_cell(page, did->range, 30);
+    }
+}
+
+/* " below remesh called from step" */
+static void put_callers(const struct page *page,
+                        const struct report_callers *callers)
+{
+    if (callers->caller.function != NULL) {
+        fputs(" below ", page->file);
+        page_cell(page, callers->caller.function, 40);
+    }
+    if (callers->called_from.function != NULL) {
+        fputs(" called from ", page->file);
+        page_cell(page, callers->called_from.function, 40);
+    }
+}
+
+/* ",\n    81 % of it handling page faults (about 1.2 M minor ones in all)" */
+static void put_faults(const struct page *page,
+                       const struct report_sampled *sampled)
+{
+    if (sampled->faulting * WORTH_FAULTS < sampled->ns) {
+        return;
+    }
+    fprintf(page->file, ",\n    %s %% of it handling page faults",
+            page_sampled(page, sampled->faulting, sampled->ns).text);
+    if (sampled->minor > 0) {
+        fprintf(page->file, " (%s minor%s", word_count(sampled->minor).text,
+                sampled->major > 0 ? "" : ")");
+    }
+    if (sampled->major > 0) {
+        fprintf(page->file, "%s%s major)", sampled->minor > 0 ? ", " : " (",
+                word_count(sampled->major).text);
     }
 }
 
@@ -114,6 +149,7 @@ static void put_others(const struct page *page,
 {
     fputs("while its other threads computed in ", page->file);
     put_call(page, sampled->place.function, &sampled->place);
+    put_callers(page, &sampled->callers);
     fprintf(page->file, " (%s %% of their samples)",
             page_sampled(page, sampled->ns, sampled->total).text);
 }
@@ -171,11 +207,13 @@ static void put_between(const struct page *page,
     if (sampled->ns > 0) {
         fputs(is_preempted(running) ? "in " : "computing in ", page->file);
         put_call(page, sampled->place.function, &sampled->place);
+        put_callers(page, &sampled->callers);
         put_range(page, did);
         fprintf(page->file, " (%s %% of samples%s%s%s)",
                 page_sampled(page, sampled->ns, sampled->total).text,
                 lost.text[0] != '\0' ? "; " : "", lost.text,
                 lost.text[0] != '\0' ? " % of all samples were lost" : "");
+        put_faults(page, sampled);
     } else {
         fputs(did->before != NULL && did->after != NULL ? "between two calls"
                                                         : "in no recorded call",

@@ -53,10 +53,12 @@ static void rings_with_stacks_fit_what_a_user_may_lock(void **state)
             share.of[PERFEVENT_SAMPLES] + 1 + share.of[PERFEVENT_SWITCHES] + 1;
         assert_true(pages * sharers * page_bytes() <= USER_KIB * 1024);
         /* Three records of that size fit. */
-        assert_true(3 * perfring_stack(&share) <=
+        assert_true(3 * perfring_stack(&share, PERFEVENT_SAMPLES) <=
                     share.of[PERFEVENT_SAMPLES] * page_bytes());
-        assert_true(sharers > 2 || perfring_stack(&share) >= 16384);
-        assert_true(sharers > 8 || perfring_stack(&share) > 0);
+        assert_true(sharers > 2 ||
+                    perfring_stack(&share, PERFEVENT_SAMPLES) >= 16384);
+        assert_true(sharers > 8 ||
+                    perfring_stack(&share, PERFEVENT_SAMPLES) > 0);
     }
 }
 
@@ -66,7 +68,7 @@ static void who_may_lock_has_whole_stacks_for_many_sharers(void **state)
 
     (void)state;
     perfring_widen(&share, 16384, 16, true);
-    assert_true(perfring_stack(&share) >= 16384);
+    assert_true(perfring_stack(&share, PERFEVENT_SAMPLES) >= 16384);
 }
 
 static void who_may_lock_has_room_for_a_storm_of_switches(void **state)

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -106,6 +107,24 @@ static int yield_main(void)
         return 1;
     }
     (void)yield(NULL);
+    return 0;
+}
+
+/* Touches FAULTS pages that were never touched. */
+#define FAULTS 200000
+#define PAGE 4096
+static int fault_main(void)
+{
+    size_t bytes = (size_t)FAULTS * PAGE;
+    char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED || madvise(at, bytes, MADV_NOHUGEPAGE) != 0) {
+        return 1;
+    }
+    for (size_t i = 0; i < bytes; i += PAGE) {
+        at[i] = 1;
+    }
     return 0;
 }
 
@@ -303,6 +322,31 @@ static void samples_after_an_exec_are_of_the_new_image(void **state)
     assert_int_equal(atomic_load(&header->incarnations), 2);
     assert_in_range(image_ns(1), WORK_NS * 8 / 10, WORK_NS * 13 / 10);
     assert_in_range(image_ns(2), WORK_NS * 8 / 10, WORK_NS * 13 / 10);
+}
+
+/* Each sample represents 4001 of them: what is left of that on each CPU, and
+ * where CPUs are looked at what others' faults shift, is a part of it. */
+static void page_faults_are_counted_where_they_are(void **state)
+{
+    const struct ck_sample *fault = NULL;
+    const struct ck_sample *sample = NULL;
+    int64_t faults = 0, faulting = 0, all = 0;
+
+    (void)state;
+    child_run_alone("fault");
+    while ((fault = said_next(&said, CK_KIND_FAULT_MINOR, fault)) != NULL) {
+        assert_true(fault->weight > 0);
+        assert_true(fault->address != 0);
+        assert_true(fault->stack != 0);
+        faults += fault->weight;
+    }
+    assert_in_range(faults, FAULTS / 10 * 7, FAULTS / 10 * 13);
+    while ((sample = said_next(&said, CK_KIND_SAMPLE, sample)) != NULL) {
+        all += sample->weight;
+        faulting +=
+            (sample->e.flags & CK_FLAG_FAULTING) != 0 ? sample->weight : 0;
+    }
+    assert_true(faulting > all / 2);
 }
 
 /* Text of the SYMBOL of an address, or "". */
@@ -539,12 +583,19 @@ int main(int argc, char **argv)
             samples_after_an_exec_are_of_the_new_image, setup, teardown),
         cmocka_unit_test_prestate_setup_teardown(
             samples_after_an_exec_are_of_the_new_image, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(page_faults_are_counted_where_they_are,
+                                        setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            page_faults_are_counted_where_they_are, setup, teardown, &many),
         cmocka_unit_test_setup_teardown(a_refusal_is_reported_with_its_reason,
                                         setup, teardown),
     };
 
     if (argc == 2 && strcmp(argv[1], "work") == 0) {
         return work_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "fault") == 0) {
+        return fault_main();
     }
     if (argc == 2 && strcmp(argv[1], "fork") == 0) {
         return fork_main();

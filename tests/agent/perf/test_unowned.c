@@ -48,7 +48,8 @@ static bool take(uint32_t pid, ck_time_t time)
 {
     return unowned_take(
         unowned, header,
-        &(struct unowned_sample){.record.e.start = time, .pid = pid});
+        &(struct unowned_sample){
+            .record.e = {.kind = CK_KIND_SAMPLE, .start = time}, .pid = pid});
 }
 
 /* The note, or "". */
@@ -79,6 +80,37 @@ static void one_that_computes_is_entered_and_gets_its_samples_back(void **state)
         assert_int_equal(sample.record.e.start, time);
     }
     assert_false(unowned_next(unowned, self, &sample));
+}
+
+static void page_faults_wait_for_samples_and_make_no_entry(void **state)
+{
+    struct unowned_sample fault = {
+        .record.e = {.kind = CK_KIND_FAULT_MINOR, .start = 1},
+        .pid = (uint32_t)getpid()};
+    struct unowned_sample sample;
+
+    (void)state;
+    for (int i = 0; i < 2 * NEEDED; i++) {
+        assert_false(unowned_take(unowned, header, &fault));
+    }
+    for (int i = 0; i < NEEDED - 1; i++) {
+        assert_false(take(fault.pid, 2));
+    }
+    assert_true(take(fault.pid, 3));
+    assert_true(unowned_next(unowned, fault.pid, &sample));
+    assert_int_equal(sample.record.e.kind, CK_KIND_FAULT_MINOR);
+}
+
+static void page_faults_without_an_owner_are_no_cpu_time(void **state)
+{
+    struct unowned_sample fault = {.record.e.kind = CK_KIND_FAULT_MAJOR,
+                                   .pid = NOBODY};
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        (void)unowned_take(unowned, header, &fault);
+    }
+    assert_string_equal(note(0), "");
 }
 
 static void one_that_is_over_is_counted_and_reported(void **state)
@@ -152,6 +184,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             one_that_computes_is_entered_and_gets_its_samples_back, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(
+            page_faults_wait_for_samples_and_make_no_entry, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            page_faults_without_an_owner_are_no_cpu_time, setup, teardown),
         cmocka_unit_test_setup_teardown(
             one_that_is_over_is_counted_and_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -158,6 +158,7 @@ static void preemption_counts_within_calls_too(void **state)
 static int weigh(void *state, const struct history_sample *sample)
 {
     *(int64_t *)state += sample->weight * sample->stack;
+    assert_int_equal(sample->is_faulting, sample->time == 15);
     return 0;
 }
 
@@ -168,7 +169,8 @@ static void samples_belong_to_the_time_they_were_taken_in(void **state)
 
     (void)state;
     for (ck_time_t time = 0; time < 30; time += 5) {
-        struct history_sample sample = {(uint32_t)time, 1000, time};
+        struct history_sample sample = {
+            .stack = (uint32_t)time, .weight = 1000, .is_faulting = time == 15};
 
         history_add_sample(history, 0, time, &sample, INT64_MIN);
     }

@@ -1,0 +1,431 @@
+/* faultplaces.c - where in the program page faults were
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/memory/faultplaces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/history/callpaths.h"
+#include "merge/analysis/history/evidence.h"
+#include "merge/model/array.h"
+#include "merge/model/memory.h"
+#include "merge/model/table.h"
+
+/* Faults of a thread with one stack. */
+struct spot {
+    uint32_t process;
+    uint32_t tid;
+    uint32_t stack;
+    uint64_t minor;
+    uint64_t major;
+    ck_time_t faulting; /* CPU time of samples that handled some */
+    ck_time_t sampled;  /* of all samples */
+};
+
+struct faultplaces {
+    const struct defs *defs;         /* borrowed */
+    const struct lookback *lookback; /* borrowed */
+    struct region region;
+    struct table *keys; /* process, tid, stack */
+    struct spot *spots;
+    size_t count, room;
+};
+
+struct faultplaces *faultplaces_create(const struct defs *defs,
+                                       const struct lookback *lookback,
+                                       struct region region)
+{
+    struct faultplaces *places = xcalloc(1, sizeof(*places));
+
+    places->defs = defs;
+    places->lookback = lookback;
+    places->region = region;
+    places->keys = table_create();
+    return places;
+}
+
+void faultplaces_destroy(struct faultplaces *places)
+{
+    if (places != NULL) {
+        table_destroy(places->keys);
+        free(places->spots);
+        free(places);
+    }
+}
+
+static struct spot *spot_find(struct faultplaces *places,
+                              uint32_t process,
+                              const struct ck_sample *record)
+{
+    int64_t number = table_number_of(places->keys, process, record->tid,
+                                     record->stack & UINT32_MAX);
+
+    if ((size_t)number == places->count) {
+        array_grow(&places->spots, &places->room, places->count,
+                   sizeof(*places->spots));
+        places->spots[places->count++] = (struct spot){
+            .process = process,
+            .tid = record->tid,
+            .stack = (uint32_t)record->stack,
+        };
+    }
+    return &places->spots[number];
+}
+
+int faultplaces_take(void *consumer, const struct timeline_event *event)
+{
+    struct faultplaces *places = consumer;
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    const struct defs *defs = places->defs;
+    uint32_t process;
+    struct spot *spot;
+
+    if (event->start < places->region.start ||
+        event->start >= places->region.end || record->weight <= 0) {
+        return 0;
+    }
+    process = history_process(lookback_history(places->lookback),
+                              defs->processes[event->process].agent,
+                              event->record->name);
+    if (process == DEFS_NONE ||
+        !defs_is_wanted(defs, defs->processes[process].rank)) {
+        return 0;
+    }
+    spot = spot_find(places, process, record);
+    if (event->record->kind == CK_KIND_FAULT_MINOR) {
+        spot->minor += (uint64_t)record->weight;
+    } else if (event->record->kind == CK_KIND_FAULT_MAJOR) {
+        spot->major += (uint64_t)record->weight;
+    } else {
+        spot->sampled += record->weight;
+        spot->faulting +=
+            (record->e.flags & CK_FLAG_FAULTING) != 0 ? record->weight : 0;
+    }
+    return 0;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* A spot with its place. */
+struct placed {
+    const struct spot *spot;
+    int32_t rank;
+    struct place place;
+    uint32_t path;
+};
+
+static uint64_t faults_of(const struct spot *spot)
+{
+    return spot->minor + spot->major;
+}
+
+static int by_text(const char *a, const char *b)
+{
+    return (a > b) - (a < b); /* kept texts: equal ones are one pointer */
+}
+
+static int by_function(const struct placed *a, const struct placed *b)
+{
+    int order = by_text(a->place.function, b->place.function);
+
+    return order != 0 ? order : by_text(a->place.file, b->place.file);
+}
+
+static bool is_same_row(const struct placed *a, const struct placed *b)
+{
+    return by_function(a, b) == 0 && a->rank == b->rank &&
+           a->spot->process == b->spot->process && a->spot->tid == b->spot->tid;
+}
+
+static int by_row(const void *left, const void *right)
+{
+    const struct placed *a = left;
+    const struct placed *b = right;
+    int order = by_function(a, b);
+
+    if (order == 0) {
+        order = (a->rank > b->rank) - (a->rank < b->rank);
+    }
+    if (order == 0) {
+        order = (a->spot->process > b->spot->process) -
+                (a->spot->process < b->spot->process);
+    }
+    if (order == 0) {
+        order = (a->spot->tid > b->spot->tid) - (a->spot->tid < b->spot->tid);
+    }
+    return order != 0 ? order
+                      : (a->place.line > b->place.line) -
+                            (a->place.line < b->place.line);
+}
+
+/* The line with the most faults: `count` spots in order of lines. */
+static struct place line_find(const struct placed *placed, size_t count)
+{
+    struct place best = placed[0].place;
+    uint64_t sum = 0, most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && placed[i].place.line != placed[i - 1].place.line) {
+            sum = 0;
+        }
+        sum += faults_of(placed[i].spot);
+        if (sum > most) {
+            most = sum;
+            best = placed[i].place;
+        }
+    }
+    return best;
+}
+
+/* By which of its callers a row's function is explained. */
+static struct report_callers callers_find(const struct faultplaces *places,
+                                          const struct placed *row,
+                                          size_t row_count)
+{
+    const struct callpaths *paths = lookback_paths(places->lookback);
+    struct callpaths_part *parts = xcalloc(row_count, sizeof(*parts));
+    struct report_callers callers;
+
+    for (size_t i = 0; i < row_count; i++) {
+        parts[i] =
+            (struct callpaths_part){.path = row[i].path,
+                                    .is_meant = true,
+                                    .ns = (double)faults_of(row[i].spot)};
+    }
+    callers = callpaths_explain(paths, row[0].place, parts, row_count);
+    free(parts);
+    return callers;
+}
+
+static const char *thread_name(const struct defs *defs, const struct spot *spot)
+{
+    for (size_t i = 0; i < defs->threads_count; i++) {
+        if (defs->threads[i].process == spot->process &&
+            defs->threads[i].tid == spot->tid) {
+            return defs->threads[i].name;
+        }
+    }
+    return NULL;
+}
+
+static struct report_fault row_make(const struct faultplaces *places,
+                                    const struct placed *placed,
+                                    size_t count)
+{
+    struct report_fault row = {
+        .rank = placed[0].rank,
+        .tid = placed[0].spot->tid,
+        .thread = thread_name(places->defs, placed[0].spot),
+        .place = line_find(placed, count),
+        .callers = callers_find(places, placed, count),
+    };
+
+    for (size_t i = 0; i < count; i++) {
+        row.minor += placed[i].spot->minor;
+        row.major += placed[i].spot->major;
+    }
+    return row;
+}
+
+/* Rows of one function, those of a rank together. */
+static struct report_fault_place function_make(const struct report_fault *rows,
+                                               size_t count)
+{
+    struct report_fault_place place = {.place = rows[0].place,
+                                       .callers = rows[0].callers,
+                                       .rank = rows[0].rank};
+    uint64_t rank = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = i == 0 || rows[i].rank != rows[i - 1].rank;
+
+        rank = (is_new ? 0 : rank) + rows[i].minor + rows[i].major;
+        place.ranks += is_new;
+        place.minor += rows[i].minor;
+        place.major += rows[i].major;
+        if (rank > place.rank_faults) {
+            place.rank_faults = rank;
+            place.rank = rows[i].rank;
+            place.place = rows[i].place;
+            place.callers = rows[i].callers;
+        }
+    }
+    return place;
+}
+
+static int most_first(const void *left, const void *right)
+{
+    const struct report_fault *a = left;
+    const struct report_fault *b = right;
+    uint64_t its = a->minor + a->major, other = b->minor + b->major;
+
+    if (its != other) {
+        return its < other ? 1 : -1;
+    }
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int functions_first(const void *left, const void *right)
+{
+    const struct report_fault_place *a = left;
+    const struct report_fault_place *b = right;
+    uint64_t its = a->minor + a->major, other = b->minor + b->major;
+
+    return (its < other) - (its > other);
+}
+
+/* What is of a rank. */
+static void rank_add(struct report *report, int32_t rank, const struct spot *of)
+{
+    for (size_t i = 0; i < report->memory_count; i++) {
+        struct report_memory *row = &report->memory[i];
+
+        if (row->rank == rank) {
+            row->minor_sampled += of->minor;
+            row->major_sampled += of->major;
+            row->faulting += of->faulting;
+            row->sampled += of->sampled;
+            return;
+        }
+    }
+}
+
+/* The spots with their places, in order of rows; ck's own code left out. */
+static size_t spots_place(const struct faultplaces *places,
+                          struct placed *placed,
+                          struct report *report)
+{
+    const struct defs *defs = places->defs;
+    size_t count = 0;
+
+    for (size_t i = 0; i < places->count; i++) {
+        const struct spot *spot = &places->spots[i];
+        struct evidence_item item = {
+            .kind = EVIDENCE_SAMPLE, .a = spot->process, .b = spot->stack};
+
+        rank_add(report, defs->processes[spot->process].rank, spot);
+        if (faults_of(spot) + (uint64_t)spot->faulting > 0 &&
+            !evidence_is_own(defs, &item)) {
+            placed[count++] = (struct placed){
+                .spot = spot,
+                .rank = defs->processes[spot->process].rank,
+                .place = evidence_place(defs, &item),
+                .path = callpaths_number(lookback_paths(places->lookback),
+                                         spot->process, spot->stack)};
+        }
+    }
+    if (count > 1) {
+        qsort(placed, count, sizeof(*placed), by_row);
+    }
+    return count;
+}
+
+static void functions_report(struct report *report,
+                             const struct placed *placed,
+                             size_t count)
+{
+    size_t used = 0, rows = report->faults_count, end;
+
+    report->fault_places = xcalloc(rows + 1, sizeof(*report->fault_places));
+    for (size_t at = 0; at < rows; at = end) {
+        const struct report_fault *first = &report->faults[at];
+
+        end = at + 1;
+        while (end < rows &&
+               report->faults[end].place.function == first->place.function &&
+               report->faults[end].place.file == first->place.file) {
+            end++;
+        }
+        report->fault_places[used] = function_make(first, end - at);
+        for (size_t i = 0; i < count; i++) {
+            if (placed[i].place.function == first->place.function &&
+                placed[i].place.file == first->place.file) {
+                report->fault_places[used].faulting += placed[i].spot->faulting;
+            }
+        }
+        used++;
+    }
+    if (used > 1) {
+        qsort(report->fault_places, used, sizeof(*report->fault_places),
+              functions_first);
+    }
+    report->fault_places_count =
+        used < FAULTPLACES_LISTED_MAX ? used : FAULTPLACES_LISTED_MAX;
+}
+
+void faultplaces_report(const struct faultplaces *places, struct report *report)
+{
+    struct placed *placed = xcalloc(places->count + 1, sizeof(*placed));
+    size_t count = spots_place(places, placed, report), end;
+
+    report->faults = xcalloc(count + 1, sizeof(*report->faults));
+    for (size_t at = 0; at < count; at = end) {
+        end = at + 1;
+        while (end < count && is_same_row(&placed[at], &placed[end])) {
+            end++;
+        }
+        report->faults[report->faults_count++] =
+            row_make(places, &placed[at], end - at);
+    }
+    functions_report(report, placed, count);
+    free(placed);
+    if (report->faults_count > 1) {
+        qsort(report->faults, report->faults_count, sizeof(*report->faults),
+              most_first);
+    }
+    if (report->faults_count > FAULTPLACES_LISTED_MAX) {
+        report->faults_count = FAULTPLACES_LISTED_MAX;
+    }
+}
+
+/* ---- reasons ------------------------------------------------------------- */
+
+static void sampled_explain(const struct report *report,
+                            int32_t rank,
+                            struct report_sampled *sampled)
+{
+    for (size_t i = 0; sampled->faulting > 0 && i < report->faults_count; i++) {
+        const struct report_fault *row = &report->faults[i];
+
+        if (row->rank == rank &&
+            row->place.function == sampled->place.function &&
+            row->place.file == sampled->place.file) {
+            sampled->minor += row->minor;
+            sampled->major += row->major;
+        }
+    }
+}
+
+static void delays_explain(const struct report *report,
+                           struct report_delays *delays)
+{
+    sampled_explain(report, delays->rank, &delays->did.sampled);
+    for (size_t i = 0; i < delays->count; i++) {
+        sampled_explain(report, delays->items[i].rank,
+                        &delays->items[i].did.sampled);
+    }
+}
+
+static void causes_explain(const struct report *report,
+                           struct report_cause *causes,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (causes[i].ranks < 2) {
+            sampled_explain(report, causes[i].rank, &causes[i].did.sampled);
+        }
+        delays_explain(report, &causes[i].delays);
+    }
+}
+
+void faultplaces_explain(struct report *report)
+{
+    causes_explain(report, report->causes, report->causes_count);
+    causes_explain(report, report->waits, report->waits_count);
+    delays_explain(report, &report->delays);
+    for (size_t i = 0; i < report->stragglers_count; i++) {
+        delays_explain(report, &report->stragglers[i].delays);
+    }
+}

@@ -1,0 +1,189 @@
+/* test_faultplaces.c - where in the program page faults were
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "merge/analysis/memory/faultplaces.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
+
+#define TID 7
+#define EACH 4001
+
+static struct defs *defs;
+static struct align *align;
+static struct lookback *lookback;
+static struct faultplaces *places;
+static struct report report;
+
+/* Frames of two addresses: a line of a function, and main. */
+static void stack_put(uint32_t process, const char *function, uint32_t line)
+{
+    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
+    uint64_t address = CK_SITE_TOLD + ++agent->stacks_count;
+    const char *file = texts_keep(defs->texts, "a.c", 3);
+    struct place place = {texts_keep(defs->texts, function, strlen(function)),
+                          file, line};
+    struct place outer = {texts_keep(defs->texts, "step", 4), file, 5};
+
+    agent->stacks =
+        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
+    agent->stacks_room = agent->stacks_count;
+    agent->stacks[agent->stacks_count - 1] = (struct defs_stack){
+        .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
+    agent->stacks[agent->stacks_count - 1].frames[0] = address;
+    agent->stacks[agent->stacks_count - 1].frames[1] = CK_SITE_TOLD + 1000;
+    names_set_place(defs->processes[process].names, address, place);
+    names_set_place(defs->processes[process].names, CK_SITE_TOLD + 1000, outer);
+}
+
+static int setup(void **state)
+{
+    struct region region = {100, 1000};
+
+    (void)state;
+    defs = defs_create();
+    for (int rank = 0; rank < 2; rank++) {
+        uint8_t id[16] = {(uint8_t)(rank + 1)};
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
+
+        defs->agents[agent].rank = defs->processes[process].rank = rank;
+        (void)defs_thread_find(defs, process, TID);
+        stack_put(process, "fill", 10);
+        stack_put(process, "fill", 11);
+        stack_put(process, "scan", 90);
+    }
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    align = align_create();
+    assert_int_equal(align_close(align, defs), 0);
+    lookback = lookback_create(defs, align, 4096);
+    places = faultplaces_create(defs, lookback, region);
+    memset(&report, 0, sizeof(report));
+    report.memory = calloc(2, sizeof(*report.memory));
+    report.memory_count = 2;
+    report.memory[1].rank = 1;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    faultplaces_destroy(places);
+    lookback_destroy(lookback);
+    align_destroy(align);
+    defs_destroy(defs);
+    report_fini(&report);
+    return 0;
+}
+
+static void put(int rank, ck_time_t time, struct ck_sample record)
+{
+    struct timeline_event event = {.record = &record.e,
+                                   .start = time,
+                                   .end = time,
+                                   .rank = rank,
+                                   .process = (uint32_t)rank,
+                                   .thread = (uint32_t)rank};
+
+    record.e.name = 1;
+    record.e.start = time;
+    assert_int_equal(faultplaces_take(places, &event), 0);
+}
+
+static void fault(int rank, ck_time_t time, unsigned kind, uint64_t stack)
+{
+    put(rank, time,
+        (struct ck_sample){.e.kind = (uint16_t)kind,
+                           .tid = TID,
+                           .stack = stack,
+                           .weight = kind == CK_KIND_FAULT_MINOR ? EACH : 17});
+}
+
+static void faults_count_for_function_line_thread_and_rank(void **state)
+{
+    (void)state;
+    fault(0, 50, CK_KIND_FAULT_MINOR, 1); /* before the region */
+    fault(0, 200, CK_KIND_FAULT_MINOR, 1);
+    fault(1, 200, CK_KIND_FAULT_MINOR, 1);
+    fault(1, 300, CK_KIND_FAULT_MINOR, 2);
+    fault(1, 400, CK_KIND_FAULT_MINOR, 2);
+    fault(1, 500, CK_KIND_FAULT_MAJOR, 3);
+    faultplaces_report(places, &report);
+    assert_int_equal(report.faults_count, 3);
+    assert_int_equal(report.faults[0].rank, 1);
+    assert_int_equal(report.faults[0].tid, TID);
+    assert_string_equal(report.faults[0].place.function, "fill");
+    assert_int_equal(report.faults[0].place.line, 11);
+    assert_int_equal(report.faults[0].minor, 3 * EACH);
+    assert_string_equal(report.faults[0].callers.caller.function, "step");
+    assert_int_equal(report.fault_places_count, 2);
+    assert_string_equal(report.fault_places[0].place.function, "fill");
+    assert_int_equal(report.fault_places[0].minor, 4 * EACH);
+    assert_int_equal(report.fault_places[0].ranks, 2);
+    assert_int_equal(report.fault_places[0].rank, 1);
+    assert_int_equal(report.fault_places[0].rank_faults, 3 * EACH);
+    assert_string_equal(report.fault_places[1].place.function, "scan");
+    assert_int_equal(report.fault_places[1].major, 17);
+    assert_int_equal(report.memory[0].minor_sampled, EACH);
+    assert_int_equal(report.memory[1].minor_sampled, 3 * EACH);
+    assert_int_equal(report.memory[1].major_sampled, 17);
+}
+
+static void samples_count_how_long_faults_took(void **state)
+{
+    struct ck_sample sample = {
+        .e = {.kind = CK_KIND_SAMPLE}, .tid = TID, .stack = 1, .weight = 10};
+
+    (void)state;
+    put(0, 200, sample);
+    sample.e.flags = CK_FLAG_FAULTING;
+    put(0, 210, sample);
+    put(0, 220, sample);
+    faultplaces_report(places, &report);
+    assert_int_equal(report.memory[0].sampled, 30);
+    assert_int_equal(report.memory[0].faulting, 20);
+    assert_int_equal(report.fault_places[0].faulting, 20);
+    assert_int_equal(report.fault_places[0].minor, 0);
+}
+
+static void a_reason_has_the_faults_of_its_rank_and_function(void **state)
+{
+    (void)state;
+    fault(0, 200, CK_KIND_FAULT_MINOR, 1);
+    fault(1, 200, CK_KIND_FAULT_MINOR, 1);
+    fault(1, 210, CK_KIND_FAULT_MINOR, 1);
+    faultplaces_report(places, &report);
+    report.delays.rank = 1;
+    report.delays.did.sampled = (struct report_sampled){
+        .total = 10, .ns = 10, .place = report.faults[0].place, .faulting = 9};
+    faultplaces_explain(&report);
+    assert_int_equal(report.delays.did.sampled.minor, 2 * EACH);
+    report.delays.did.sampled.minor = 0;
+    report.delays.did.sampled.faulting = 0;
+    faultplaces_explain(&report);
+    assert_int_equal(report.delays.did.sampled.minor, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            faults_count_for_function_line_thread_and_rank, setup, teardown),
+        cmocka_unit_test_setup_teardown(samples_count_how_long_faults_took,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_reason_has_the_faults_of_its_rank_and_function, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
