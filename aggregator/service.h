@@ -18,18 +18,18 @@
 #include "aggregator/live/merging.h"
 #include "schema/err.h"
 
-/* While data comes it is acknowledged so often in the mean. */
+/* How often data is acknowledged while it comes, in the mean. */
 #define SERVICE_ACK_PERIOD (50 * CK_TIME_MS)
-/* Peers and jobs are judged so often; manifests are written at most so. */
+/* How often peers and jobs are judged, and manifests written at most. */
 #define SERVICE_JUDGE_PERIOD (250 * CK_TIME_MS)
 #define SERVICE_SAVE_PERIOD CK_TIME_S
 /* After a goodbye a job's end is looked for at once, at most so often; so is
  * the end of a merge. */
 #define SERVICE_END_PERIOD (10 * CK_TIME_MS)
-/* Peers that met a full disk are asked to send again so often. */
+/* How often peers that met a full disk are asked to send again. */
 #define SERVICE_FULL_PERIOD (500 * CK_TIME_MS)
 #define SERVICE_FULL_ROOM ((uint64_t)16 << 20)
-/* An embedded ckagg stays so long after the merge for late questions. */
+/* How long an embedded ckagg stays after the merge for late questions. */
 #define SERVICE_STAY CK_TIME_S
 #define SERVICE_STOP_GRACE (2 * CK_TIME_S)
 /* The one of a job gets the signal with which a scheduler ends all of it. */

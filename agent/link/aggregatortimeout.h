@@ -24,7 +24,7 @@
 #define AGGREGATORTIMEOUT_FIRST_OWN (8 * CK_TIME_S)
 #define AGGREGATORTIMEOUT_LEAST (1 * CK_TIME_S)
 
-/* Who did not listen for so long was stopped, or had no core. */
+/* A collector that did not listen for this long was stopped, or had no core. */
 #define AGGREGATORTIMEOUT_AWAY (1 * CK_TIME_S)
 
 struct aggregatortimeout {

@@ -24,7 +24,7 @@
 #include "schema/owndir.h"
 #include "schema/store/run.h"
 
-/* A meeting point is forgotten after so long without a ckagg. */
+/* How long a meeting point without a ckagg is kept. */
 #define OLD_SECONDS 600
 /* Not TMPDIR: that may be another one for each rank. */
 #define TMP "/tmp"

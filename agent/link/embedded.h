@@ -72,7 +72,7 @@ int embedded_ready(struct embedded *embedded,
                    struct ck_err *err);
 
 /* Should the job's ckagg of this host be stopped (the program may do that), it
- * goes on, whoever started it. */
+ * is woken, whichever process started it. */
 void embedded_wake(const struct embedded *embedded,
                    const struct embedded_place *place);
 

@@ -15,7 +15,7 @@
 #include "schema/time.h"
 
 #define SIBLINGS_MAX 1000
-/* A run that began so long before our launcher is an earlier one, though a
+/* A run that began this long before our launcher is an earlier one, though a
  * --job NAME gave both the same key. */
 #define EARLIER (2 * CK_TIME_S)
 

@@ -339,7 +339,7 @@ static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
     }
 }
 
-/* The given endpoint: one URL is used as it is, of several the first that
+/* The given endpoint: a single URL is used as it is, else the first one that
  * answers. */
 static int given_step(struct rendezvous *rendezvous, ck_time_t now)
 {

@@ -18,7 +18,7 @@
 #include "schema/event.h"
 #include "schema/ring/ring.h"
 
-/* A process that has computed for so long is entered. */
+/* How long a process has computed when it is entered. */
 #define UNOWNED_NS (30 * CK_TIME_MS)
 /* Samples that are held back, of all processes. */
 #define UNOWNED_MAX 256

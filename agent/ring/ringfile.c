@@ -590,7 +590,7 @@ unsigned ringfile_back(struct ringfile *ring, unsigned ahead, unsigned most)
         if (body_back(ring, ring->backed, 0, ring->first_bytes) != 0) {
             break;
         }
-        /* release: whoever claims the slot sees its memory backed */
+        /* release: a thread that claims the slot sees its memory backed */
         atomic_store_explicit(&heads[ring->backed].state, CK_SLOT_FREE,
                               memory_order_release);
         ring->backed++;

@@ -480,8 +480,8 @@ bool symboltable_has_lines(const struct symboltable *table)
     return table->has_lines;
 }
 
-/* The function that starts last at or before the address, of several the
- * longest one. NULL = none. */
+/* The function that starts last at or before the address; if there are several,
+ * the longest one. NULL = none. */
 static const struct function *function_scan(const struct symboltable *table,
                                             uint64_t address)
 {

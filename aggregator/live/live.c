@@ -26,7 +26,7 @@
 #define ID_DIGITS 10 /* of a job's number */
 #define NUMBER_BYTES 24
 #define FINAL "done"
-/* Jobs and their merges are looked at so often. */
+/* How often jobs and their merges are looked at. */
 #define LOOK_PERIOD (100 * CK_TIME_MS)
 
 /* A job that is shown. */

@@ -23,7 +23,7 @@
 #define LIVEMERGE_SHARE 20
 /* They follow each other no faster. */
 #define LIVEMERGE_PERIOD (2 * CK_TIME_S)
-/* No page was asked for in so long: no merge. */
+/* How long after the last request for a page merges go on. */
 #define LIVEMERGE_WANTED (120 * CK_TIME_S)
 /* One that takes so long, and so many times the CPU time that it may take, is
  * ended: it is stopped, or its disk does not answer. */

@@ -17,7 +17,7 @@
 
 #include "schema/time.h"
 
-/* Strangers are looked at so often, all connections each second. */
+/* How often strangers are looked at; all connections: each second. */
 #define ADMISSION_PERIOD (10 * CK_TIME_MS)
 #define ADMISSION_PERIOD_ALL CK_TIME_S
 /* What is held for all strangers together, each an equal share, but at least

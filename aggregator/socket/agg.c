@@ -26,7 +26,7 @@
 #define LINGER_MS 1000
 #define BACKLOG 4096
 #define HANDSHAKE_MS 10000
-/* A tcp peer that answers no ping for so long is disconnected. */
+/* How long a tcp peer may leave pings unanswered before it is disconnected. */
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 10000
 /* A ckagg that is there completes a client's handshake within it. */

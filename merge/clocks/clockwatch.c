@@ -13,7 +13,7 @@
 /* A time service changes a rate by no more; what is beyond is a step. */
 #define SLEW_MAX_PPB 500000
 #define STEP_MIN CK_TIME_US
-/* A change of rate that is worth a word, over at least so long. */
+/* A change of rate that is reported, and the least time that it lasts. */
 #define SLEW_MIN_PPB 1000
 #define SLEW_SPAN (2 * CK_TIME_S)
 #define SUSPEND_MIN CK_TIME_MS

@@ -108,9 +108,9 @@ static uint64_t texts_held(const struct store_rows *rows)
     return units;
 }
 
-/* A frame's header, batch and records may contradict each other, by whoever
- * sealed it. Such a one is left out before its figures are
- * used. A thin frame keeps the place of the one that it is of. */
+/* A frame's header, batch and records may contradict each other, by the process
+ * that sealed it. Such a one is left out before its figures are used. A thin
+ * frame keeps the place of the one that it is of. */
 static bool is_true(const struct opened *opened,
                     const struct store_frame *frame,
                     const struct store_rows *rows,

@@ -74,8 +74,8 @@ const struct json_token *json_next(struct json *json);
 /* Step over what is left of the value that the last token began (nothing for
  * a scalar), or over the value of the last NAME. False after an error. */
 bool json_skip(struct json *json);
-/* The next value of an array that is open; whoever does not read on in it steps
- * over it. NULL at the array's end, and after an error. */
+/* The next value of an array that is open; a caller that does not read on in it
+ * steps over it. NULL at the array's end, and after an error. */
 const struct json_token *json_element(struct json *json);
 /* The last token again. */
 const struct json_token *json_last(const struct json *json);

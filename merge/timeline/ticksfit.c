@@ -30,7 +30,7 @@
 #define PAIR_SLACK 5.0
 /* Of the rate, where RAW is not kept by the counter. */
 #define WANDER 1e-6
-/* A clocksource is read so often: it may have changed before. */
+/* How often a clocksource is read: it may have changed before. */
 #define SOURCE_PERIOD (11 * CK_TIME_S)
 /* Stretches that one is compared with, on each side. */
 #define NEIGHBOURS 3

@@ -10,7 +10,7 @@
 
 /* A burst and its answers take no longer. */
 #define TORN (20 * CK_TIME_MS)
-/* Beside a cut the rate is looked at for so long. */
+/* How long the rate is looked at beside a cut. */
 #define SIDE_SPAN (20 * CK_TIME_S)
 
 /* Size of each step from the knots on both sides of it. */

@@ -4,8 +4,8 @@
  *
  * With N ranks up to N times N pairs of ranks wait for each other. Beyond a
  * bound, waits for the same rank in calls from the same place share a row,
- * whoever waited: sums stay exact, and so does which ranks waited. Beyond twice
- * the bound it is not kept whom they waited for directly.
+ * whichever rank waited: sums stay exact, and so does which ranks waited.
+ * Beyond twice the bound it is not kept whom they waited for directly.
  */
 #ifndef CK_MERGE_ANALYSIS_DELAYS_ROWS_H
 #define CK_MERGE_ANALYSIS_DELAYS_ROWS_H

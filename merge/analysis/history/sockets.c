@@ -10,11 +10,12 @@
 #include "merge/analysis/history/links.h"
 #include "merge/model/memory.h"
 
-/* A read that took so long behind a wait for descriptors found no data: what
+/* A read that took this long behind a wait for descriptors found no data: what
  * was awaited came at its end. */
 #define LONG_READ (10 * CK_TIME_US)
 
-/* A write that took so long did not only copy: what was written had no room. */
+/* A write that took this long did not only copy: what was written had no room.
+ */
 #define LONG_WRITE (100 * CK_TIME_US)
 
 /* What a function of libc does here. */

@@ -30,7 +30,7 @@ struct process {
     ck_time_t done;  /* the newest launch whose work came */
     ck_time_t first; /* launch behind that; these two at the end */
     uint64_t count;
-    bool has_work;   /* of a device, whoever launched it */
+    bool has_work;   /* of a device, whichever call launched it */
     bool is_unclear; /* launches have one number: whose work came is unknown */
 };
 

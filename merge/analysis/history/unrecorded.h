@@ -29,8 +29,8 @@ void unrecorded_launch(struct unrecorded *unrecorded,
 void unrecorded_work(struct unrecorded *unrecorded,
                      uint32_t thread,
                      uint32_t call);
-/* The record of a kernel came, whoever launched it. Where that is not known, it
- * may be the work of each launch before it. */
+/* The record of a kernel came, whichever call launched it. Where that is not
+ * known, it may be the work of each launch before it. */
 void unrecorded_kernel(struct unrecorded *unrecorded,
                        const struct timeline_event *event);
 /* Once all was taken, and before the next two. */

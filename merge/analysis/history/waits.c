@@ -14,7 +14,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
 
-/* Few networks take so long for a small message, and for each byte of a large
+/* Few networks take this long for a small message, and for each byte of a large
  * one. */
 #define STALLED (20 * CK_TIME_US)
 #define BYTE_SLOW 5

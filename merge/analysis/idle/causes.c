@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Waits for the same rank in calls from the same place are one cause, whoever
- * waited. Other causes are one where a rank did the same; before its first work
- * a device is idle for one cause. Time within the start of the rank that caused
- * it comes once, however long the run is, and goes behind what comes
+ * Waits for the same rank in calls from the same place are one cause, whichever
+ * rank waited. Other causes are one where a rank did the same; before its first
+ * work a device is idle for one cause. Time within the start of the rank that
+ * caused it comes once, however long the run is, and goes behind what comes
  * again in each step.
  */
 #include "merge/analysis/idle/causes.h"

@@ -37,7 +37,7 @@
  * machine that others load. */
 #define PATTERN_MAX 12
 #define PATTERN_PERCENT 80
-/* A place called so often may be a loop around others. */
+/* A place that is called this often may be a loop around others. */
 #define OUTER_MIN 3
 /* Places that are tried, those called least often first. */
 #define TRIES_MAX 64

@@ -28,7 +28,7 @@ void steps_add(struct steps *steps,
                int64_t number);
 /* A timeline_take_f. */
 void steps_take(void *steps, const struct timeline_event *event);
-/* A device of the rank was idle so long. */
+/* A device of the rank was idle in `part`, for that cause. */
 void steps_idle(struct steps *steps,
                 uint32_t rank,
                 struct region part,

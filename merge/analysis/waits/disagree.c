@@ -15,8 +15,8 @@
 #include "schema/order.h"
 #include "schema/store/run.h"
 
-/* Who is short of a call for so long, and so often the longest time between two
- * calls of one rank, does not come any more. */
+/* A rank that is short of a call for this long, and this many times the longest
+ * time between two calls of one rank, does not come any more. */
 #define SILENT_LEAST CK_TIME_S
 #define SILENT_TIMES 10
 
@@ -182,8 +182,8 @@ static void row_found(struct disagree *disagree,
     row->number = number;
 }
 
-/* Calls behind the first that differs are of no interest: whoever left one out
- * differs in all that follow. */
+/* Calls behind the first that differs are of no interest: a rank that left one
+ * out differs in all that follow. */
 static void call_compare(struct disagree *disagree,
                          struct row *row,
                          struct member *member,

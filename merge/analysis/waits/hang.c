@@ -398,7 +398,7 @@ static size_t alike_count(const struct defs *defs,
     return alike;
 }
 
-/* Which of them most are in the call of; the first of several. */
+/* The one whose call most of them are in; the first if there are several. */
 static const struct standing *
 usual_find(const struct defs *defs, const struct standing *first, size_t count)
 {

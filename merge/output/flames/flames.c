@@ -164,7 +164,7 @@ static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
     return (int64_t)around;
 }
 
-/* A thread was off the CPU, whoever recorded it. */
+/* A thread was off the CPU, by whichever record. */
 static int offcpu_take(struct flames *flames,
                        const struct timeline_event *event)
 {

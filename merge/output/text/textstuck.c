@@ -20,7 +20,7 @@
 #define NAMED_MAX 8
 #define HANG_LEAST (30 * CK_TIME_S)
 #define HANG_TIMES 10
-/* A rank that is ready and gets no CPU keeps others waiting for so long. */
+/* A rank that is ready and gets no CPU keeps others waiting for this long. */
 #define SIGN_LEAST CK_TIME_S
 
 /* Why ranks never left their calls. */
