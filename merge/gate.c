@@ -34,7 +34,8 @@ static const char *clock_text(const struct report_domain *domain,
     return text;
 }
 
-/* --max-clock-error: of the two domains that are known least of each other. */
+/* --max-clock-error: compares the limit with the pair of domains whose clocks
+ * are known least of each other. */
 int gate_clocks(const struct report *report, ck_time_t limit)
 {
     const struct report_clock_pair *worst = &report->clock_worst;

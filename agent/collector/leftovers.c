@@ -31,7 +31,7 @@ void leftovers_add(const char *path,
     leftovers->lost += state == SALVAGE_LOST;
 }
 
-/* Behind what the line has already. How long it is then. */
+/* Append to the line's `used` characters. Its new length. */
 static int lost_append(const struct leftovers *leftovers,
                        char line[LEFTOVERS_LINE],
                        int used)

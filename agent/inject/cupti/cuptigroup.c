@@ -10,11 +10,11 @@
 
 /* Launches that cknccl has yet to claim as NCCL's, or not. */
 #define PENDING GROUP_LAUNCHES
-/* The record of one waits for that, for a launching thread may have lost its
- * CPU meanwhile, */
+/* How long the record of such a launch waits for cknccl: its launching thread
+ * may have lost its CPU meanwhile. */
 #define PENDING_NS 200000
 #define PENDING_WAITS 1000
-/* and, where it waited in vain so often, no more. */
+/* After so many waits in vain no record waits any more. */
 #define PENDING_VAIN 4
 
 __attribute__((visibility("default"))) nccl_link_f ck_nccl_link;

@@ -242,7 +242,8 @@ static inline bool is_message(enum ck_kind kind)
            kind == CK_KIND_PROBE || kind == CK_KIND_SENDRECV;
 }
 
-/* What sends and receives waits for what it receives. */
+/* Show the call as open, with its peer and tag. One that sends and receives is
+ * shown with those of its receive: that is what it waits for. */
 static void
 message_show(struct mpi_call *call, enum ck_kind kind, const void *site)
 {

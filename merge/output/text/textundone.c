@@ -8,8 +8,8 @@
 #define ROWS_SHOWN 5
 /* Columns of a kernel's or a function's name. */
 #define NAME 34
-/* While the job runs, work is in flight: worth a line is what is so for long.
- */
+/* While the job runs, some work is always in flight: only work that has been
+ * for this long is worth a line. */
 #define LONG_IN_FLIGHT (30 * CK_TIME_S)
 
 /* "kernel spin (a.c:12)", or what is known of it. */
@@ -76,7 +76,7 @@ static void put_undone(const struct page *page,
     fputs(".\n", file);
 }
 
-/* Is that it has not ended worth a line? */
+/* Is work that has not ended worth a line? */
 static bool is_shown(const struct report *report,
                      const struct report_undone *undone)
 {
@@ -100,7 +100,8 @@ void page_undone(const struct page *page)
     }
 }
 
-/* In the rest of the time devices were idle, or that is not known. */
+/* For the answer: the share of time with work that never ended, which is
+ * neither busy nor known to be idle. */
 void page_undone_answer(const struct page *page)
 {
     const struct report_device *all = &page->report->all;
