@@ -29,13 +29,14 @@ proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
 proposes "all probes messages kernels" ckmerge --clock-facts ''
 # The texts of the definition, over all its lines.
-formats=$(awk '/^#define CK_FORMAT_NAMES/ { on = 1 } on {
+formats=$(awk '/^#define CK_FORMATS/ { on = 1 } on {
     while (match($0, /"[^"]*"/)) {
-        printf "%s", substr($0, RSTART + 1, RLENGTH - 2)
+        printf "%s%s", n++ ? " " : "", substr($0, RSTART + 1, RLENGTH - 2)
         $0 = substr($0, RSTART + RLENGTH)
     }
     if ($0 !~ /\\$/) exit }' launch/format.h)
-proposes "${formats//|/ }" ckmerge --output ''
+[ -n "$formats" ] || bad=1
+proposes "$formats" ckmerge --output ''
 proposes "mpirun hydra srun torchrun" cklaunch --launcher ''
 proposes "merge" cklaunch --dir mer
 proposes "--no-merge" ckagg --no-m
