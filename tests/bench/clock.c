@@ -90,7 +90,8 @@ static void helpers_stop(void)
 static void spin(void *argument)
 {
     (void)argument;
-    for (volatile unsigned i = 0;; i++) {
+    for (;;) {
+        __asm__ volatile("");
     }
 }
 

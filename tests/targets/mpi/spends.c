@@ -44,11 +44,10 @@ static void pause_ns(int64_t ns)
 static void compute(int64_t ns)
 {
     int64_t until = now(CLOCK_THREAD_CPUTIME_ID) + ns;
-    volatile uint64_t sum = 0;
 
     while (now(CLOCK_THREAD_CPUTIME_ID) < until) {
         for (int i = 0; i < 20000; i++) {
-            sum += (uint64_t)i;
+            __asm__ volatile("" : : "r"(i));
         }
     }
 }
@@ -129,11 +128,10 @@ static int parts(const char *file)
 static void spin(int64_t ns)
 {
     int64_t until = now(CLOCK_MONOTONIC) + ns;
-    volatile uint64_t sum = 0;
 
     while (now(CLOCK_MONOTONIC) < until) {
         for (int i = 0; i < 20000; i++) {
-            sum += (uint64_t)i;
+            __asm__ volatile("" : : "r"(i));
         }
     }
 }
