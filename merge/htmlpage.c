@@ -18,7 +18,11 @@
 #include "merge/output/page/htmlcut.h"
 
 /* Blocks of data in a page, at most. */
-#define BLOCKS 12
+#define BLOCKS 13
+/* Close looks in a page, at most. */
+#define CLOSEUPS ((size_t)16)
+/* They take no more than that part of the bytes of the lanes. */
+#define CLOSEUPS_SHARE 4
 /* A page of more items has a coarse copy of them, which is drawn first; all of
  * them are read behind that. Each level is twice as coarse as a pixel of a
  * screen of that width. */
@@ -37,6 +41,7 @@
 /* How much of each there is in a page. */
 struct amount {
     size_t items;
+    size_t closeups;
     size_t paths;
     size_t rows;
 };
@@ -47,7 +52,8 @@ struct parts {
     size_t json_length;
     char cut[HTML_CUT_TEXT];
     struct laneblock lanes;
-    struct laneblock fine; /* all items where `lanes` is a coarse copy */
+    struct laneblock fine;     /* all items where `lanes` is a coarse copy */
+    struct laneblock closeups; /* of findings, where items are folded */
     struct flameblock flames;
 };
 
@@ -83,6 +89,7 @@ static void parts_fini(struct parts *parts)
     free(parts->json);
     laneblock_fini(&parts->lanes);
     laneblock_fini(&parts->fine);
+    laneblock_fini(&parts->closeups);
     flameblock_fini(&parts->flames);
 }
 
@@ -118,6 +125,51 @@ static int lanes_make(struct parts *parts, const struct htmlpage *page)
     return laneblock_make(all, page->lanes, page->defs, &wish);
 }
 
+/* The close looks that show examples of the causes; how many are there then. */
+static size_t closeups_of(const struct htmlpage *page,
+                          const struct report_cause *causes,
+                          size_t causes_count,
+                          const struct closeup *closeups[CLOSEUPS],
+                          size_t count)
+{
+    for (size_t i = 0; i < causes_count && count < CLOSEUPS; i++) {
+        const struct closeup *one =
+            closeups_find(lanes_closeups(page->lanes), causes[i].example,
+                          causes[i].example_rank);
+        size_t known = 0;
+
+        while (known < count && closeups[known] != one) {
+            known++;
+        }
+        if (one != NULL && known == count) {
+            closeups[count++] = one;
+        }
+    }
+    return count;
+}
+
+/* What the findings are about, item by item. */
+static int
+closeups_make(struct parts *parts, const struct htmlpage *page, size_t most)
+{
+    const struct report *report = page->report;
+    const struct closeup *closeups[CLOSEUPS];
+    size_t count;
+
+    if (lanes_level(page->lanes) == 0) {
+        return 0;
+    }
+    count =
+        closeups_of(page, report->causes, report->causes_count, closeups, 0);
+    count =
+        closeups_of(page, report->waits, report->waits_count, closeups, count);
+    count = count < most ? count : most;
+    return count == 0
+               ? 0
+               : laneblock_closeups(&parts->closeups, page->lanes, page->defs,
+                                    report->whole.start, closeups, count);
+}
+
 /* 0; freed by parts_fini() in both cases. */
 static int parts_make(struct parts *parts,
                       const struct htmlpage *page,
@@ -132,7 +184,8 @@ static int parts_make(struct parts *parts,
     }
     if (page->lanes != NULL) {
         lanes_shrink(page->lanes, amount->items);
-        if (lanes_make(parts, page) != 0) {
+        if (lanes_make(parts, page) != 0 ||
+            closeups_make(parts, page, amount->closeups) != 0) {
             return -1;
         }
     }
@@ -156,6 +209,10 @@ static char *parts_join(const struct parts *parts,
         {"items", parts->lanes.items, parts->lanes.items_length, false},
         {"fine", parts->fine.index, parts->fine.index_length, false},
         {"fine-items", parts->fine.items, parts->fine.items_length, false},
+        {"closeups", parts->closeups.index, parts->closeups.index_length,
+         false},
+        {"closeup-items", parts->closeups.items, parts->closeups.items_length,
+         false},
         {"flames", parts->flames.index, parts->flames.index_length, false},
         {"stacks", parts->flames.numbers.at, parts->flames.numbers.used, false},
     };
@@ -182,8 +239,11 @@ static bool amount_cut(struct amount *amount, const struct parts *parts)
     /* A text of JSON deflates to a tenth. */
     size_t json = parts->json_length / 8;
 
-    if (lanes > 0 && amount->items > ITEMS_LEAST && lanes >= flames &&
-        lanes >= json) {
+    if (amount->closeups > 0 &&
+        parts->closeups.items_length > lanes / CLOSEUPS_SHARE) {
+        amount->closeups /= 2;
+    } else if (lanes > 0 && amount->items > ITEMS_LEAST && lanes >= flames &&
+               lanes >= json) {
         amount->items = amount->items / 4 * 3;
     } else if (amount->paths > PATHS_LEAST && flames >= json) {
         amount->paths /= 4;
@@ -200,7 +260,8 @@ static bool amount_cut(struct amount *amount, const struct parts *parts)
 char *htmlpage_make(const struct htmlpage *page, size_t *length)
 {
     size_t most = page->bytes > 0 ? page->bytes : HTMLPAGE_BYTES;
-    struct amount amount = {htmlpage_items(most), PATHS, HTML_CUT_ROWS};
+    struct amount amount = {htmlpage_items(most), CLOSEUPS, PATHS,
+                            HTML_CUT_ROWS};
     char *html = NULL;
 
     for (int i = 0; i < TRIES; i++) {

@@ -5,6 +5,7 @@
 #include "merge/writers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,7 @@
 #include "merge/htmlpage.h"
 #include "merge/messages/waitkind.h"
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/output/stacks/folded.h"
 #include "merge/output/stacks/speedscope.h"
 #include "merge/overwrite.h"
@@ -175,15 +177,70 @@ static int wait_take(void *state, const struct waitstates_seen *seen)
                : wait_draw(writers, seen);
 }
 
+/* What the report tells such causes of idle time apart by: of a wait its call,
+ * else the range. */
+static uint64_t did_find(const struct writers *writers,
+                         const struct ledger_row *row)
+{
+    const struct report_activity did =
+        lookback_activity_report(writers->lookback, row->did);
+    uint64_t call = (uintptr_t)did.call, file = (uintptr_t)did.place.file;
+
+    return row->cause == CAUSE_MPI_WAIT ? call * 31 + file + did.place.line + 1
+                                        : (uintptr_t)did.range + 1;
+}
+
+/* The same, remembered by activity: one is of waits or it is not. */
+static uint64_t did_of(struct writers *writers, const struct ledger_row *row)
+{
+    uint64_t *did;
+
+    if (row->did == DEFS_NONE) {
+        return 0;
+    }
+    if (row->did >= writers->dids_count) {
+        size_t count = 2 * ((size_t)row->did + 1);
+
+        writers->dids = xrealloc(writers->dids, count * sizeof(*writers->dids));
+        memset(writers->dids + writers->dids_count, 0,
+               (count - writers->dids_count) * sizeof(*writers->dids));
+        writers->dids_count = count;
+    }
+    did = &writers->dids[row->did];
+    *did = *did != 0 ? *did : did_find(writers, row);
+    return *did;
+}
+
+/* A piece of idle time, with what it is an example of. */
+static struct lanes_gap gap_of(struct writers *writers,
+                               const struct ledger_row *row,
+                               struct region part)
+{
+    bool is_dep =
+        row->cause == CAUSE_DEP_REMOTE || row->cause == CAUSE_DEP_EVENT;
+    bool is_wait = row->cause == CAUSE_MPI_WAIT;
+    const struct closeup_of why = {.cause = row->cause,
+                                   .wait = is_dep ? row->device : row->wait,
+                                   .rank =
+                                       is_wait ? DEFS_RANK_UNKNOWN : row->rank,
+                                   .blamed = row->blamed,
+                                   .did = did_of(writers, row),
+                                   .is_start = row->is_start};
+
+    return (struct lanes_gap){row->device, row->rank, part, why, row->last};
+}
+
 static int
 idle_take(void *state, const struct ledger_row *row, struct region part)
 {
-    const struct writers *writers = state;
+    struct writers *writers = state;
     const struct sqlite_idle idle = {row->device, part,        row->cause,
                                      row->rank,   row->blamed, row->is_start};
 
     if (writers->lanes != NULL) {
-        lanes_idle(writers->lanes, row->device, row->rank, part, row->cause);
+        const struct lanes_gap gap = gap_of(writers, row, part);
+
+        lanes_idle(writers->lanes, &gap);
     }
     if (writers->flames != NULL &&
         flames_idle(writers->flames, row, part) != 0) {
@@ -270,6 +327,7 @@ static int page_open(struct writers *writers, struct analysis *analysis)
 {
     const struct options *options = writers->options;
 
+    writers->lookback = analysis_scene(analysis);
     if (has_lanes(options)) {
         writers->lanes =
             lanes_create(writers->defs, part_of(writers->report),
@@ -386,6 +444,9 @@ int writers_finish(struct writers *writers, struct ck_err *err)
     if (stacks_finish(writers, err) != 0) {
         return -1;
     }
+    if (writers->lanes != NULL) {
+        lanes_finish(writers->lanes);
+    }
     if (writers->flames != NULL && flames_finish(writers->flames) != 0) {
         return ck_err_set(err, "out of memory");
     }
@@ -435,6 +496,7 @@ void writers_fini(struct writers *writers)
     perfetto_destroy(writers->perfetto);
     sqlite_destroy(writers->sqlite);
     lanes_destroy(writers->lanes);
+    free(writers->dids);
     flames_destroy(writers->flames);
     stacktable_destroy(writers->stacks);
 }

@@ -41,6 +41,9 @@ struct writers {
     struct perfetto *perfetto;
     struct sqlite *sqlite;
     struct lanes *lanes;
+    const struct lookback *lookback; /* borrowed, for these, as: */
+    uint64_t *dids; /* of activities, did_of(); 0 = not asked yet */
+    size_t dids_count;
     struct flames *flames;
     struct stacktable *stacks;
 };

@@ -385,6 +385,13 @@ class Page:
             text = file.read()
         self.same("the page is folded", True, self.browser.run("theTimeline.index.level_ns > 0"))
         self.browser.wait("document.documentElement.dataset.fine === 'yes'", "all items are read")
+        self.same("findings", True, self.browser.run("document.querySelectorAll('#findings > li').length > 2"))
+        self.same("findings without a close look", [], self.browser.run("""blockJson('report').then(report =>
+            [...document.querySelectorAll('#findings > li')].filter(item => {
+              const {start_rel_ns: from, end_rel_ns: to} = report.causes[item.dataset.cause].example;
+              theTimeline.show(from, to);
+              return !theTimeline.closeRanks().includes(report.causes[item.dataset.cause].example.rank);
+            }).map(item => item.textContent.slice(0, 60)))"""))
         if "ckmerge --quiet --output html=part.html --from " not in self.browser.run("theTimeline.note.textContent"):
             self.wrong("no command for the part in view")
         self.drop(("part.html", text))
@@ -400,6 +407,17 @@ class Page:
         with open(os.path.join(os.path.dirname(part), "all.html"), encoding="utf8") as file:
             self.drop(("all.html", file.read()))
         self.browser.wait("theTimeline.level() === 0", "a larger page of the whole run is taken")
+        self.same("close looks that are not all that there was", [], self.browser.run("""(() => {
+            const all = theTimeline.details.at(-1), wrong = [];
+            const items = (level, from, to) => { const found = [];
+              for (let i = firstBehind(level, from); i < level.count && level.start[i] < to; i++) {
+                found.push([level.start[i], level.end[i], level.kind[i]]); }
+              return JSON.stringify(found); };
+            for (const close of theTimeline.details.filter(one => one.ranks)) {
+              for (const [key, lane] of close.lanes) {
+                if (items(lane.finest(), 0, Infinity) !== items(all.lanes.get(key).finest(), close.from, close.to)) {
+                  wrong.push(key + ' ' + close.from); } } }
+            return wrong; })()"""))
         self.same("every item is exact then", True, self.browser.run(
             "[...theTimeline.details.at(-1).lanes.values()].every(lane => lane.finest().many.every(n => n === 1))"))
         self.browser.run("theTimeline.draw()")

@@ -109,7 +109,7 @@ window() {
     run window -n 3 "${apart[@]}" "$work/window.out" "$bin/ckagent" \
         --dir "$work/window" -- "$program" window
     hides window MPI_Win_fence "$(line fence)"
-    grep -Eq "^   [0-9.]+ % in MPI_Win_fence \(shapes.c:$(line fence)\)$" \
+    grep -Eq "^   [0-9.]+ % in MPI_Win_fence \(shapes.c:$(line fence)\)\.$" \
         "$work/window/report.txt" || fail "the text does not name the fence"
     same "what others waited for each rank" "unknown unknown unknown" \
         "$(awk '/^ RANK .*OUTSIDE/ { on = 1 } /^$/ { on = 0 }
@@ -181,7 +181,7 @@ flood() {
     run flood -n 2 "${apart[@]}" "$work/flood.out" "$bin/ckagent" \
         --dir "$work/flood" -- "$program" flood
     in_doubt flood 0 || return
-    grep -Eq "^   [0-9.]+ % in MPI_Send \(shapes.c:$(line flood)\)$" \
+    grep -Eq "^   [0-9.]+ % in MPI_Send \(shapes.c:$(line flood)\)\.$" \
         "$work/flood/report.txt" || fail "the text does not name MPI_Send"
 }
 
@@ -210,7 +210,7 @@ posted() {
     run posted -n 3 "${apart[@]}" "$work/posted.out" "$bin/ckagent" \
         --dir "$work/posted" -- "$program" posted
     in_doubt posted 0 1 || return
-    grep -Eq "^   [0-9.]+ % in MPI_Wait \(shapes.c:$(line posted)\)$" \
+    grep -Eq "^   [0-9.]+ % in MPI_Wait \(shapes.c:$(line posted)\)\.$" \
         "$work/posted/report.txt" || fail "the text does not name MPI_Wait"
     ! grep -q "lost to.*network" "$work/posted/report.txt" ||
         fail "the network has it"

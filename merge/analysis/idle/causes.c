@@ -355,6 +355,19 @@ static void windows_find(struct grouping *grouping,
     when_windows(when, grouping->keys, keys, &cause->windows);
 }
 
+/* The longest piece; of those of one length the first one. */
+static void example_find(const struct ledger_row *row,
+                         struct report_cause *cause)
+{
+    ck_time_t more =
+        region_length(row->longest) - region_length(cause->example);
+
+    if (more > 0 || (more == 0 && row->longest.start < cause->example.start)) {
+        cause->example = row->longest;
+        cause->example_rank = row->longest_rank;
+    }
+}
+
 static int group_report(struct grouping *grouping,
                         const struct group *group,
                         struct report_cause *cause)
@@ -378,10 +391,7 @@ static int group_report(struct grouping *grouping,
         cause->error += row->error;
         cause->ended += row->ended;
         cause->wrong_order += row->wrong;
-        if (region_length(row->longest) > region_length(cause->example)) {
-            cause->example = row->longest;
-            cause->example_rank = row->longest_rank;
-        }
+        example_find(row, cause);
     }
     did_find(grouping, items, count, cause);
     if (cause->cause == CAUSE_STARTUP) {

@@ -42,6 +42,8 @@ struct writer {
     ck_time_t end; /* of the part, in ns from zero */
     size_t count;  /* of items so far */
     bool has_waits;
+    const struct closeup *const *closeups; /* NULL = whole lanes */
+    size_t closeups_count;
 };
 
 /* In ticks from zero, within the part. */
@@ -204,7 +206,8 @@ put_row(struct writer *writer, const struct lanes_row *row, size_t *count)
     struct lane lane;
     int rc;
 
-    if (writer->level <= lanes_level(writer->lanes)) {
+    if (writer->closeups != NULL ||
+        writer->level <= lanes_level(writer->lanes)) {
         *count = row->lane.count;
         return put_items(writer, &row->lane);
     }
@@ -215,7 +218,10 @@ put_row(struct writer *writer, const struct lanes_row *row, size_t *count)
     return rc;
 }
 
-static int put_lane(struct writer *writer, const struct lanes_row *row)
+/* `closeup`: the number of the one that the row is of, -1 = it is a whole
+ * lane. */
+static int
+put_lane(struct writer *writer, const struct lanes_row *row, int64_t closeup)
 {
     size_t offset = writer->items->used;
     size_t count;
@@ -236,23 +242,72 @@ static int put_lane(struct writer *writer, const struct lanes_row *row)
     ck_json_int(writer->json, "tick_ns", writer->tick);
     ck_json_uint(writer->json, "offset", offset);
     ck_json_uint(writer->json, "bytes", writer->items->used - offset);
+    if (closeup >= 0) {
+        ck_json_int(writer->json, "closeup", closeup);
+    }
     ck_json_end(writer->json);
     return 0;
+}
+
+/* The rows of a close look, each with its items. */
+static int put_closeup(struct writer *writer, size_t number)
+{
+    const struct closeup *closeup = writer->closeups[number];
+    struct lane_item *items = xmalloc(closeup->count * sizeof(*items));
+    size_t count;
+    const struct lanes_row *rows = lanes_rows(writer->lanes, &count);
+    int rc = 0;
+
+    for (size_t i = 0, next; i < closeup->count && rc == 0; i = next) {
+        struct lanes_row row = rows[closeup->items[i].row];
+
+        row.lane = (struct lane){.items = items};
+        for (next = i; next < closeup->count &&
+                       closeup->items[next].row == closeup->items[i].row;
+             next++) {
+            const struct closeup_item *item = &closeup->items[next];
+
+            items[row.lane.count++] =
+                lane_item(item->start, item->end, item->class, item->name);
+        }
+        rc = put_lane(writer, &row, (int64_t)number);
+    }
+    free(items);
+    return rc;
+}
+
+static void put_parts(const struct writer *writer)
+{
+    ck_json_array(writer->json, "closeups");
+    for (size_t i = 0; i < writer->closeups_count; i++) {
+        const struct region *part = &writer->closeups[i]->part;
+        ck_time_t start = part->start - writer->zero;
+        ck_time_t end = part->end - writer->zero;
+
+        ck_json_object(writer->json, NULL);
+        ck_json_int(writer->json, "start_ns", start > 0 ? start : 0);
+        ck_json_int(writer->json, "end_ns",
+                    end < writer->end ? end : writer->end);
+        ck_json_end(writer->json);
+    }
+    ck_json_end(writer->json);
 }
 
 static int put_lanes(struct writer *writer)
 {
     size_t count;
     const struct lanes_row *rows = lanes_rows(writer->lanes, &count);
+    int rc = 0;
 
     ck_json_array(writer->json, "lanes");
-    for (size_t i = 0; i < count; i++) {
-        if (put_lane(writer, &rows[i]) != 0) {
-            return -1;
-        }
+    for (size_t i = 0; i < writer->closeups_count && rc == 0; i++) {
+        rc = put_closeup(writer, i);
+    }
+    for (size_t i = 0; i < count && writer->closeups == NULL && rc == 0; i++) {
+        rc = put_lane(writer, &rows[i], -1);
     }
     ck_json_end(writer->json);
-    return 0;
+    return rc;
 }
 
 /* A column of the waits. */
@@ -319,6 +374,9 @@ static int put_all(struct writer *writer)
     if (put_lanes(writer) != 0) {
         return -1;
     }
+    if (writer->closeups != NULL) {
+        put_parts(writer);
+    }
     if (writer->has_waits) {
         put_waits(writer);
     } else {
@@ -329,48 +387,70 @@ static int put_all(struct writer *writer)
     return 0;
 }
 
-int laneblock_make(struct laneblock *block,
-                   struct lanes *lanes,
-                   const struct defs *defs,
-                   const struct laneblock_wish *wish)
+/* What the writer is asked for. 0, or -1 with ENOMEM. */
+static int block_make(struct laneblock *block, struct writer *writer)
 {
-    struct region part = lanes_part(lanes);
-    ck_time_t own = lanes_level(lanes);
-    ck_time_t level = wish->level > own ? wish->level : own;
+    struct region part = lanes_part(writer->lanes);
     struct known_name known[KNOWN] = {{NULL, 0}};
     struct numbers items = {0};
-    struct writer writer = {.lanes = lanes,
-                            .defs = defs,
-                            .known = known,
-                            .level = level,
-                            .tick = level > TICKS ? level / TICKS : 1,
-                            .zero = wish->zero,
-                            .end = part.end - wish->zero,
-                            .has_waits = wish->has_waits,
-                            .items = &items};
     int rc = -1;
 
+    writer->known = known;
+    writer->tick = writer->level > TICKS ? writer->level / TICKS : 1;
+    writer->end = part.end - writer->zero;
+    writer->items = &items;
     *block = (struct laneblock){0};
-    writer.names = table_create();
-    writer.json = ck_json_create(NULL, false);
-    if (writer.json != NULL) {
-        rc = put_all(&writer);
+    writer->names = table_create();
+    writer->json = ck_json_create(NULL, false);
+    if (writer->json != NULL) {
+        rc = put_all(writer);
     }
     block->items = items.at;
     block->items_length = items.used;
-    block->count = writer.count;
+    block->count = writer->count;
     if (rc == 0) {
-        block->index = ck_json_take(writer.json);
+        block->index = ck_json_take(writer->json);
         block->index_length = block->index == NULL ? 0 : strlen(block->index);
     } else {
-        ck_json_destroy(writer.json);
+        ck_json_destroy(writer->json);
     }
-    table_destroy(writer.names);
+    table_destroy(writer->names);
     if (rc != 0 || block->index == NULL) {
         errno = ENOMEM;
         return -1;
     }
     return 0;
+}
+
+int laneblock_make(struct laneblock *block,
+                   struct lanes *lanes,
+                   const struct defs *defs,
+                   const struct laneblock_wish *wish)
+{
+    ck_time_t own = lanes_level(lanes);
+    struct writer writer = {.lanes = lanes,
+                            .defs = defs,
+                            .level = wish->level > own ? wish->level : own,
+                            .zero = wish->zero,
+                            .has_waits = wish->has_waits};
+
+    return block_make(block, &writer);
+}
+
+int laneblock_closeups(struct laneblock *block,
+                       struct lanes *lanes,
+                       const struct defs *defs,
+                       ck_time_t zero,
+                       const struct closeup *const *closeups,
+                       size_t count)
+{
+    struct writer writer = {.lanes = lanes,
+                            .defs = defs,
+                            .zero = zero,
+                            .closeups = closeups,
+                            .closeups_count = count};
+
+    return block_make(block, &writer);
 }
 
 void laneblock_fini(struct laneblock *block)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The index is JSON:
- *   {"version", "start_ns", "length_ns", "level_ns", "items", "items_taken",
+ *   {"version", "start_ns", "length_ns", "level_ns", "items_taken",
  *    "items_hidden", "names": [text], "classes": [text],
  *    "lanes": [{"kind": "idle|queue|steps|ranges|calls", "rank", "title",
  *               "main" (its process's first thread), "depth", "items",
@@ -14,6 +14,9 @@
  *
  * Times count from `zero`, and end at length_ns; what there is of them begins
  * at start_ns.
+ *
+ * Of close looks (closeups.h) it also has "closeups": [{"start_ns", "end_ns"}],
+ * each lane "closeup", the number of the one that it is of, and no "waits".
  *
  * The items of a lane are columns, one behind the other, each of as many
  * unsigned LEB128 numbers as there are items: gap to the end of the item
@@ -49,6 +52,13 @@ int laneblock_make(struct laneblock *block,
                    struct lanes *lanes,
                    const struct defs *defs,
                    const struct laneblock_wish *wish);
+/* Close looks in place of whole lanes; all items are exact. */
+int laneblock_closeups(struct laneblock *block,
+                       struct lanes *lanes,
+                       const struct defs *defs,
+                       ck_time_t zero,
+                       const struct closeup *const *closeups,
+                       size_t count);
 void laneblock_fini(struct laneblock *block);
 
 #endif

@@ -59,6 +59,7 @@ struct lanes {
     uint64_t waits_left;
     uint64_t taken;
     uint64_t hidden;
+    struct closeups *closeups;
     struct known known[KNOWN];
     struct known_rows known_rows[KNOWN_ROWS];
 };
@@ -89,6 +90,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     }
     lanes->keys = table_create();
     lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
+    lanes->closeups = closeups_create();
     return lanes;
 }
 
@@ -103,6 +105,7 @@ void lanes_destroy(struct lanes *lanes)
     free(lanes->rows);
     free(lanes->waits);
     table_destroy(lanes->keys);
+    closeups_destroy(lanes->closeups);
     free(lanes);
 }
 
@@ -179,6 +182,28 @@ void lanes_shrink(struct lanes *lanes, size_t items)
     }
 }
 
+/* Into that row, and among the items that are remembered. */
+static void
+row_put(struct lanes *lanes, uint32_t number, const struct lane_item *item)
+{
+    struct lanes_row *row = &lanes->rows[number];
+    const struct closeup_item own = {item->start,
+                                     item->end,
+                                     item->name,
+                                     number,
+                                     row->rank,
+                                     item->class,
+                                     row->kind == LANES_IDLE};
+    size_t before = row->lane.count;
+
+    lane_add(&row->lane, item, lanes->w);
+    lanes->items += row->lane.count - before;
+    closeups_item(lanes->closeups, &own);
+    if (lanes->items > lanes->items_most) {
+        lanes_shrink(lanes, lanes->items_most / 4 * 3);
+    }
+}
+
 /* Into the first row of that place where it does not overlap. */
 static void put(struct lanes *lanes,
                 const struct lanes_row *what,
@@ -186,7 +211,6 @@ static void put(struct lanes *lanes,
 {
     struct lanes_row where = *what;
     struct known_rows *known = known_rows(lanes, what);
-    size_t before;
 
     lanes->taken++;
     for (where.depth = 0; where.depth < DEPTHS; where.depth++) {
@@ -203,12 +227,7 @@ static void put(struct lanes *lanes,
         if (row_end(row) > item->start) {
             continue;
         }
-        before = row->lane.count;
-        lane_add(&row->lane, item, lanes->w);
-        lanes->items += row->lane.count - before;
-        if (lanes->items > lanes->items_most) {
-            lanes_shrink(lanes, lanes->items_most / 4 * 3);
-        }
+        row_put(lanes, known->rows[where.depth] - 1, item);
         return;
     }
     lanes->hidden++;
@@ -268,6 +287,7 @@ static void take_mark(struct lanes *lanes, const struct timeline_event *event)
 
     if (event->record->kind == CK_KIND_STEP) {
         row.kind = LANES_STEPS;
+        closeups_step(lanes->closeups, event->end - event->start);
         item = lane_item(event->start, event->end, LANES_STEP, NULL);
     } else if (event->record->kind == CK_KIND_RANGE) {
         row.kind = LANES_RANGES;
@@ -323,19 +343,18 @@ int lanes_take(void *consumer, const struct timeline_event *event)
     }
 }
 
-void lanes_idle(struct lanes *lanes,
-                uint32_t physical,
-                int32_t rank,
-                struct region part,
-                enum cause cause)
+void lanes_idle(struct lanes *lanes, const struct lanes_gap *gap)
 {
     const struct lanes_row row = {
-        .kind = LANES_IDLE, .rank = rank, .number = physical};
-    const struct lane_item item =
-        lane_item(part.start, part.end, (uint8_t)cause, NULL);
+        .kind = LANES_IDLE, .rank = gap->rank, .number = gap->physical};
+    const struct lane_item item = lane_item(gap->part.start, gap->part.end,
+                                            (uint8_t)gap->why.cause, NULL);
+    const int32_t ranks[CLOSEUP_RANKS] = {gap->rank, gap->why.blamed,
+                                          gap->last};
 
-    if (part.start < part.end) {
+    if (gap->part.start < gap->part.end) {
         put(lanes, &row, &item);
+        closeups_piece(lanes->closeups, &gap->why, gap->part, ranks);
     }
 }
 
@@ -369,6 +388,17 @@ static void waits_sink(struct lanes *lanes, size_t at)
     }
 }
 
+/* Of the waits for each rank the longest is worth a close look. */
+static void wait_piece(struct lanes *lanes, const struct shown_wait *wait)
+{
+    const struct closeup_of of = {.cause = CAUSES, .blamed = wait->whom};
+    const int32_t ranks[CLOSEUP_RANKS] = {wait->rank, wait->whom, wait->whom};
+
+    if (wait->whom != DEFS_RANK_UNKNOWN) {
+        closeups_piece(lanes->closeups, &of, wait->part, ranks);
+    }
+}
+
 void lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
 {
     if (wait->rank == DEFS_RANK_UNKNOWN ||
@@ -376,6 +406,7 @@ void lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
         wait->part.start >= lanes->part.end) {
         return;
     }
+    wait_piece(lanes, wait);
     if (lanes->waits_count < WAITS_MOST) {
         lanes->waits[lanes->waits_count++] = *wait;
         for (size_t i = lanes->waits_count == WAITS_MOST ? WAITS_MOST / 2 : 0;
@@ -389,6 +420,16 @@ void lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
         lanes->waits[0] = *wait;
         waits_sink(lanes, 0);
     }
+}
+
+void lanes_finish(struct lanes *lanes)
+{
+    closeups_finish(lanes->closeups);
+}
+
+const struct closeups *lanes_closeups(const struct lanes *lanes)
+{
+    return lanes->closeups;
 }
 
 const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count)

@@ -13,6 +13,7 @@
 
 #include "merge/model/cause.h"
 #include "merge/model/interval.h"
+#include "merge/output/lanes/closeups.h"
 #include "merge/output/lanes/lane.h"
 #include "merge/output/shownwait.h"
 #include "merge/timeline/timeline.h"
@@ -55,13 +56,18 @@ void lanes_destroy(struct lanes *lanes);
 /* A timeline_take_f. */
 int lanes_take(void *lanes, const struct timeline_event *event);
 /* A device of a rank was idle because of that. Pieces of a device come in order
- * of time. 0, or -1 with ENOMEM, as the next. */
-void lanes_idle(struct lanes *lanes,
-                uint32_t physical,
-                int32_t rank,
-                struct region part,
-                enum cause cause);
+ * of time. */
+struct lanes_gap {
+    uint32_t physical;
+    int32_t rank;
+    struct region part;
+    struct closeup_of why;
+    int32_t last; /* rank that was waited for; DEFS_RANK_UNKNOWN = none */
+};
+void lanes_idle(struct lanes *lanes, const struct lanes_gap *gap);
 void lanes_wait(struct lanes *lanes, const struct shown_wait *wait);
+/* Nothing comes any more. */
+void lanes_finish(struct lanes *lanes);
 
 /* What was kept. Rows in order of first sight; waits by start. */
 const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count);
@@ -73,6 +79,7 @@ uint64_t lanes_taken(const struct lanes *lanes);      /* items */
 size_t lanes_count(const struct lanes *lanes);        /* kept, or folded */
 uint64_t lanes_hidden(const struct lanes *lanes);     /* not in any lane */
 uint64_t lanes_waits_left(const struct lanes *lanes); /* shorter ones */
+const struct closeups *lanes_closeups(const struct lanes *lanes);
 /* "mpi_wait", "compute" */
 const char *lanes_class_name(unsigned class);
 /* Fold further, until there are no more than so many items. */

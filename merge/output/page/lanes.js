@@ -259,3 +259,21 @@ async function readLanes(isFine) {
 
   return index && data ? lanesOf(index, data) : null;
 }
+
+/* Close looks at parts of a long run, as details of its timeline. */
+async function readCloseups() {
+  const index = await blockJson('closeups');
+  const data = await block('closeup-items');
+
+  if (!index || !data) {
+    return [];
+  }
+  const {lanes} = lanesOf(index, data);
+
+  return index.closeups.map((part, i) => {
+    const own = lanes.filter(lane => lane.info.closeup === i);
+
+    return {from: part.start_ns, to: part.end_ns, level: 0, ranks: [...new Set(own.map(lane => lane.info.rank))].sort((a, b) => a - b),
+      lanes: new Map(own.map(lane => [laneKey(lane.info), lane]))};
+  });
+}

@@ -48,6 +48,7 @@ function navigation() {
     return el('li', null, button((i < 9 ? i + 1 + ' ' : '') + name, () => goTo(i), {title: head.textContent}));
   });
 
+  links.push(el('li', null, button('? Keys', () => keys.find(key => key.code === '?').act(), {title: 'what can be done by keys'})));
   document.getElementById('contents').replaceChildren(...links);
 }
 
@@ -134,6 +135,7 @@ async function start() {
     /* The picture first. */
     await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
     await readFine(theTimeline);
+    theTimeline.addCloseups(await readCloseups());
   }
   document.documentElement.dataset.fine = 'yes';
   if (theTimeline) {

@@ -10,6 +10,7 @@ const KIND_ORDER = ['steps', 'idle', 'queue', 'ranges', 'calls'];
 const KIND_TITLES = {idle: 'idle because', queue: 'device', steps: 'steps', ranges: 'ranges', calls: 'calls'};
 const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
 const VIEW_TALLEST = 560;
+const LABEL_APART = 12; /* pixels between the names of two ranks, at least */
 const ARROWS_MOST = 200;
 const ITEMS_LISTED = 200;
 const NOTE_AFTER_MS = 150;
@@ -143,19 +144,20 @@ class Timeline {
 
     this.rows = [];
     this.rankAt = new Map();
-    let y = RULER + 4;
+    let y = RULER + 4, named = -LABEL_APART;
 
     for (const rank of ranks) {
       const isOpen = isSmall || selection.ranks.includes(rank) || this.pinned.includes(rank);
       const own = this.lanes.filter(lane => lane.info.rank === rank && this.isShown(lane, isOpen))
         .sort((a, b) => KIND_ORDER.indexOf(a.info.kind) - KIND_ORDER.indexOf(b.info.kind) ||
           Number(b.info.main) - Number(a.info.main) || compare(a.info.title, b.info.title) || a.info.depth - b.info.depth);
-      const first = y;
+      const first = y, isNamed = y - named >= LABEL_APART;
 
+      named = isNamed && own.length > 0 ? y : named;
       own.forEach((lane, i) => {
         const height = isOpen ? HEIGHTS[lane.info.kind] : 8;
 
-        this.rows.push({lane, y, height, label: i === 0 ? (rank < 0 ? 'no rank' : (this.pinned.includes(rank) ? '\u2191 ' : '') + rankName(rank)) : '', isOpen});
+        this.rows.push({lane, y, height, label: i === 0 && isNamed ? (rank < 0 ? 'no rank' : (this.pinned.includes(rank) ? '\u2191 ' : '') + rankName(rank)) : '', isOpen});
         y += height + 2;
       });
       this.rankAt.set(rank, (first + y) / 2);
@@ -167,13 +169,30 @@ class Timeline {
   }
 
   isShown(lane, isOpen) {
-    const {kind, main, depth, rank} = lane.info;
+    const {kind, main, rank} = lane.info;
 
     if (!isOpen) {
-      return kind === 'idle' ? depth === 0 : kind === 'calls' && main && depth === 0 &&
-        !this.lanes.some(one => one.info.rank === lane.info.rank && one.info.kind === 'idle');
+      return lane === this.shortLane(rank);
     }
     return kind === 'idle' || kind === 'queue' || main || this.areAllThreads || !this.withMain.has(rank);
+  }
+
+  /* The one lane of a rank among many: why its device was idle, else calls, of
+   * the first thread if that has some. */
+  shortLane(rank) {
+    if (!this.short) {
+      const worth = ({kind, main}) => (kind === 'idle' ? 3 : kind === 'calls' ? 1 + Number(main) : 0);
+
+      this.short = new Map();
+      for (const lane of this.lanes.filter(one => one.info.depth === 0)) {
+        const best = this.short.get(lane.info.rank);
+
+        if (!best || worth(lane.info) > worth(best.info)) {
+          this.short.set(lane.info.rank, lane);
+        }
+      }
+    }
+    return this.short.get(rank);
   }
 
   x(ns) {
@@ -356,8 +375,7 @@ class Timeline {
   }
 
   /* The items of a lane as they are drawn at that time. */
-  levelAt(lane, ns) {
-    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+  levelAt(lane, ns, pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER)) {
     const detail = this.details.findLast(one => ns >= one.from && ns <= one.to && this.detailLevel(one, lane, pixel));
 
     return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
@@ -527,8 +545,11 @@ class Timeline {
     const level = this.level();
 
     if (level > 0) {
+      const ranks = this.closeRanks();
+
       parts.push('Items shorter than ' + time(level / 2) + ' are drawn together where they are close (' +
-        count(index.items_taken) + ' items in all). For all items of this view run the command, then drop part.html on this page: ' +
+        count(index.items_taken) + ' items in all)' + (ranks.length > 0 ? ', but here each one of ' +
+        (ranks.length > 1 ? 'ranks ' : 'rank ') + ranksText(ranks) + ' is drawn' : '') + '. For all items of this view run the command, then drop part.html on this page: ' +
         this.command() + ' ; for those of the whole run all.html of: ' + this.wholeCommand() + ' ');
     }
     if (index.items_hidden > 0) {
@@ -551,6 +572,19 @@ class Timeline {
     this.fineLevel = detail.level;
     this.details.unshift(detail);
     this.soon();
+  }
+
+  /* What the findings are about, item by item. */
+  addCloseups(closeups) {
+    this.details.push(...closeups);
+    this.soon();
+  }
+
+  /* The ranks of whom all that is in view is drawn; [] = of none. */
+  closeRanks() {
+    const close = this.details.filter(one => one.ranks && one.from <= this.span[0] && one.to >= this.span[1]);
+
+    return [...new Set(close.flatMap(one => one.ranks))].sort((a, b) => a - b);
   }
 
   /* What makes a page of the part in view. */
@@ -619,7 +653,7 @@ class Timeline {
     const items = [];
 
     for (const {lane} of this.rows) {
-      const level = lane.at(pixel);
+      const level = this.levelAt(lane, (this.span[0] + this.span[1]) / 2, pixel);
 
       for (let i = firstBehind(level, this.span[0]); i < level.count && level.start[i] < this.span[1]; i++) {
         items.push({lane, level, i, length: level.end[i] - level.start[i]});

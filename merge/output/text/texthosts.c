@@ -353,7 +353,7 @@ put_unknown_waits(const struct page *page, ck_time_t unknown, ck_time_t all)
         }
         fprintf(page->file, "   %s %% in ", word_percent(row->ns, all).text);
         page_call_of(page, row->call, &row->place);
-        fputc('\n', page->file);
+        fputs(".\n", page->file);
     }
 }
 

@@ -1,0 +1,450 @@
+/* closeups.c - what was going on around the longest piece of each cause, item
+ * by item
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/lanes/closeups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/memory.h"
+
+/* Items that are remembered. */
+#define RING ((size_t)1 << 16)
+/* A piece is copied when so many came behind it, and at the latest when so many
+ * did; which is looked for so often, in items. */
+#define COPIED (RING / 2)
+#define COPIED_LAST (RING / 4 * 3)
+#define LOOK ((size_t)1 << 12)
+/* Causes that are kept apart, at most. Of two that share a place the one with
+ * more time stays. */
+#define PLACES 1024
+/* One with less than this part of all time is not worth copying. */
+#define WORTH 256
+#define STEPS_BESIDE 2
+#define NARROWER_MOST 64
+/* Ranks of a cause whose last pieces are known. */
+#define LATEST 8
+
+/* The last piece of a rank, with those that it goes on from. */
+struct latest {
+    int32_t rank;
+    struct region piece;
+};
+
+/* A cause and its longest piece. */
+struct place {
+    struct closeup_of of;
+    ck_time_t weight; /* time of its pieces, less that of others; 0 = free */
+    int32_t ranks[CLOSEUP_RANKS];
+    struct latest latest[LATEST];
+    struct region piece; /* the longest */
+    ck_time_t beside;    /* that is worth seeing on each side of it */
+    bool is_due;         /* it is not copied yet */
+    size_t put;          /* items that had come before it */
+    struct closeup taken;
+};
+
+/* What is known of a row. */
+struct known {
+    struct closeup_item forgotten; /* its last item that is */
+    bool has_forgotten;
+    bool is_late;
+    bool is_seen; /* in the one that is being copied */
+    int32_t rank;
+    ck_time_t told; /* end of its last item */
+};
+
+struct closeups {
+    struct closeup_item *ring;
+    size_t put;      /* items so far */
+    ck_time_t begun; /* latest start of an item that is forgotten */
+    ck_time_t now;   /* latest start of any */
+    ck_time_t step;
+    ck_time_t whole; /* of all pieces */
+    struct known *rows;
+    size_t rows_count;
+    size_t rows_room;
+    struct place places[PLACES];
+};
+
+struct closeups *closeups_create(void)
+{
+    struct closeups *closeups = xcalloc(1, sizeof(*closeups));
+
+    closeups->ring = xmalloc(RING * sizeof(*closeups->ring));
+    closeups->begun = closeups->now = INT64_MIN;
+    return closeups;
+}
+
+void closeups_destroy(struct closeups *closeups)
+{
+    if (closeups == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < PLACES; i++) {
+        free(closeups->places[i].taken.items);
+    }
+    free(closeups->ring);
+    free(closeups->rows);
+    free(closeups);
+}
+
+/* ---- copying one -------------------------------------------------------- */
+
+static bool has_rank(const int32_t ranks[CLOSEUP_RANKS], int32_t rank)
+{
+    return rank == ranks[0] || rank == ranks[1] || rank == ranks[2];
+}
+
+static bool is_within(const struct closeup_item *item, struct region part)
+{
+    return item->end > part.start && item->start < part.end;
+}
+
+/* Items that were found. */
+struct found {
+    struct closeup_item *items;
+    size_t count;
+    size_t room;
+};
+
+static void found_add(struct found *found,
+                      const struct closeup_item *item,
+                      struct region part)
+{
+    if (!is_within(item, part)) {
+        return;
+    }
+    array_grow(&found->items, &found->room, found->count,
+               sizeof(*found->items));
+    found->items[found->count++] = *item;
+}
+
+/* All items of the rows that are seen in the part. Of what is forgotten of a
+ * row only the last item can be in it: the part begins behind the start of
+ * each. */
+static struct found found_all(const struct closeups *closeups,
+                              struct region part)
+{
+    struct found found = {NULL, 0, 0};
+    size_t kept = closeups->put < RING ? closeups->put : RING;
+
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        if (closeups->rows[i].has_forgotten && closeups->rows[i].is_seen) {
+            found_add(&found, &closeups->rows[i].forgotten, part);
+        }
+    }
+    for (size_t i = closeups->put - kept; i < closeups->put; i++) {
+        const struct closeup_item *item = &closeups->ring[i % RING];
+
+        if (closeups->rows[item->row].is_seen) {
+            found_add(&found, item, part);
+        }
+    }
+    return found;
+}
+
+static size_t found_within(const struct found *found, struct region part)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < found->count; i++) {
+        count += is_within(&found->items[i], part);
+    }
+    return count;
+}
+
+/* Less of what is beside the piece; then less of its begin. */
+static struct region narrower(struct region part, struct region piece)
+{
+    ck_time_t left = piece.start - part.start, right = part.end - piece.end;
+
+    if (left > 0 || right > 0) {
+        return (struct region){piece.start - (left > 0 ? left / 2 : left),
+                               piece.end + (right > 0 ? right / 2 : right)};
+    }
+    part.start += region_length(part) / 2 + 1;
+    return part;
+}
+
+/* A row that is told of late, and not yet of the time of the piece. */
+static bool is_unknown(const struct known *row, const struct place *place)
+{
+    return row->is_late && has_rank(place->ranks, row->rank) &&
+           row->told < place->piece.end;
+}
+
+static bool has_unknown(const struct closeups *closeups,
+                        const struct place *place)
+{
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        if (is_unknown(&closeups->rows[i], place)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Choose the rows that are seen. Returns until when is known what they have. */
+static ck_time_t
+rows_choose(struct closeups *closeups, const struct place *place, bool is_last)
+{
+    ck_time_t until = is_last ? INT64_MAX : closeups->now;
+
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        struct known *row = &closeups->rows[i];
+
+        row->is_seen = has_rank(place->ranks, row->rank) &&
+                       (is_last || !is_unknown(row, place));
+        if (row->is_seen && row->is_late && !is_last && row->told < until) {
+            until = row->told;
+        }
+    }
+    return until;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct closeup_item *one = a, *other = b;
+
+    return one->row != other->row
+               ? (one->row > other->row) - (one->row < other->row)
+               : (one->start > other->start) - (one->start < other->start);
+}
+
+/* Copy the place's piece with what is around it, as far as that is there;
+ * `is_last`: nothing comes any more. */
+static void
+place_take(struct closeups *closeups, struct place *place, bool is_last)
+{
+    struct region part = {place->piece.start - place->beside,
+                          place->piece.end + place->beside};
+    ck_time_t until = rows_choose(closeups, place, is_last);
+    struct found found;
+    size_t kept = 0;
+
+    place->is_due = false;
+    if (part.start <= closeups->begun) {
+        part.start = closeups->begun + 1;
+    }
+    if (part.end > until) {
+        part.end = until;
+    }
+    found = found_all(closeups, part);
+    for (int i = 0;
+         i < NARROWER_MOST && found_within(&found, part) > CLOSEUP_ITEMS; i++) {
+        part = narrower(part, place->piece);
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        if (is_within(&found.items[i], part)) {
+            found.items[kept++] = found.items[i];
+        }
+    }
+    if (kept == 0 || kept > CLOSEUP_ITEMS || part.start >= part.end) {
+        free(found.items);
+        return;
+    }
+    qsort(found.items, kept, sizeof(*found.items), by_row);
+    free(place->taken.items);
+    place->taken = (struct closeup){
+        .part = part,
+        .items = xrealloc(found.items, kept * sizeof(*found.items)),
+        .count = kept};
+    memcpy(place->taken.ranks, place->ranks, sizeof(place->ranks));
+}
+
+static bool is_wanted(const struct closeups *closeups,
+                      const struct place *place)
+{
+    return place->is_due && place->weight >= closeups->whole / WORTH;
+}
+
+/* Copy what is due, later where something is not known of it yet. */
+static void look(struct closeups *closeups)
+{
+    for (size_t i = 0; i < PLACES; i++) {
+        struct place *place = &closeups->places[i];
+        size_t behind = closeups->put - place->put;
+
+        if (behind >= COPIED && is_wanted(closeups, place) &&
+            (behind >= COPIED_LAST || !has_unknown(closeups, place))) {
+            place_take(closeups, place, false);
+        }
+    }
+}
+
+/* ---- what comes --------------------------------------------------------- */
+
+static void forget(struct closeups *closeups, const struct closeup_item *item)
+{
+    closeups->rows[item->row].forgotten = *item;
+    closeups->rows[item->row].has_forgotten = true;
+    if (item->start > closeups->begun) {
+        closeups->begun = item->start;
+    }
+}
+
+void closeups_item(struct closeups *closeups, const struct closeup_item *item)
+{
+    struct closeup_item *at = &closeups->ring[closeups->put % RING];
+    struct known *row;
+
+    while (item->row >= closeups->rows_count) {
+        array_grow(&closeups->rows, &closeups->rows_room, closeups->rows_count,
+                   sizeof(*closeups->rows));
+        closeups->rows[closeups->rows_count++] = (struct known){0};
+    }
+    if (closeups->put >= RING) {
+        forget(closeups, at);
+    }
+    row = &closeups->rows[item->row];
+    row->told = item->end;
+    row->is_late = item->is_late;
+    row->rank = item->rank;
+    *at = *item;
+    closeups->put++;
+    if (item->start > closeups->now) {
+        closeups->now = item->start;
+    }
+    if (closeups->put % LOOK == 0) {
+        look(closeups);
+    }
+}
+
+void closeups_step(struct closeups *closeups, ck_time_t length)
+{
+    closeups->step = length;
+}
+
+static uint32_t place_of(const struct closeup_of *of)
+{
+    const uint64_t parts[] = {of->wait, (uint32_t)of->rank,
+                              (uint32_t)of->blamed, of->did, of->is_start};
+    uint64_t hash = of->cause + 1;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        hash = (hash ^ parts[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return (uint32_t)(hash >> 32) % PLACES;
+}
+
+static bool is_same(const struct closeup_of *one,
+                    const struct closeup_of *other)
+{
+    return one->cause == other->cause && one->wait == other->wait &&
+           one->rank == other->rank && one->blamed == other->blamed &&
+           one->did == other->did && one->is_start == other->is_start;
+}
+
+/* Longer; of those of one length the first one, as in the report. */
+static bool is_better(struct region one, struct region other)
+{
+    ck_time_t more = region_length(one) - region_length(other);
+
+    return more > 0 || (more == 0 && one.start < other.start);
+}
+
+/* The place of the cause; NULL = another one has it and more time. */
+static struct place *place_find(struct closeups *closeups,
+                                const struct closeup_of *of,
+                                ck_time_t length)
+{
+    struct place *place = &closeups->places[place_of(of)];
+
+    if (place->weight > 0 && is_same(&place->of, of)) {
+        place->weight += length;
+        return place;
+    }
+    if (place->weight > length) {
+        place->weight -= length;
+        return NULL;
+    }
+    free(place->taken.items);
+    *place = (struct place){.of = *of, .weight = length};
+    return place;
+}
+
+/* The piece with what it goes on from. */
+static struct region
+piece_joined(struct place *place, struct region piece, int32_t rank)
+{
+    struct latest *latest = &place->latest[(uint32_t)rank % LATEST];
+
+    if (latest->rank == rank && piece.start == latest->piece.end &&
+        latest->piece.start < piece.start) {
+        piece.start = latest->piece.start;
+    }
+    *latest = (struct latest){rank, piece};
+    return piece;
+}
+
+void closeups_piece(struct closeups *closeups,
+                    const struct closeup_of *of,
+                    struct region piece,
+                    const int32_t ranks[CLOSEUP_RANKS])
+{
+    struct place *place = place_find(closeups, of, region_length(piece));
+    ck_time_t beside;
+
+    closeups->whole += region_length(piece);
+    if (place == NULL) {
+        return;
+    }
+    piece = piece_joined(place, piece, ranks[0]);
+    if (is_better(piece, place->piece)) {
+        beside = STEPS_BESIDE * closeups->step;
+        place->piece = piece;
+        place->beside =
+            beside > region_length(piece) ? beside : region_length(piece);
+        place->is_due = true;
+        place->put = closeups->put;
+        memcpy(place->ranks, ranks, sizeof(place->ranks));
+    }
+}
+
+void closeups_finish(struct closeups *closeups)
+{
+    for (size_t i = 0; i < PLACES; i++) {
+        if (is_wanted(closeups, &closeups->places[i])) {
+            place_take(closeups, &closeups->places[i], true);
+        }
+    }
+}
+
+static ck_time_t overlap(struct region one, struct region other)
+{
+    ck_time_t start = one.start > other.start ? one.start : other.start;
+    ck_time_t end = one.end < other.end ? one.end : other.end;
+
+    return end > start ? end - start : 0;
+}
+
+const struct closeup *closeups_find(const struct closeups *closeups,
+                                    struct region piece,
+                                    int32_t rank)
+{
+    const struct closeup *best = NULL;
+    ck_time_t most = 0;
+
+    for (size_t i = 0; i < PLACES; i++) {
+        const struct place *place = &closeups->places[i];
+        const struct closeup *one = &place->taken;
+        ck_time_t seen = one->items == NULL || !has_rank(one->ranks, rank)
+                             ? 0
+                             : overlap(one->part, piece);
+
+        if (seen > 0 && place->piece.start == piece.start &&
+            place->piece.end == piece.end) {
+            return one;
+        }
+        if (seen > most) {
+            best = one;
+            most = seen;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,74 @@
+/* closeups.h - what was going on around the longest piece of each cause, item
+ * by item
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The lanes of a long run are folded, so that what a finding is about would be
+ * drawn together with what is around it. Which piece is the longest is known
+ * at the end only: the last items are remembered, and copied from there when
+ * they are about to be forgotten and the piece is still the longest.
+ */
+#ifndef CK_MERGE_OUTPUT_LANES_CLOSEUPS_H
+#define CK_MERGE_OUTPUT_LANES_CLOSEUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "merge/model/interval.h"
+
+/* Ranks that are seen in one: who waited, for whom, and who was blamed. */
+#define CLOSEUP_RANKS 3
+/* Items of one, at most. */
+#define CLOSEUP_ITEMS ((size_t)4096)
+
+/* Pieces of the same are compared with each other: what the report joins to one
+ * cause may be several of them, but none is of several causes. */
+struct closeup_of {
+    uint32_t cause;
+    uint32_t wait; /* its kind, or which device */
+    int32_t rank;  /* that it is of alone */
+    int32_t blamed;
+    uint64_t did; /* its call, or the range that it is in; 0 = none */
+    bool is_start;
+};
+
+struct closeup_item {
+    ck_time_t start;
+    ck_time_t end;
+    const char *name; /* borrowed, NULL = none */
+    uint32_t row;     /* of the lanes */
+    int32_t rank;
+    uint8_t class;
+    bool is_late; /* its row is told of pieces some time after they were */
+};
+
+/* All items of its ranks that touch a part of time, by row and start. */
+struct closeup {
+    struct region part;
+    int32_t ranks[CLOSEUP_RANKS]; /* some may be the same */
+    struct closeup_item *items;
+    size_t count;
+};
+
+struct closeups;
+struct closeups *closeups_create(void);
+void closeups_destroy(struct closeups *closeups);
+/* Items of a row come in order of time; copied. */
+void closeups_item(struct closeups *closeups, const struct closeup_item *item);
+/* A step took so long: one has two of them on each side, where it can. */
+void closeups_step(struct closeups *closeups, ck_time_t length);
+/* A piece of a cause: one that goes on from the last one is longer by it. */
+void closeups_piece(struct closeups *closeups,
+                    const struct closeup_of *of,
+                    struct region piece,
+                    const int32_t ranks[CLOSEUP_RANKS]);
+/* Nothing comes any more. */
+void closeups_finish(struct closeups *closeups);
+/* The one of a piece of a rank, else the one that shows most of it; NULL =
+ * none. Borrowed. */
+const struct closeup *closeups_find(const struct closeups *closeups,
+                                    struct region piece,
+                                    int32_t rank);
+
+#endif
