@@ -177,7 +177,7 @@ static int wait_take(void *state, const struct waitstates_seen *seen)
                : wait_draw(writers, seen);
 }
 
-/* What the report tells such causes of idle time apart by: of a wait its call,
+/* What the report keeps such causes of idle time apart by: of a wait its call,
  * else the range. */
 static uint64_t did_find(const struct writers *writers,
                          const struct ledger_row *row)

@@ -22,14 +22,22 @@ struct numbers {
 /* Make room for so many numbers more; false with ENOMEM. */
 bool numbers_reserve(struct numbers *numbers, size_t count);
 
+/* A number at a place; returns what is behind it. */
+static inline unsigned char *number_write(unsigned char *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (unsigned char)((value & 0x7f) | 0x80);
+        value >>= 7;
+    }
+    *at++ = (unsigned char)value;
+    return at;
+}
+
 /* There is room. */
 static inline void numbers_put(struct numbers *numbers, uint64_t value)
 {
-    while (value >= 0x80) {
-        numbers->at[numbers->used++] = (unsigned char)((value & 0x7f) | 0x80);
-        value >>= 7;
-    }
-    numbers->at[numbers->used++] = (unsigned char)value;
+    numbers->used = (size_t)(number_write(numbers->at + numbers->used, value) -
+                             numbers->at);
 }
 
 #endif

@@ -50,11 +50,12 @@ struct place {
 /* What is known of a row. */
 struct known {
     struct closeup_item forgotten; /* its last item that is */
+    bool is_known;
     bool has_forgotten;
     bool is_late;
     bool is_seen; /* in the one that is being copied */
     int32_t rank;
-    ck_time_t told; /* end of its last item */
+    ck_time_t known_end; /* end of its last item */
 };
 
 struct closeups {
@@ -170,11 +171,11 @@ static struct region narrower(struct region part, struct region piece)
     return part;
 }
 
-/* A row that is told of late, and not yet of the time of the piece. */
+/* A row whose pieces come late: not yet those of the time of the piece. */
 static bool is_unknown(const struct known *row, const struct place *place)
 {
     return row->is_late && has_rank(place->ranks, row->rank) &&
-           row->told < place->piece.end;
+           row->known_end < place->piece.end;
 }
 
 static bool has_unknown(const struct closeups *closeups,
@@ -197,10 +198,11 @@ rows_choose(struct closeups *closeups, const struct place *place, bool is_last)
     for (size_t i = 0; i < closeups->rows_count; i++) {
         struct known *row = &closeups->rows[i];
 
-        row->is_seen = has_rank(place->ranks, row->rank) &&
+        row->is_seen = row->is_known && has_rank(place->ranks, row->rank) &&
                        (is_last || !is_unknown(row, place));
-        if (row->is_seen && row->is_late && !is_last && row->told < until) {
-            until = row->told;
+        if (row->is_seen && row->is_late && !is_last &&
+            row->known_end < until) {
+            until = row->known_end;
         }
     }
     return until;
@@ -287,9 +289,9 @@ static void forget(struct closeups *closeups, const struct closeup_item *item)
     }
 }
 
-void closeups_item(struct closeups *closeups, const struct closeup_item *item)
+/* A row that is seen for the first time. */
+static void row_make(struct closeups *closeups, const struct closeup_item *item)
 {
-    struct closeup_item *at = &closeups->ring[closeups->put % RING];
     struct known *row;
 
     while (item->row >= closeups->rows_count) {
@@ -297,18 +299,29 @@ void closeups_item(struct closeups *closeups, const struct closeup_item *item)
                    sizeof(*closeups->rows));
         closeups->rows[closeups->rows_count++] = (struct known){0};
     }
+    row = &closeups->rows[item->row];
+    row->is_known = true;
+    row->rank = item->rank;
+    row->is_late = item->is_late;
+}
+
+void closeups_item(struct closeups *closeups, const struct closeup_item *item)
+{
+    struct closeup_item *at = &closeups->ring[closeups->put % RING];
+
+    if (item->row >= closeups->rows_count ||
+        !closeups->rows[item->row].is_known) {
+        row_make(closeups, item);
+    }
     if (closeups->put >= RING) {
         forget(closeups, at);
     }
-    row = &closeups->rows[item->row];
-    row->told = item->end;
-    row->is_late = item->is_late;
-    row->rank = item->rank;
+    if (item->is_late) {
+        closeups->rows[item->row].known_end = item->end;
+    }
     *at = *item;
     closeups->put++;
-    if (item->start > closeups->now) {
-        closeups->now = item->start;
-    }
+    closeups->now = item->start > closeups->now ? item->start : closeups->now;
     if (closeups->put % LOOK == 0) {
         look(closeups);
     }

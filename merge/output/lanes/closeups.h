@@ -40,7 +40,7 @@ struct closeup_item {
     uint32_t row;     /* of the lanes */
     int32_t rank;
     uint8_t class;
-    bool is_late; /* its row is told of pieces some time after they were */
+    bool is_late; /* pieces of its row come some time after they were */
 };
 
 /* All items of its ranks that touch a part of time, by row and start. */

@@ -37,7 +37,7 @@ struct writer {
     struct ck_json *json;
     struct numbers *items;
     ck_time_t level;
-    ck_time_t tick;
+    unsigned shift; /* a tick is so many times doubled a ns */
     ck_time_t zero;
     ck_time_t end; /* of the part, in ns from zero */
     size_t count;  /* of items so far */
@@ -46,14 +46,18 @@ struct writer {
     size_t closeups_count;
 };
 
+static uint64_t tick_of(const struct writer *writer)
+{
+    return (uint64_t)1 << writer->shift;
+}
+
 /* In ticks from zero, within the part. */
 static uint64_t tick_down(const struct writer *writer, ck_time_t time)
 {
     ck_time_t ns = time - writer->zero;
 
     ns = ns < 0 ? 0 : ns;
-    return (uint64_t)(ns > writer->end ? writer->end : ns) /
-           (uint64_t)writer->tick;
+    return (uint64_t)(ns > writer->end ? writer->end : ns) >> writer->shift;
 }
 
 static uint64_t tick_up(const struct writer *writer, ck_time_t time)
@@ -61,13 +65,16 @@ static uint64_t tick_up(const struct writer *writer, ck_time_t time)
     ck_time_t ns = time - writer->zero;
 
     ns = ns < 0 ? 0 : ns;
-    return ((uint64_t)(ns > writer->end ? writer->end : ns) +
-            (uint64_t)writer->tick - 1) /
-           (uint64_t)writer->tick;
+    return ((uint64_t)(ns > writer->end ? writer->end : ns) + tick_of(writer) -
+            1) >>
+           writer->shift;
 }
 
-/* Gaps, then lengths. Rounding makes no two items overlap. false = ENOMEM. */
-static bool put_times(const struct writer *writer, const struct lane *lane)
+/* Gaps, then lengths, at `at`. Rounding makes no two items overlap. Returns
+ * what is behind them. */
+static unsigned char *put_times(const struct writer *writer,
+                                const struct lane *lane,
+                                unsigned char *at)
 {
     uint64_t *lengths = xmalloc((lane->count + 1) * sizeof(*lengths));
     uint64_t before = 0;
@@ -78,15 +85,15 @@ static bool put_times(const struct writer *writer, const struct lane *lane)
 
         start = start < before ? before : start;
         end = end < start ? start : end;
-        numbers_put(writer->items, start - before);
+        at = number_write(at, start - before);
         lengths[i] = end - start;
         before = end;
     }
     for (size_t i = 0; i < lane->count; i++) {
-        numbers_put(writer->items, lengths[i]);
+        at = number_write(at, lengths[i]);
     }
     free(lengths);
-    return true;
+    return at;
 }
 
 /* Its number and 1, 0 = none. */
@@ -105,16 +112,35 @@ static int64_t name_number(const struct writer *writer, const char *name)
     return known->number < 0 ? -1 : known->number + 1;
 }
 
+/* What folded items have besides. */
+static unsigned char *put_folded(const struct writer *writer,
+                                 const struct lane *lane,
+                                 unsigned char *at)
+{
+    for (size_t i = 0; i < lane->count; i++) {
+        at = number_write(at, lane->items[i].count);
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        at = number_write(at, (uint64_t)lane->items[i].busy >> writer->shift);
+    }
+    for (size_t i = 0; i < lane->count; i++) {
+        at =
+            number_write(at, (uint64_t)lane->items[i].longest >> writer->shift);
+    }
+    return at;
+}
+
 static int put_items(const struct writer *writer, const struct lane *lane)
 {
     struct numbers *file = writer->items;
+    unsigned char *at;
 
-    if (!numbers_reserve(file, COLUMNS * lane->count) ||
-        !put_times(writer, lane)) {
+    if (!numbers_reserve(file, COLUMNS * lane->count)) {
         return -1;
     }
+    at = put_times(writer, lane, file->at + file->used);
     for (size_t i = 0; i < lane->count; i++) {
-        numbers_put(file, lane->items[i].class);
+        at = number_write(at, lane->items[i].class);
     }
     for (size_t i = 0; i < lane->count; i++) {
         int64_t name = name_number(writer, lane->items[i].name);
@@ -122,20 +148,12 @@ static int put_items(const struct writer *writer, const struct lane *lane)
         if (name < 0) {
             return -1;
         }
-        numbers_put(file, (uint64_t)name);
+        at = number_write(at, (uint64_t)name);
     }
-    if (writer->level == 0) {
-        return 0;
+    if (writer->level > 0) {
+        at = put_folded(writer, lane, at);
     }
-    for (size_t i = 0; i < lane->count; i++) {
-        numbers_put(file, lane->items[i].count);
-    }
-    for (size_t i = 0; i < lane->count; i++) {
-        numbers_put(file, (uint64_t)(lane->items[i].busy / writer->tick));
-    }
-    for (size_t i = 0; i < lane->count; i++) {
-        numbers_put(file, (uint64_t)(lane->items[i].longest / writer->tick));
-    }
+    file->used = (size_t)(at - file->at);
     return 0;
 }
 
@@ -239,7 +257,7 @@ put_lane(struct writer *writer, const struct lanes_row *row, int64_t closeup)
     ck_json_bool(writer->json, "main", is_main(writer->defs, row));
     ck_json_uint(writer->json, "depth", row->depth);
     ck_json_uint(writer->json, "items", count);
-    ck_json_int(writer->json, "tick_ns", writer->tick);
+    ck_json_uint(writer->json, "tick_ns", tick_of(writer));
     ck_json_uint(writer->json, "offset", offset);
     ck_json_uint(writer->json, "bytes", writer->items->used - offset);
     if (closeup >= 0) {
@@ -396,7 +414,9 @@ static int block_make(struct laneblock *block, struct writer *writer)
     int rc = -1;
 
     writer->known = known;
-    writer->tick = writer->level > TICKS ? writer->level / TICKS : 1;
+    while (writer->level >> writer->shift > 2 * TICKS) {
+        writer->shift++;
+    }
     writer->end = part.end - writer->zero;
     writer->items = &items;
     *block = (struct laneblock){0};

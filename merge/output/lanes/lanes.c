@@ -204,31 +204,38 @@ row_put(struct lanes *lanes, uint32_t number, const struct lane_item *item)
     }
 }
 
+/* The number and 1 of the row of that depth, made at first sight; 0 = there are
+ * too many. */
+static uint32_t
+row_number(struct lanes *lanes, const struct lanes_row *what, uint32_t depth)
+{
+    struct lanes_row where = *what;
+
+    where.depth = depth;
+    return is_full(lanes, &where)
+               ? 0
+               : (uint32_t)(row_of(lanes, &where) - lanes->rows) + 1;
+}
+
 /* Into the first row of that place where it does not overlap. */
 static void put(struct lanes *lanes,
                 const struct lanes_row *what,
                 const struct lane_item *item)
 {
-    struct lanes_row where = *what;
     struct known_rows *known = known_rows(lanes, what);
 
     lanes->taken++;
-    for (where.depth = 0; where.depth < DEPTHS; where.depth++) {
-        struct lanes_row *row;
-
-        if (known->rows[where.depth] == 0) {
-            if (is_full(lanes, &where)) {
-                break;
-            }
-            row = row_of(lanes, &where);
-            known->rows[where.depth] = (uint32_t)(row - lanes->rows) + 1;
+    for (uint32_t depth = 0; depth < DEPTHS; depth++) {
+        if (known->rows[depth] == 0) {
+            known->rows[depth] = row_number(lanes, what, depth);
         }
-        row = &lanes->rows[known->rows[where.depth] - 1];
-        if (row_end(row) > item->start) {
-            continue;
+        if (known->rows[depth] == 0) {
+            break;
         }
-        row_put(lanes, known->rows[where.depth] - 1, item);
-        return;
+        if (row_end(&lanes->rows[known->rows[depth] - 1]) <= item->start) {
+            row_put(lanes, known->rows[depth] - 1, item);
+            return;
+        }
     }
     lanes->hidden++;
 }

@@ -52,7 +52,7 @@ static struct closeup_item item_draw(uint32_t row, ck_time_t ends[ROWS])
                                  .is_late = is_late(row)};
 }
 
-static int by_told(const void *a, const void *b)
+static int by_arrival(const void *a, const void *b)
 {
     const struct closeup_item *one = a, *other = b;
     ck_time_t left =
@@ -77,7 +77,7 @@ static void world_draw(struct world *world)
         }
         world->items[world->count] = item_draw(row, ends);
     }
-    qsort(world->items, world->count, sizeof(*world->items), by_told);
+    qsort(world->items, world->count, sizeof(*world->items), by_arrival);
 }
 
 /* The items come, and those of late rows are pieces of causes. */
@@ -111,7 +111,7 @@ static bool is_seen(const struct closeup *closeup,
            (item->rank == closeup->ranks[0] || item->rank == closeup->ranks[1]);
 }
 
-/* Each item, but of a row that is told of late and has none at all. */
+/* Each item, but of a row whose pieces come late and that has none at all. */
 static void check(const struct world *world, const struct closeup *closeup)
 {
     size_t there[ROWS] = {0}, seen[ROWS] = {0};
