@@ -10,6 +10,7 @@
  *                                                                 |
  *                                                          text, json ...
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -726,6 +727,20 @@ static void files_raise(void)
     }
 }
 
+/* Files are mapped: what is shortened meanwhile, or what a disk does not give,
+ * is a signal. */
+static void file_lost(int number)
+{
+    static const char text[] =
+        "ckmerge: error: a file could not be read: it became shorter "
+        "meanwhile, or its disk failed; merge a copy of the run\n";
+
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    tempfiles_abandon();
+    _exit(CK_EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.from = -1,
@@ -750,6 +765,7 @@ int main(int argc, char **argv)
     } else {
         files_raise();
         tempfiles_watch();
+        (void)signal(SIGBUS, file_lost);
         code = job_do(&job, &err);
     }
     if (code == CK_EXIT_FAILED || code == CK_EXIT_MISUSE) {

@@ -103,6 +103,15 @@ void tempfiles_remove(void)
     }
 }
 
+void tempfiles_abandon(void)
+{
+    for (size_t i = 0; i < PATHS_MOST && temp.owner == getpid(); i++) {
+        if (temp.paths[i][0] != '\0') {
+            (void)unlink(temp.paths[i]);
+        }
+    }
+}
+
 static void *signals_wait(void *state)
 {
     sigset_t awaited = *(const sigset_t *)state;

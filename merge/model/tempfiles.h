@@ -29,6 +29,9 @@ void tempfiles_release(void);
  * fork of the process that entered them nothing is removed. */
 void tempfiles_remove(void);
 
+/* In a signal handler, behind which the program ends: files alone. */
+void tempfiles_abandon(void);
+
 /* From here on SIGHUP, SIGINT and SIGTERM remove them before they end the
  * program as they would have: a thread waits for them, so call it before any
  * other thread begins. Signals that are ignored stay so. */

@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0
     damage.py CKMERGE RUN cut STEP        each segment cut at each STEPth byte
     damage.py CKMERGE RUN flip COUNT SEED  one random bit of a random file
     damage.py CKMERGE RUN bare COUNT SEED  so too, where the manifest is gone
+    damage.py CKMERGE RUN shrink COUNT    merges while files are shortened and
+                                          made whole, again and again
 
 After each damage ckmerge must end by itself, and report of the run exactly what
 it reports of a run in which the frames that were touched never were.
@@ -15,10 +17,12 @@ import json
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 HEAD = struct.Struct("<4sHBB16sIIQIIIIII")
 
@@ -148,6 +152,33 @@ class Damage:
             self.write(path, self.files[path])
         return count
 
+    def shrink(self, count):
+        """Whatever moment it is: a report, or one line and status 1."""
+        other = os.fork()
+        while other == 0:
+            for path, blob in self.files.items():
+                with open(path, "r+b") as file:
+                    file.truncate(128)
+                    time.sleep(0.0005)
+                    file.write(blob)
+        try:
+            return self.shrunk(count)
+        finally:
+            os.kill(other, signal.SIGKILL)
+            os.waitpid(other, 0)
+
+    def shrunk(self, count):
+        """How many merges ended with which status."""
+        ended = {}
+        for number in range(count):
+            done = subprocess.run([self.ckmerge, "--quiet", "--output", "json",
+                                   self.run], capture_output=True, timeout=120)
+            ended[done.returncode] = ended.get(done.returncode, 0) + 1
+            assert done.returncode in (0, 3) or (
+                done.returncode == 1 and done.stderr.count(b"\n") == 1), (
+                    f"merge {number}: {done.returncode}: {done.stderr[-999:]}")
+        return ended
+
 
 def main():
     damage = Damage(sys.argv[1], sys.argv[2])
@@ -155,6 +186,9 @@ def main():
         count = damage.cut(int(sys.argv[4]))
         print(f"ok: {count} cuts of {len(damage.files)} files, "
               f"{damage.whole} records")
+    elif sys.argv[3] == "shrink":
+        print(f"ok: merges of files that shrink ended with: "
+              f"{damage.shrink(int(sys.argv[4]))}")
     else:
         seed = int(sys.argv[5])
         print(f"flips with seed {seed}")

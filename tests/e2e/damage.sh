@@ -14,7 +14,7 @@ for ((i = 0; i < 200; i++)); do
     ! grep -qs '"state": "done"' "$work/small/manifest.json" || break
     read -rt 0.05 <> <(:) || :
 done
-for what in "small cut ${CK_STEP:-61}" \
+for what in "large shrink ${CK_SHRINKS:-40}" "small cut ${CK_STEP:-61}" \
     "large flip ${CK_FLIPS:-60} ${CK_SEED:-$RANDOM}" \
     "large bare ${CK_FLIPS:-60} ${CK_SEED:-$RANDOM}"; do
     set -- $what

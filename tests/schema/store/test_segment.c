@@ -211,6 +211,38 @@ static void a_file_larger_than_the_window_is_walked(void **state)
     assert_int_equal(damage.places, 0);
 }
 
+/* Who may write to the file can make it as long as the file system permits. */
+static void a_hole_of_terabytes_is_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_segment_reader *reader;
+    struct ck_frame_header header;
+    const void *payload;
+    uint8_t frame[256];
+    size_t bytes = make_frame(frame, 3, 64);
+    int fd;
+
+    append(f, 0, 3, 64);
+    fd = open(f->path, O_RDWR);
+    assert_true(fd >= 0);
+    if (pwrite(fd, frame, bytes, (off_t)2 << 40) != (ssize_t)bytes ||
+        ftruncate(fd, (off_t)4 << 40) != 0) {
+        (void)close(fd);
+        print_message("no file of 4 TiB can be made here\n");
+        skip();
+    }
+    (void)close(fd);
+    reader = ck_segment_reader_create(f->path, &f->err);
+    assert_non_null(reader);
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(ck_segment_next(reader, &header, &payload), 1);
+        assert_int_equal(header.first, i);
+    }
+    assert_int_equal(ck_segment_next(reader, &header, &payload), 0);
+    assert_true(ck_segment_damage(reader).bytes > (uint64_t)3 << 40);
+    ck_segment_reader_destroy(reader);
+}
+
 static void a_reader_sees_a_file_grow_and_seeks_back(void **state)
 {
     struct fixture *f = *state;
@@ -362,6 +394,7 @@ int main(void)
         CASE(a_damaged_frame_is_skipped_and_counted),
         CASE(a_frame_behind_inserted_bytes_is_found),
         CASE(a_file_larger_than_the_window_is_walked),
+        CASE(a_hole_of_terabytes_is_not_read),
         CASE(a_reader_sees_a_file_grow_and_seeks_back),
         CASE(a_full_disk_leaves_the_segment_as_it_was),
         CASE(a_foreign_file_is_refused_and_kept),
