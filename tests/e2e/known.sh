@@ -34,8 +34,12 @@ assert at_end("waits") == at_end("edge_waits")
 counts = {c["name"]: c["calls"] for c in j["calls"] if c["kind"] == "mpi"}
 assert counts["MPI_Init"] == counts["MPI_Finalize"] == len(U), counts
 for name, value in known.items():
-    assert abs(e[name] - value) <= 0.01, \
-        f"{name} is {e[name]:.3f}, by the program's stamps {value:.3f}"
+    off = f"{name} is {e[name]:.3f}, by the program's stamps {value:.3f}"
+    if 0.01 < abs(e[name] - value) <= 0.04 and j["load"]["other_cpus"] > 0.5:
+        # A rank had no CPU between its stamp and the recorder's.
+        print(off)
+        sys.exit(3)
+    assert abs(e[name] - value) <= 0.01, off
 ideal = dict(zip(("parallel", "load_balance", "serialisation"),
                  map(float, sys.argv[3:])))
 # A wait for no rank, of at most 2 % by what is allowed below, may make the run

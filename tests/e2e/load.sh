@@ -163,6 +163,8 @@ quota() {
         echo $BASHPID >"$group/cgroup.procs"
         job quota 2 "$both" spin 2600
     )
+    # Where others have the CPUs the ranks cannot use up what they may.
+    [ "$(load quota "load['own_cpus'] > 0.2")" = True ] || return 3
     same "a quota that is used up" "quota 0.25 True" "$(load quota "'%s %g %s'
         % (load['verdict'], load['quota_cpus'],
            load['throttled_periods'] * 2 > load['quota_periods'])")"
@@ -174,7 +176,7 @@ done
 group=
 if group_make; then
     trap 'loops_end; group_remove; cleanup' EXIT
-    fair quota
+    by_truth quota
 else
     [ -z "$group" ] || rmdir "$group" 2>/dev/null || true
     echo "left out: no cgroup with a quota may be made here"

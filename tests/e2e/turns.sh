@@ -45,6 +45,9 @@ lost = sum(came[rank][i] - left[rank][i] - 2e6 for rank in came
            for i in range(len(came[rank]))) - sum(late.values()) + sum(
     left[rank][i + 1] - max(came[r][i] for r in came) for rank in came
     for i in range(len(came[rank]) - 1) if how != "pairs")
+if how == "pairs":
+    # Of rank 1, in its meetings, too.
+    lost += 2 * (left[1][-1] - left[1][0] - 2e6 * len(came[1]) - late[1])
 print(how, "lost elsewhere %.1f ms, planned %.1f ms" % (
     lost / 1e6, sum(late.values()) / 1e6))
 if lost > 0.2 * sum(late.values()):

@@ -125,6 +125,14 @@ static void meet(const char *wait)
     }
 }
 
+/* The others wait from here on. */
+static void ask(const char *wait)
+{
+    printf("asks %d %lld\n", rank, (long long)now(CLOCK_MONOTONIC_RAW));
+    (void)fflush(stdout);
+    meet(wait);
+}
+
 static void linger(int signal)
 {
     struct timespec pause = {2, 0};
@@ -149,7 +157,7 @@ int main(int argc, char **argv)
             die(argv[1]);
         }
         compute(WORK_NS / 2);
-        meet(argv[2]);
+        (i == DEATH ? ask : meet)(argv[2]);
     }
     (void)MPI_Finalize();
     return 0;
