@@ -150,7 +150,9 @@ bool report_knows_transfer(const struct report *report)
         e->region * (ck_time_t)e->ranks - e->useful - e->startup - e->gone;
 
     /* Both quotients are between the whole one and 1. */
-    return e->unknown <= inside / UNKNOWN_SHARE || e->communication >= WHOLE;
+    return (e->unknown <= inside / UNKNOWN_SHARE &&
+            e->unknown <= e->ideal * (ck_time_t)e->ranks / UNKNOWN_SHARE) ||
+           e->communication >= WHOLE;
 }
 
 bool report_is_chosen(const struct report *report, int32_t number)
