@@ -632,6 +632,11 @@ static int ranks_report(const struct analysis *analysis, struct report *report)
 
             rank->waited = sums->waited;
             rank->waited_unknown = unknowns_rank(analysis->unknowns, index);
+            rank->is_shared = initfinalize_is_shared(analysis->edges, index);
+            /* Its processes were in MPI at one time. */
+            if (rank->is_shared && rank->waited_unknown > rank->mpi) {
+                rank->waited_unknown = rank->mpi;
+            }
             rank->waited_below = sums->below;
             rank->waited_error = sums->waited_error;
             rank->caused_error = sums->caused_error;

@@ -97,6 +97,7 @@ struct report_rank {
     ck_time_t waited;       /* for other ranks */
     ck_time_t waited_data;  /* of that, outside of MPI */
     ck_time_t waited_below; /* within the clock error: for no rank */
+    bool is_shared;         /* several of its processes used MPI at one time */
     ck_time_t waited_unknown; /* in calls of MPI that may or may not have
                                  waited */
     uint64_t waits;

@@ -216,7 +216,24 @@ posted() {
         fail "the network has it"
 }
 
+# Two processes of one number have one row below one ckagent: the text shows that,
+# and no share of time above 100 %.
+spawned() {
+    rm -rf "${work:?}/spawned"
+    timeout 150 "$bin/ckagent" --dir "$work/spawned" -- mpirun -n 1 "$program" \
+        spawned >"$work/spawned.out" 2>"$work/spawned.err" </dev/null ||
+        { cat "$work/spawned.err"; fail "mpirun"; }
+    same "rows of several processes" "[(0, True)]" "$(json \
+        "$work/spawned/report.json" "[(r['rank'], r.get('shared_row', False))
+            for r in j['ranks']]")"
+    grep -q "Several processes used MPI at the same time as rank 0" \
+        "$work/spawned/report.txt" || fail "no sentence"
+    ! grep -Eq "(^|[^0-9.])(100\.[1-9]|10[1-9]\.|1[1-9][0-9]\.|[2-9][0-9]{2}\.)[0-9]* %" \
+        "$work/spawned/report.txt" || fail "more than 100 %"
+}
+
 once programs
+once spawned
 by_truth posted
 by_truth ring
 by_truth flood

@@ -26,6 +26,8 @@ struct initfinalize {
     struct side sides[EDGES];
     uint32_t *inits;  /* by thread: number of its call of MPI_Init, 0 */
     uint32_t *finals; /* by thread: number of its call of MPI_Finalize, 0 */
+    uint32_t *users;  /* by rank: thread whose process uses MPI; DEFS_NONE */
+    bool *shared;     /* by rank: another process began to meanwhile */
 };
 
 enum edge edge_of(const char *function)
@@ -56,6 +58,13 @@ struct initfinalize *initfinalize_create(const struct defs *defs,
         xcalloc(defs->threads_count + 1, sizeof(*initfinalize->inits));
     initfinalize->finals =
         xcalloc(defs->threads_count + 1, sizeof(*initfinalize->finals));
+    initfinalize->users =
+        xcalloc(defs->ranks_count + 1, sizeof(*initfinalize->users));
+    initfinalize->shared =
+        xcalloc(defs->ranks_count + 1, sizeof(*initfinalize->shared));
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        initfinalize->users[i] = DEFS_NONE;
+    }
     return initfinalize;
 }
 
@@ -67,7 +76,37 @@ void initfinalize_destroy(struct initfinalize *initfinalize)
     waitstates_destroy(initfinalize->waitstates);
     free(initfinalize->inits);
     free(initfinalize->finals);
+    free(initfinalize->users);
+    free(initfinalize->shared);
     free(initfinalize);
+}
+
+/* Is another process of that rank within MPI meanwhile? MPI_Comm_spawn gives
+ * the processes that it starts the numbers of a world of their own. */
+static void user_take(struct initfinalize *initfinalize,
+                      enum edge edge,
+                      const struct timeline_event *event)
+{
+    const struct defs *defs = initfinalize->defs;
+    uint32_t index =
+        defs_rank_index(defs, defs->processes[event->process].rank);
+    uint32_t *user;
+
+    if (index == DEFS_NONE) {
+        return;
+    }
+    user = &initfinalize->users[index];
+    if (*user != DEFS_NONE && defs->threads[*user].process != event->process &&
+        lookback_ended(initfinalize->lookback, *user) > event->start) {
+        initfinalize->shared[index] = true;
+    }
+    *user = edge == EDGE_INIT ? event->thread : DEFS_NONE;
+}
+
+bool initfinalize_is_shared(const struct initfinalize *initfinalize,
+                            uint32_t index)
+{
+    return initfinalize->shared[index];
 }
 
 void initfinalize_enter(struct initfinalize *initfinalize,
@@ -79,6 +118,7 @@ void initfinalize_enter(struct initfinalize *initfinalize,
     uint32_t *calls =
         edge == EDGE_INIT ? initfinalize->inits : initfinalize->finals;
 
+    user_take(initfinalize, edge, event);
     side->mark = side->arrived == 0 || mark > side->mark ? mark : side->mark;
     side->arrived++;
     side->thread = event->thread;

@@ -27,6 +27,10 @@ void initfinalize_enter(struct initfinalize *initfinalize,
                         enum edge edge,
                         const struct timeline_event *event,
                         int64_t mark);
+/* Two processes of the rank with that index in the definitions used MPI at one
+ * time. */
+bool initfinalize_is_shared(const struct initfinalize *initfinalize,
+                            uint32_t index);
 /* The call is the thread's MPI_Finalize. */
 bool initfinalize_is_final(const struct initfinalize *initfinalize,
                            uint32_t thread,

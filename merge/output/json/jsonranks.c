@@ -125,6 +125,9 @@ static void put_rank(struct ck_json *j,
     ck_json_int(j, "mpi_ns", rank->mpi);
     ck_json_int(j, "mpi_core_ns", rank->mpi_core);
     ck_json_uint(j, "mpi_calls", rank->mpi_calls);
+    if (rank->is_shared) {
+        ck_json_bool(j, "shared_row", true);
+    }
     ck_json_int(j, "gone_ns", rank->gone);
     ck_json_int(j, "useful_ns", rank->useful);
     ck_json_int(j, "mpi_by_others_ns", rank->mpi_by_others);

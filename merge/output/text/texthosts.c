@@ -4,8 +4,10 @@
  */
 #include "merge/output/text/page.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/words.h"
 
 /* Where more than an n-th of the calls of MPI poll, waits are not known. */
@@ -338,12 +340,25 @@ static bool is_blind(const struct report *report)
                      ranks_time(report));
 }
 
+static bool has_shared(const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].is_shared) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Which calls these are. */
 static void
 put_unknown_waits(const struct page *page, ck_time_t unknown, ck_time_t all)
 {
     const struct report *report = page->report;
 
+    if (has_shared(report)) {
+        return; /* more than the rows' time may be in them */
+    }
     for (size_t i = 0; i < report->unknown_waits_count && i < TOP_UNKNOWN;
          i++) {
         const struct report_unknown_wait *row = &report->unknown_waits[i];
@@ -411,12 +426,35 @@ static void put_times(const struct page *page)
     put_waited(page, all);
 }
 
+/* Their times are sums of what ran side by side. */
+static void put_shared(const struct page *page)
+{
+    const struct report *report = page->report;
+    int32_t *ranks = xcalloc(report->ranks_count + 1, sizeof(*ranks));
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        if (report->ranks[i].is_shared) {
+            ranks[count++] = report->ranks[i].number;
+        }
+    }
+    if (count > 0) {
+        fputs(" Several processes used MPI at the same time as ", page->file);
+        page_ranks(page->file, ranks, count);
+        fputs(" (MPI_Comm_spawn numbers those that it starts from 0): each row "
+              "is of all of them.\n",
+              page->file);
+    }
+    free(ranks);
+}
+
 void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
 
     put_no_device(page);
+    page_folded(page, put_shared);
     if (e->ranks > 0) {
         page_folded(page, put_times);
         fputs("   ", page->file);

@@ -24,6 +24,8 @@
  *     shapes posted   all post an MPI_Iallreduce, the last rank sleeps 8 ms
  *                     more, then all complete it: the others wait, as the
  *                     last rank takes no part in it meanwhile
+ *     shapes spawned  each rank starts one by MPI_Comm_spawn, which sleeps 8 ms
+ *                     more; then all meet
  *     shapes flood    all send 100 small messages at once; the last
  *                     rank takes one each 0.1 ms; 40 times
  *
@@ -306,6 +308,24 @@ static void posted(void)
     }
 }
 
+/* The started ones have numbers from 0, too. */
+static void spawned(char *program)
+{
+    char what[] = "spawned", *words[] = {what, NULL};
+    MPI_Comm parent, started, all;
+
+    (void)MPI_Comm_get_parent(&parent);
+    started = parent;
+    if (parent == MPI_COMM_NULL) {
+        (void)MPI_Comm_spawn(program, words, size, MPI_INFO_NULL, 0,
+                             MPI_COMM_WORLD, &started, MPI_ERRCODES_IGNORE);
+    }
+    (void)MPI_Intercomm_merge(started, parent != MPI_COMM_NULL, &all);
+    steps(0, parent != MPI_COMM_NULL, all);
+    (void)MPI_Comm_free(&all);
+    (void)MPI_Comm_disconnect(&started);
+}
+
 /* How long some thread was at work. */
 static int64_t worked(void)
 {
@@ -356,6 +376,8 @@ int main(int argc, char **argv)
         flood();
     } else if (strcmp(what, "posted") == 0) {
         posted();
+    } else if (strcmp(what, "spawned") == 0) {
+        spawned(argv[0]);
     } else {
         steps(0, rank == size - 1, MPI_COMM_WORLD);
     }
