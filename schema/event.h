@@ -94,6 +94,9 @@ struct ck_mark {
 /* Sites from here on are no addresses: the process itself records the SYMBOL of
  * each, once in a process image (a line of an interpreted program). */
 #define CK_SITE_TOLD ((uint64_t)1 << 62)
+/* Of these, code that was compiled at run time; and addresses of the kernel. */
+#define CK_SITE_JIT (CK_SITE_TOLD | (uint64_t)1 << 61)
+#define CK_SITE_KERNEL ((uint64_t)1 << 63)
 
 /* In ck_call.extra of a call that enqueued a command, beside its name: the
  * command had ended when the call returned. */

@@ -4,6 +4,8 @@
  */
 #include "agent/collector/account.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "agent/perf/counters.h"
@@ -183,6 +185,23 @@ void account_exit(const struct account *account)
     (void)selfstream_text(account->selfstream, exit_record, lines, used);
 }
 
+/* Of a program that a signal ended, but for those that are sent to end one. */
+static void death_note(const struct account *account, int rank)
+{
+    int status = account->targetstate->end.status;
+    const char *why = sampler_deaths_why(account->wish->sampler);
+    int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+    if (is_status_known(account) && signal != 0 && signal != SIGKILL &&
+        signal != SIGTERM && signal != SIGINT && signal != SIGHUP &&
+        why != NULL) {
+        selfstream_note(account->selfstream,
+                        "rank %d: where its threads were when signal %d ended "
+                        "it is not known: %s",
+                        rank, signal, why);
+    }
+}
+
 void account_notes(const struct account *account)
 {
     struct ck_ring_header *header = account->wish->ring->header;
@@ -190,6 +209,7 @@ void account_notes(const struct account *account)
     uint64_t noprocess = atomic_load(&header->noprocess);
     char clock[512];
 
+    death_note(account, rank);
     if (ck_domain_skew() != NULL) {
         selfstream_note(
             account->selfstream,

@@ -13,8 +13,6 @@
 
 #include "agent/perf/perfcall.h"
 
-#define REGISTERS_MASK 0xff01ffu
-
 /* What each ring's event counts. */
 static const uint64_t counted[PERFEVENT_RINGS] = {
     [PERFEVENT_SAMPLES] = PERF_COUNT_SW_CPU_CLOCK,
@@ -34,13 +32,10 @@ int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
         .size = sizeof(attr),
         .config = counted[wish->ring],
         .sample_period = has_samples ? (uint64_t)wish->period : 0,
-        .sample_type =
-            PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-            (has_samples
-                 ? PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN
-                 : 0) |
-            (has_stacks ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0),
-        .sample_regs_user = has_stacks ? REGISTERS_MASK : 0,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+                       (has_samples ? PERFEVENT_PLAIN : 0) |
+                       (has_stacks ? PERFEVENT_STACKS : 0),
+        .sample_regs_user = has_stacks ? PERFEVENT_REGISTERS_MASK : 0,
         .sample_stack_user = has_stacks ? wish->stack_bytes : 0,
         .disabled = !is_wide,
         .inherit = !is_wide,
@@ -48,7 +43,8 @@ int perfevent_open(pid_t pid, int cpu, const struct perfevent_wish *wish)
         .exclude_kernel = wish->reach == REACH_USER,
         .exclude_hv = wish->reach == REACH_USER,
         .exclude_idle = 1,
-        .exclude_callchain_kernel = has_samples,
+        .exclude_callchain_kernel =
+            wish->reach == REACH_USER || wish->ring != PERFEVENT_SAMPLES,
         .sample_id_all = 1,
         .context_switch = !has_samples,
         .mmap = has_tasks,

@@ -41,6 +41,13 @@ struct perfevent_mmap {
 /* Registers that come with a copy of the stack: ax bx cx dx si di bp sp ip, r8
  * to r15 (x86-64). */
 #define PERFEVENT_REGISTERS 17
+#define PERFEVENT_REGISTERS_MASK 0xff01ffu
+/* What a sample has, and one with a copy of the stack. */
+#define PERFEVENT_PLAIN                                                        \
+    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |  \
+     PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN)
+#define PERFEVENT_STACKS                                                       \
+    (PERFEVENT_PLAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* Head of a sample; the call chain follows, and registers and stack where they
  * were wanted. */

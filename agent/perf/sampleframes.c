@@ -9,19 +9,26 @@
 #include "agent/perf/sampleframes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/perf/perfevent.h"
+#include "agent/symbols/toldsites.h"
 #include "agent/unwind/codemaps.h"
+#include "agent/unwind/jits.h"
 #include "agent/unwind/unwind.h"
 
 #define ABI_64 2
 #define REGISTER_CX 2
+/* Of a place in code compiled at run time: function, NUL, file. */
+#define PLACE_BYTES (2 * (JITMAP_NAME + 1))
 
 struct sampleframes {
     struct codemaps *codemaps;
     struct unwind *unwind;
+    struct jits *jits;
+    struct toldsites *sites; /* of code that was compiled at run time */
     struct sampleframes_tally tally;
 };
 
@@ -35,8 +42,11 @@ struct sampleframes *sampleframes_create(void)
     sampleframes->codemaps = codemaps_create();
     if (sampleframes->codemaps != NULL) {
         sampleframes->unwind = unwind_create(sampleframes->codemaps);
+        sampleframes->jits = jits_create(sampleframes->codemaps);
     }
-    if (sampleframes->unwind == NULL) {
+    sampleframes->sites = toldsites_create(CK_SITE_JIT);
+    if (sampleframes->unwind == NULL || sampleframes->jits == NULL ||
+        sampleframes->sites == NULL) {
         sampleframes_destroy(sampleframes);
         errno = ENOMEM;
         return NULL;
@@ -48,6 +58,8 @@ void sampleframes_destroy(struct sampleframes *sampleframes)
 {
     if (sampleframes != NULL) {
         unwind_destroy(sampleframes->unwind);
+        jits_destroy(sampleframes->jits);
+        toldsites_destroy(sampleframes->sites);
         codemaps_destroy(sampleframes->codemaps);
         free(sampleframes);
     }
@@ -141,8 +153,7 @@ static void chain_take(const struct perfevent_sample *sample,
 
     found->count = 0;
     for (size_t i = 0; i < sample->count && i < words.left; i++) {
-        if (words.at[i] < PERF_CONTEXT_MAX &&
-            found->count < SAMPLER_FRAMES_MAX) {
+        if (words.at[i] < CK_SITE_KERNEL && found->count < SAMPLER_FRAMES_MAX) {
             found->frames[found->count++] = words.at[i];
         }
     }
@@ -156,8 +167,75 @@ static void chain_take(const struct perfevent_sample *sample,
     }
 }
 
+/* The kernel's own part, which comes first; its addresses have the highest
+ * bit, and so have the marks between the parts. */
+static void kernel_take(const struct perfevent_sample *sample,
+                        struct sampleframes_found *found)
+{
+    struct words words = words_of(sample);
+
+    found->kernel_count = 0;
+    for (size_t i = 0; i < sample->count && i < words.left &&
+                       found->kernel_count < SAMPLER_KERNEL_MAX;
+         i++) {
+        if (words.at[i] >= CK_SITE_KERNEL && words.at[i] < PERF_CONTEXT_MAX) {
+            found->kernel[found->kernel_count++] = words.at[i];
+        }
+    }
+    if (found->kernel_count > 0) {
+        found->kernel[0]++;
+    }
+}
+
 /* ---- frames ---------------------------------------------------------------
  */
+
+/* The site of an address in code that was compiled at run time; 0 = it has no
+ * name. */
+static uint64_t
+jit_site(struct sampleframes *sampleframes, pid_t pid, uint64_t address)
+{
+    struct jitplace place;
+    char text[PLACE_BYTES];
+    int length;
+
+    if (!codemaps_is_generated(sampleframes->codemaps, pid, address) ||
+        !jits_find(sampleframes->jits, pid, address, &place)) {
+        return 0;
+    }
+    length = snprintf(text, sizeof(text), "%s%c%s", place.function, '\0',
+                      place.file == NULL ? "" : place.file);
+    return toldsites_number(
+        sampleframes->sites,
+        &(struct toldplace){text, (size_t)length, place.line});
+}
+
+/* Their names are known now only: code is moved and thrown away. */
+static void jits_put(struct sampleframes *sampleframes,
+                     pid_t pid,
+                     struct sampleframes_found *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        uint64_t site = jit_site(sampleframes, pid, found->frames[i] - 1);
+
+        if (site != 0) {
+            found->frames[i] = site;
+        }
+    }
+}
+
+void sampleframes_name(struct sampleframes *sampleframes,
+                       struct selfstream *selfstream,
+                       uint32_t incarnation,
+                       uint64_t frame)
+{
+    toldsites_name(sampleframes->sites, selfstream, incarnation, frame);
+}
+
+void sampleframes_forget(struct sampleframes *sampleframes, pid_t pid)
+{
+    jits_forget(sampleframes->jits, pid);
+}
 
 /* Where the copy ended, the kernel's chain may go on: behind the frame that
  * both have. True: it does. */
@@ -195,9 +273,9 @@ static void tally_add(struct sampleframes_tally *tally,
         found->count > tally->deepest ? found->count : tally->deepest;
 }
 
-void sampleframes_take(struct sampleframes *sampleframes,
-                       const struct perfevent_sample *sample,
-                       struct sampleframes_found *found)
+static void user_take(struct sampleframes *sampleframes,
+                      const struct perfevent_sample *sample,
+                      struct sampleframes_found *found)
 {
     struct unwind_frames frames = {.frames = found->frames,
                                    .room = SAMPLER_FRAMES_MAX};
@@ -206,6 +284,8 @@ void sampleframes_take(struct sampleframes *sampleframes,
 
     found->is_unwound = thread_read(sample, &thread);
     found->is_faulting = found->is_unwound && is_faulting(sample, &thread);
+    found->is_whole = false;
+    found->sp = 0;
     if (!found->is_unwound) {
         chain_take(sample, found);
         sampleframes->tally.uncopied++;
@@ -213,10 +293,23 @@ void sampleframes_take(struct sampleframes *sampleframes,
     }
     end = unwind_walk(sampleframes->unwind, &thread, &frames);
     found->count = frames.count;
+    found->sp = thread.registers[EHFRAME_SP];
+    found->is_whole = end == UNWIND_WHOLE;
     if (end == UNWIND_CUT && chain_append(sample, found)) {
         frames.has_pointers = true;
     }
     tally_add(&sampleframes->tally, end, found, frames.has_pointers);
+}
+
+void sampleframes_take(struct sampleframes *sampleframes,
+                       const struct perfevent_sample *sample,
+                       struct sampleframes_found *found)
+{
+    kernel_take(sample, found);
+    user_take(sampleframes, sample, found);
+    found->ip = found->count > 0 ? found->frames[0] - 1 : 0;
+    sampleframes->tally.kernel += found->kernel_count > 0;
+    jits_put(sampleframes, (pid_t)sample->pid, found);
 }
 
 struct sampleframes_tally
@@ -225,5 +318,6 @@ sampleframes_tally(const struct sampleframes *sampleframes)
     struct sampleframes_tally tally = sampleframes->tally;
 
     tally.unread = codemaps_unread(sampleframes->codemaps);
+    tally.jits = jits_tally(sampleframes->jits);
     return tally;
 }

@@ -14,6 +14,8 @@
 #include <sys/types.h>
 
 #include "agent/perf/samplelimits.h"
+#include "agent/stream/selfstream.h"
+#include "agent/unwind/jits.h"
 
 struct codemaps;
 struct perfevent_sample;
@@ -31,12 +33,26 @@ struct sampleframes_found {
                                             past the instruction, the others
                                             are return addresses */
     size_t count;
+    uint64_t ip;   /* of the innermost frame, as the thread had it; 0 = none */
+    uint64_t sp;   /* 0 = not known */
+    bool is_whole; /* up to a function without a caller */
     bool is_unwound;  /* each is called by the next */
     bool is_faulting; /* in the kernel, where no system call led to */
+    uint64_t kernel[SAMPLER_KERNEL_MAX]; /* frames in the kernel, below those */
+    size_t kernel_count;
 };
 void sampleframes_take(struct sampleframes *sampleframes,
                        const struct perfevent_sample *sample,
                        struct sampleframes_found *found);
+
+/* Write the SYMBOL record of a frame in code that was compiled at run time, if
+ * it is one and that process image has none yet. */
+void sampleframes_name(struct sampleframes *sampleframes,
+                       struct selfstream *selfstream,
+                       uint32_t incarnation,
+                       uint64_t frame);
+/* Another program runs under that number. */
+void sampleframes_forget(struct sampleframes *sampleframes, pid_t pid);
 
 /* Stacks that were unwound, by how that ended. */
 struct sampleframes_tally {
@@ -51,6 +67,8 @@ struct sampleframes_tally {
     uint64_t deepest;
     uint64_t uncopied; /* samples without a copy: frame pointers only */
     uint64_t unread;   /* files of code that could not be read */
+    uint64_t kernel;   /* samples with frames in the kernel */
+    struct jits_tally jits;
 };
 struct sampleframes_tally
 sampleframes_tally(const struct sampleframes *sampleframes);

@@ -11,6 +11,8 @@
 /* Frames of a stack that are kept, and those that get names. */
 #define SAMPLER_FRAMES_MAX 128
 #define SAMPLER_FRAMES_NAMED 24 /* farther ones where there is room */
+/* Of these, within the kernel. */
+#define SAMPLER_KERNEL_MAX 32
 /* Shorter times off the CPU are counted and not recorded. */
 #define SAMPLER_OFF_MIN_NS 20000
 /* Of a sampled thread's stack, copied to be unwound; a record of the kernel's

@@ -28,6 +28,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "agent/perf/deaths.h"
 #include "agent/perf/perfevent.h"
 #include "agent/perf/perfring.h"
 #include "agent/perf/sampleframes.h"
@@ -59,6 +60,9 @@
  * on the scheduler's ticks for ever, when always the same tasks wake up. */
 #define PERIOD_ODD 269
 #define HASTE CK_TIME_MS
+#define DEATH_LINES 256
+/* Frames without names that are worth a note. */
+#define UNNAMED_MANY 100
 
 /* Of page faults each n-th is sampled, primes: a program that does nothing
  * else has a million minor ones a second, or 10,000 major ones. The kernel's
@@ -89,6 +93,7 @@ struct sampler {
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
     bool is_wide;         /* events of CPUs, not of the target */
+    bool is_user;         /* without the kernel's part */
     char faults_why[160]; /* they are not sampled; "" = they are */
     struct sampleframes *frames;
     uint32_t stack_bytes; /* that come with a sample */
@@ -98,8 +103,10 @@ struct sampler {
     struct unowned *unowned;
     enum sampler_python python;
     struct pythons *pythons; /* NULL = not wanted */
-    uint64_t owned;          /* samples */
-    uint64_t pid_space;      /* that pids are of here */
+    struct deaths *deaths;   /* NULL = not permitted */
+    struct ck_err deaths_why;
+    uint64_t owned;     /* samples */
+    uint64_t pid_space; /* that pids are of here */
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
     /* Places in the ring's table that were in use then: a script's programs
@@ -246,6 +253,7 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
         }
     }
     sampler->is_wide = reach == REACH_WIDE;
+    sampler->is_user = reach == REACH_USER;
     return 0;
 }
 
@@ -286,6 +294,10 @@ struct sampler *sampler_create(pid_t held_child,
         return NULL;
     }
     sampler->pid_space = ck_ring_pid_space();
+    sampler->deaths = deaths_create(
+        held_child,
+        &(struct deaths_wish){sampler->is_wide, sharers, sampler->stack_bytes},
+        &sampler->deaths_why);
     return sampler;
 }
 
@@ -311,6 +323,7 @@ void sampler_destroy(struct sampler *sampler)
     descendants_destroy(sampler->descendants);
     unowned_destroy(sampler->unowned);
     pythons_destroy(sampler->pythons);
+    deaths_destroy(sampler->deaths);
     free(sampler);
     errno = saved;
 }
@@ -433,6 +446,10 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
     for (uint32_t i = 0; pythons != NULL && i < sample->count; i++) {
         pythons_name(pythons, step->selfstream, incarnation, sample->frames[i]);
     }
+    for (uint32_t i = 0; i < sample->count; i++) {
+        sampleframes_name(step->sampler->frames, step->selfstream, incarnation,
+                          sample->frames[i]);
+    }
     if (sample->count > 0) {
         sample->record.stack = stacks_number(
             step->sampler->stacks, step->selfstream, step->symbols,
@@ -484,6 +501,21 @@ static void pythons_put(struct pythons *pythons,
     }
 }
 
+/* Frames in the kernel, before those that called it; the outermost of these
+ * have no room where there are many. */
+static void kernel_put(const struct sampleframes_found *found,
+                       struct unowned_sample *sample)
+{
+    uint32_t kernel = (uint32_t)found->kernel_count;
+    uint32_t left = SAMPLER_FRAMES_MAX - kernel;
+    uint32_t kept = sample->count < left ? sample->count : left;
+
+    memmove(sample->frames + kernel, sample->frames,
+            kept * sizeof(*sample->frames));
+    memcpy(sample->frames, found->kernel, kernel * sizeof(*sample->frames));
+    sample->count = kept + kernel;
+}
+
 /* Native frames, and those of Python in their place. */
 static void frames_put(struct sampler *sampler,
                        const struct perfevent_sample *seen,
@@ -497,12 +529,13 @@ static void frames_put(struct sampler *sampler,
     }
     memcpy(sample->frames, found.frames, found.count * sizeof(*found.frames));
     sample->count = (uint32_t)found.count;
-    sample->record.ip = found.count > 0 ? found.frames[0] - 1 : 0;
+    sample->record.ip = found.ip;
     /* The Python frames of a fault are not read in haste. */
     if (sample->record.e.kind == CK_KIND_SAMPLE ||
         ck_time_raw() - sample->record.e.start < FAULT_FRESH) {
         pythons_put(sampler->pythons, sample, found.is_unwound);
     }
+    kernel_put(&found, sample);
 }
 
 static const uint16_t kinds[PERFEVENT_RINGS] = {
@@ -607,6 +640,7 @@ static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
     if (step->sampler->pythons != NULL) {
         pythons_forget(step->sampler->pythons, (pid_t)pid);
     }
+    sampleframes_forget(step->sampler->frames, (pid_t)pid);
     unowned_forget(step->sampler->unowned, pid, since);
 }
 
@@ -676,6 +710,48 @@ static void record_take(void *state, const struct perf_event_header *header)
     }
 }
 
+/* A process that dies soon may not have been looked at by who names addresses:
+ * its files are known from its mappings. */
+static void module_note(const struct step *step, uint32_t pid, uint64_t address)
+{
+    struct mapping mapping;
+
+    if (step->symbols != NULL &&
+        codemaps_mapping(sampleframes_codemaps(step->sampler->frames),
+                         (pid_t)pid, address - 1, &mapping)) {
+        symbols_seen_mapping(step->symbols, image_find(step, pid), &mapping);
+    }
+}
+
+/* A thread that dies of a signal: where it was is a record of its own. */
+static void death_put(void *state, const struct death *death)
+{
+    const struct step *step = state;
+    const struct sampleframes_found *found = death->found;
+    uint32_t incarnation = image_find(step, death->pid);
+    struct ck_text head = {.e = {.kind = CK_KIND_STANDING,
+                                 .flags = CK_FLAG_RAW,
+                                 .name = incarnation,
+                                 .start = death->at},
+                           .object = death->tid};
+    char lines[DEATH_LINES];
+    size_t length;
+
+    if (incarnation == 0 || found->count == 0) {
+        return;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        sampleframes_name(step->sampler->frames, step->selfstream, incarnation,
+                          found->frames[i]);
+        module_note(step, death->pid, found->frames[i]);
+    }
+    head.extra = stacks_number(
+        step->sampler->stacks, step->selfstream, step->symbols,
+        &(struct stack){incarnation, found->frames, found->count});
+    length = deaths_lines(death, lines, sizeof(lines));
+    (void)selfstream_text(step->selfstream, head, lines, length);
+}
+
 void sampler_step(struct sampler *sampler,
                   struct selfstream *selfstream,
                   struct ck_ring_header *header,
@@ -700,6 +776,7 @@ void sampler_step(struct sampler *sampler,
         }
     }
     switches_settle(sampler->switches, selfstream);
+    deaths_step(sampler->deaths, sampler->frames, death_put, &step);
 }
 
 static struct perfring_tally tally_sum(const struct sampler *sampler,
@@ -759,6 +836,14 @@ uint64_t sampler_migrations(const struct sampler *sampler)
     return sampler == NULL ? 0 : switches_migrations(sampler->switches);
 }
 
+const char *sampler_deaths_why(const struct sampler *sampler)
+{
+    if (sampler == NULL) {
+        return "no CPU samples are taken";
+    }
+    return sampler->deaths == NULL ? sampler->deaths_why.text : NULL;
+}
+
 bool sampler_is_wide(const struct sampler *sampler)
 {
     return sampler->is_wide;
@@ -767,6 +852,64 @@ bool sampler_is_wide(const struct sampler *sampler)
 bool sampler_has_enrolled(const struct sampler *sampler, uint32_t pid)
 {
     return unowned_has_enrolled(sampler->unowned, pid);
+}
+
+/* What code compiled at run time has no names, and why. */
+static void jits_notes(const struct sampler *sampler,
+                       struct selfstream *selfstream)
+{
+    struct sampleframes_tally tally = sampleframes_tally(sampler->frames);
+
+    if (tally.jits.refused > 0) {
+        selfstream_note(selfstream,
+                        "%llu map files of code compiled at run time were not "
+                        "used: another user's, older than the process, or no "
+                        "plain files",
+                        (unsigned long long)tally.jits.refused);
+    }
+    if (tally.jits.wrong > 0) {
+        selfstream_note(selfstream,
+                        "%llu lines or records of map files of code compiled "
+                        "at run time are damaged, and were left out",
+                        (unsigned long long)tally.jits.wrong);
+    }
+    if (tally.jits.unnamed >= UNNAMED_MANY &&
+        tally.jits.unnamed > tally.jits.named) {
+        selfstream_note(selfstream,
+                        "%llu frames in code compiled at run time have no "
+                        "names: the program writes no map file (node "
+                        "--perf-basic-prof, jcmd PID Compiler.perfmap)",
+                        (unsigned long long)tally.jits.unnamed);
+    }
+}
+
+/* Records that had no room in the kernel's rings. */
+static void lost_notes(const struct sampler *sampler,
+                       const struct sampler_tally *tally,
+                       struct selfstream *selfstream)
+{
+    if (tally->samples_lost > 0) {
+        selfstream_note(
+            selfstream,
+            "%llu records of CPU samples and mapped code were lost in the "
+            "kernel's rings: shares of samples are less exact",
+            (unsigned long long)tally->samples_lost);
+    }
+    if (tally->switches_lost > 0) {
+        selfstream_note(
+            selfstream,
+            "%llu records of scheduler switches%s were lost in the "
+            "kernel's rings (no samples): some times without a CPU are "
+            "missing",
+            (unsigned long long)tally->switches_lost,
+            sampler->is_wide ? " of all programs on these CPUs" : "");
+    }
+    if (tally->faults_lost > 0) {
+        selfstream_note(selfstream,
+                        "%llu records of sampled page faults were lost in the "
+                        "kernel's rings: their places are less exact",
+                        (unsigned long long)tally->faults_lost);
+    }
 }
 
 void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
@@ -781,32 +924,21 @@ void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
     if (sampler->pythons != NULL) {
         pythons_notes(sampler->pythons, selfstream);
     }
-    if (tally.samples_lost > 0) {
-        selfstream_note(
-            selfstream,
-            "%llu records of CPU samples and mapped code were lost in the "
-            "kernel's rings: shares of samples are less exact",
-            (unsigned long long)tally.samples_lost);
+    jits_notes(sampler, selfstream);
+    if (sampler->is_user) {
+        selfstream_note(selfstream, "CPU samples are without the kernel's part "
+                                    "(kernel.perf_event_paranoid is above 1)");
     }
-    if (tally.switches_lost > 0) {
-        selfstream_note(
-            selfstream,
-            "%llu records of scheduler switches%s were lost in the "
-            "kernel's rings (no samples): some times without a CPU are "
-            "missing",
-            (unsigned long long)tally.switches_lost,
-            sampler->is_wide ? " of all programs on these CPUs" : "");
-    }
-    if (tally.faults_lost > 0) {
-        selfstream_note(selfstream,
-                        "%llu records of sampled page faults were lost in the "
-                        "kernel's rings: their places are less exact",
-                        (unsigned long long)tally.faults_lost);
-    }
+    lost_notes(sampler, &tally, selfstream);
     if (sampler->faults_why[0] != '\0') {
         selfstream_note(selfstream,
                         "places of page faults are not recorded: %s",
                         sampler->faults_why);
+    }
+    if (deaths_lost(sampler->deaths) > 0) {
+        selfstream_note(selfstream,
+                        "the stacks of %llu threads at their end had no room",
+                        (unsigned long long)deaths_lost(sampler->deaths));
     }
     if (sampler->unmapped > 0) {
         selfstream_note(

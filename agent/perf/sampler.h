@@ -95,6 +95,8 @@ int sampler_filled_fd(const struct sampler *sampler);
  * sampled? */
 bool sampler_has_enrolled(const struct sampler *sampler, uint32_t pid);
 
+/* Why the stacks of threads that die are not known; NULL = they are. */
+const char *sampler_deaths_why(const struct sampler *sampler);
 /* The note on what was lost or left out, if anything was. */
 void sampler_notes(struct sampler *sampler, struct selfstream *selfstream);
 

@@ -67,8 +67,11 @@ static int stack_say(struct selfstream *selfstream,
     struct ck_text head = {.e = {.kind = CK_KIND_STACK, .name = number},
                            .extra = stack->incarnation};
 
+    size_t named = SAMPLER_FRAMES_NAMED;
+
     for (size_t i = 0; symbols != NULL && i < stack->count; i++) {
-        if (i < SAMPLER_FRAMES_NAMED) {
+        named += stack->frames[i] >= CK_SITE_KERNEL;
+        if (i < named) {
             symbols_frame(symbols, stack->incarnation, stack->frames[i]);
         } else {
             symbols_caller(symbols, stack->incarnation, stack->frames[i]);

@@ -12,9 +12,11 @@
 #include "agent/python/pythonfind.h"
 #include "agent/python/pythonmemory.h"
 #include "agent/python/pythonplace.h"
-#include "agent/python/pythonsites.h"
 #include "agent/python/pythonwalk.h"
+#include "agent/symbols/toldsites.h"
+#include "schema/event.h"
 #include "schema/fnv.h"
+#include "schema/ring/ring.h"
 
 /* A process without an interpreter is looked at again when it has mapped code,
  * each time twice as long after the last look. */
@@ -28,6 +30,8 @@
 #define NOTE_SAMPLES 20
 #define NOTE_SHARE 50
 #define NOTE_LATE (2 * CK_TIME_MS)
+/* The libraries in the program number their own places. */
+#define SITES (CK_SITE_TOLD + ((uint64_t)CK_LIBRARY_PYTHON << 32))
 
 struct thread {
     uint32_t tid;
@@ -52,7 +56,7 @@ struct known {
 
 struct pythons {
     struct process processes[PYTHONS_PROCESSES];
-    struct pythonsites *sites;
+    struct toldsites *sites;
     struct known known[KNOWN];
     uint64_t lives;
     ck_time_t read; /* the last time that frames were; 0 = never */
@@ -65,7 +69,7 @@ struct pythons *pythons_create(uint32_t before)
     struct pythons *pythons = calloc(1, sizeof(*pythons));
 
     if (pythons != NULL) {
-        pythons->sites = pythonsites_create(before);
+        pythons->sites = toldsites_create(SITES + before);
         if (pythons->sites == NULL) {
             pythons_destroy(pythons);
             return NULL;
@@ -79,7 +83,7 @@ void pythons_destroy(struct pythons *pythons)
     int saved = errno;
 
     if (pythons != NULL) {
-        pythonsites_destroy(pythons->sites);
+        toldsites_destroy(pythons->sites);
         free(pythons);
     }
     errno = saved;
@@ -223,7 +227,10 @@ static uint64_t frame_site(struct pythons *pythons,
             0) {
         return 0;
     }
-    *known = (struct known){key, pythonsites_number(pythons->sites, &place)};
+    *known = (struct known){
+        key, toldsites_number(
+                 pythons->sites,
+                 &(struct toldplace){place.text, place.length, place.line})};
     return known->site;
 }
 
@@ -341,7 +348,7 @@ void pythons_name(struct pythons *pythons,
                   uint32_t incarnation,
                   uint64_t frame)
 {
-    pythonsites_name(pythons->sites, selfstream, incarnation, frame);
+    toldsites_name(pythons->sites, selfstream, incarnation, frame);
 }
 
 /* ---- what became of it -------------------------------------------------- */
@@ -398,10 +405,10 @@ void pythons_notes(const struct pythons *pythons, struct selfstream *selfstream)
                         "program are less exact",
                         (double)tally.late / CK_TIME_MS);
     }
-    if (pythonsites_left_out(pythons->sites) > 0) {
+    if (toldsites_left_out(pythons->sites) > 0) {
         selfstream_note(selfstream,
                         "more than %d places of Python programs: some CPU "
                         "samples have the line of an outer call",
-                        PYTHONSITES_MAX);
+                        TOLDSITES_MAX);
     }
 }

@@ -25,7 +25,7 @@
 
 struct pythons;
 
-/* Numbers of places follow `before` (pythonsites.h). NULL with ENOMEM. */
+/* Numbers of places follow `before` (toldsites.h). NULL with ENOMEM. */
 struct pythons *pythons_create(uint32_t before);
 void pythons_destroy(struct pythons *pythons);
 

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 #include "agent/python/pythons.h"
-#include "agent/python/pythonsites.h"
+#include "agent/symbols/toldsites.h"
 #include "agent/unwind/codemaps.h"
 #include "agent/unwind/unwind.h"
 
@@ -31,7 +31,7 @@ struct standstack *standstack_create(void)
         return NULL;
     }
     standstack->codemaps = codemaps_create();
-    standstack->pythons = pythons_create(PYTHONSITES_MAX);
+    standstack->pythons = pythons_create(TOLDSITES_MAX);
     if (standstack->codemaps != NULL) {
         standstack->unwind = unwind_create(standstack->codemaps);
     }

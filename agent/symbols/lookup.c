@@ -76,7 +76,7 @@ static void answer_put(const struct module *module,
                        FILE *out)
 {
     uint64_t address = question->address - 1 - question->bias;
-    struct symbol_place place = {NULL, NULL, 0};
+    struct symbol_place place = {.function = NULL};
 
     if (module->table != NULL) {
         symboltable_find(module->table, address, &place);

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,12 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* An answer as it is sent; the two texts follow. */
+/* An answer as it is sent; the three texts follow. */
 struct head {
     uint32_t site;
     uint32_t line;
     uint32_t function_length;
     uint32_t file_length;
+    uint32_t inlined_length;
 };
 
 /* Where memory runs out, it is the first to go, and not the program. */
@@ -107,6 +110,20 @@ static int more_read(struct placereader *reader, ck_time_t deadline)
     return 1;
 }
 
+/* Its memory was overwritten. */
+static bool is_damaged(const struct head *head)
+{
+    return head->function_length >= PLACEREADER_TEXT ||
+           head->file_length >= PLACEREADER_TEXT ||
+           head->inlined_length >= PLACEREADER_TEXT;
+}
+
+static size_t texts_length(const struct head *head)
+{
+    return (size_t)head->function_length + head->file_length +
+           head->inlined_length;
+}
+
 /* Is a whole answer there? */
 static bool is_whole(const struct placereader *reader, struct head *head)
 {
@@ -116,9 +133,7 @@ static bool is_whole(const struct placereader *reader, struct head *head)
         return false;
     }
     memcpy(head, reader->bytes + reader->at, sizeof(*head));
-    return head->function_length >= PLACEREADER_TEXT ||
-           head->file_length >= PLACEREADER_TEXT ||
-           left - sizeof(*head) >= head->function_length + head->file_length;
+    return is_damaged(head) || left - sizeof(*head) >= texts_length(head);
 }
 
 enum placereader_next placereader_next(struct placereader *reader,
@@ -135,9 +150,8 @@ enum placereader_next placereader_next(struct placereader *reader,
             return rc == 0 ? PLACEREADER_DIED : PLACEREADER_LATE;
         }
     }
-    if (head.function_length >= PLACEREADER_TEXT ||
-        head.file_length >= PLACEREADER_TEXT) {
-        return PLACEREADER_DIED; /* its memory was overwritten */
+    if (is_damaged(&head)) {
+        return PLACEREADER_DIED;
     }
     text = reader->bytes + reader->at + sizeof(head);
     place->site = head.site;
@@ -146,7 +160,10 @@ enum placereader_next placereader_next(struct placereader *reader,
     place->function[head.function_length] = '\0';
     memcpy(place->file, text + head.function_length, head.file_length);
     place->file[head.file_length] = '\0';
-    reader->at += sizeof(head) + head.function_length + head.file_length;
+    memcpy(place->inlined, text + head.function_length + head.file_length,
+           head.inlined_length);
+    place->inlined_length = head.inlined_length;
+    reader->at += sizeof(head) + texts_length(&head);
     return PLACEREADER_PLACE;
 }
 
@@ -155,18 +172,41 @@ static uint32_t length_of(const char *text)
     return text == NULL ? 0 : (uint32_t)strnlen(text, PLACEREADER_TEXT - 1);
 }
 
+/* What was inlined, as one text; functions that have no room are left out from
+ * the outermost on. Its length. */
+static uint32_t inlined_text(const struct symbol_place *place, char *text)
+{
+    int length = 0;
+
+    for (size_t i = 0; i < place->inlined_count; i++) {
+        const struct inlined *inlined = &place->inlined[i];
+        const char *file = inlined->file == NULL ? "" : inlined->file;
+        int left = PLACEREADER_TEXT - length;
+        int more =
+            snprintf(text + length, (size_t)left, "%c%s%c%s%c%" PRIu32, '\0',
+                     inlined->function, '\0', file, '\0', inlined->line);
+
+        if (more >= left) {
+            break;
+        }
+        length += more;
+    }
+    return (uint32_t)length;
+}
+
 void placereader_put(int out, uint32_t site, const struct symbol_place *place)
 {
+    char inlined[PLACEREADER_TEXT];
     struct head head = {site, place->line, length_of(place->function),
-                        length_of(place->file)};
+                        length_of(place->file), inlined_text(place, inlined)};
     struct iovec parts[] = {
         {&head, sizeof(head)},
         {(char *)(uintptr_t)place->function, head.function_length},
         {(char *)(uintptr_t)place->file, head.file_length},
+        {inlined, head.inlined_length},
     };
-    ssize_t bytes =
-        (ssize_t)(sizeof(head) + head.function_length + head.file_length);
-    ssize_t sent = writev(out, parts, 3);
+    ssize_t bytes = (ssize_t)(sizeof(head) + texts_length(&head));
+    ssize_t sent = writev(out, parts, 4);
 
     /* A pipe takes 4 KiB at once, or what has room: the rest follows. */
     while (sent >= 0 && sent < bytes) {

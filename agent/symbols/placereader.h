@@ -24,6 +24,10 @@ struct placereader_place {
     uint32_t line;
     char function[PLACEREADER_TEXT]; /* "" = not known */
     char file[PLACEREADER_TEXT];
+    /* What was inlined there, innermost first: of each NUL, function, NUL, file
+     * of its call, NUL, line of it. */
+    char inlined[PLACEREADER_TEXT];
+    uint32_t inlined_length;
 };
 
 /* In the process of its own: answers by placereader_put() for each site from

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "agent/process/mappings.h"
+#include "agent/symbols/kernelsymbols.h"
 #include "agent/symbols/placereader.h"
 #include "agent/symbols/symboltable.h"
 #include "schema/fnv.h"
@@ -285,13 +286,23 @@ static struct module *module_find(const struct symbols *symbols,
     return NULL;
 }
 
+void symbols_seen_mapping(struct symbols *symbols,
+                          uint32_t incarnation,
+                          const struct mapping *mapping)
+{
+    if (is_module(mapping) &&
+        module_find(symbols, incarnation, mapping->start) == NULL) {
+        (void)module_add(symbols, incarnation, mapping);
+    }
+}
+
 /* The entry of that address, a new one if need be; NULL = none. */
 static struct site *
 site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
 {
     uint64_t at = site_slot(incarnation, address);
 
-    if (address == 0 || address >= CK_SITE_TOLD) {
+    if (address == 0 || (address >= CK_SITE_TOLD && address < CK_SITE_KERNEL)) {
         return NULL;
     }
     for (;; at++) {
@@ -309,7 +320,8 @@ site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
         }
         *site = (struct site){.address = address, .incarnation = incarnation};
         symbols->site_count++;
-        if (module_find(symbols, incarnation, address - 1) == NULL) {
+        if (address < CK_SITE_KERNEL &&
+            module_find(symbols, incarnation, address - 1) == NULL) {
             symbols_mapped(symbols, incarnation);
         }
         return site;
@@ -484,7 +496,7 @@ static void places_read(void *context, uint32_t first, int out)
     struct symbols *symbols = context;
 
     for (uint32_t i = first; i < 2 * SYMBOLS_SITES_MAX; i++) {
-        struct symbol_place place = {NULL, NULL, 0};
+        struct symbol_place place = {.function = NULL};
         struct module *module = module_asked(symbols, i);
 
         if (module == NULL) {
@@ -544,7 +556,7 @@ static bool place_take(struct finish *finish, size_t at, struct module *module)
     }
     if (next == PLACEREADER_DIED || place->site != at) {
         place->function[0] = place->file[0] = '\0';
-        place->line = 0;
+        place->line = place->inlined_length = 0;
         finish->deaths++;
         module_refuse(finish, module);
     }
@@ -571,6 +583,11 @@ static int site_say(const struct finish *finish,
     length +=
         1 + snprintf(text + length + 1, TEXT_BYTES / 2 - 2, "%s", place->file);
     length = length < TEXT_BYTES - 2 ? length : TEXT_BYTES - 2;
+    if (place->inlined_length > 0 &&
+        (size_t)length + place->inlined_length < sizeof(text)) {
+        memcpy(text + length, place->inlined, place->inlined_length);
+        length += (int)place->inlined_length;
+    }
     return selfstream_text(finish->selfstream, head, text, (size_t)length);
 }
 
@@ -586,7 +603,7 @@ static int site_finish(struct finish *finish, size_t at)
         return 0; /* generated code: the address itself stays */
     }
     finish->place.function[0] = finish->place.file[0] = '\0';
-    finish->place.line = 0;
+    finish->place.line = finish->place.inlined_length = 0;
     if (is_asked && !place_take(finish, at, module)) {
         finish->late++;
         return 0;
@@ -623,6 +640,72 @@ static void finish_note(const struct finish *finish, ck_time_t limit)
     }
 }
 
+/* ---- the kernel -----------------------------------------------------------
+ */
+
+/* All sites in the kernel, to be freed; NULL = none, or no memory. */
+static struct kernelsymbol *kernel_collect(const struct symbols *symbols,
+                                           size_t *count)
+{
+    struct kernelsymbol *wanted = NULL;
+    size_t used = 0;
+
+    *count = 0;
+    for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
+        *count += symbols->sites[i].address >= CK_SITE_KERNEL;
+    }
+    if (*count > 0) {
+        wanted = calloc(*count, sizeof(*wanted));
+    }
+    for (size_t i = 0; wanted != NULL && i < 2 * SYMBOLS_SITES_MAX; i++) {
+        if (symbols->sites[i].address >= CK_SITE_KERNEL) {
+            wanted[used].key = i;
+            wanted[used++].address = symbols->sites[i].address - 1;
+        }
+    }
+    return wanted;
+}
+
+static int kernel_say_one(const struct symbols *symbols,
+                          struct selfstream *selfstream,
+                          const struct kernelsymbol *found)
+{
+    const struct site *site = &symbols->sites[found->key];
+    struct ck_text head = {
+        .e = {.kind = CK_KIND_SYMBOL, .name = site->incarnation},
+        .object = site->address,
+    };
+    char text[KERNELSYMBOLS_NAME + sizeof(SYMBOLS_KERNEL)];
+    int length =
+        snprintf(text, sizeof(text), "%s%c" SYMBOLS_KERNEL, found->name, '\0');
+
+    return selfstream_text(selfstream, head, text, (size_t)length);
+}
+
+/* The names of the kernel's functions. 0, or -1: some found no room. */
+static int kernel_say(struct symbols *symbols, struct selfstream *selfstream)
+{
+    size_t count, found = 0;
+    struct kernelsymbol *wanted = kernel_collect(symbols, &count);
+    FILE *lines = wanted == NULL ? NULL : fopen("/proc/kallsyms", "re");
+    int rc = 0;
+
+    if (lines != NULL) {
+        found = kernelsymbols_find(lines, wanted, count);
+        (void)fclose(lines);
+    }
+    for (size_t i = 0; wanted != NULL && i < count; i++) {
+        rc |= kernel_say_one(symbols, selfstream, &wanted[i]);
+    }
+    if (count > 0 && found == 0) {
+        selfstream_note(selfstream,
+                        "the kernel's functions in CPU samples have no names "
+                        "(kernel.kptr_restrict)");
+    }
+    free(wanted);
+    return rc;
+}
+
 int symbols_finish(struct symbols *symbols,
                    struct selfstream *selfstream,
                    ck_time_t limit)
@@ -636,8 +719,10 @@ int symbols_finish(struct symbols *symbols,
     finish->symbols = symbols;
     finish->selfstream = selfstream;
     finish->deadline = ck_time_raw() + limit;
+    rc |= kernel_say(symbols, selfstream);
     for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
-        if (symbols->sites[i].address == 0) {
+        if (symbols->sites[i].address == 0 ||
+            symbols->sites[i].address >= CK_SITE_KERNEL) {
             continue;
         }
         if (finish->late > 0 || ck_time_raw() > finish->deadline) {

@@ -17,6 +17,8 @@
 
 #define SYMBOLS_SITES_MAX 65536
 #define SYMBOLS_MODULES_MAX 16384
+/* The file of functions of the kernel. */
+#define SYMBOLS_KERNEL "[kernel]"
 
 struct symbols;
 
@@ -38,6 +40,12 @@ void symbols_follow_process(struct symbols *symbols,
                             uint32_t incarnation,
                             pid_t pid,
                             ck_time_t now);
+/* The process has this mapping of a file, which was seen otherwise; nothing
+ * where its code is known. */
+struct mapping;
+void symbols_seen_mapping(struct symbols *symbols,
+                          uint32_t incarnation,
+                          const struct mapping *mapping);
 /* The process has mapped code. */
 void symbols_mapped(struct symbols *symbols, uint32_t incarnation);
 

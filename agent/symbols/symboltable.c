@@ -444,18 +444,11 @@ static void units_read(struct symboltable *table)
     }
 }
 
-static void unit_find(struct symboltable *table,
-                      uint64_t address,
-                      struct symbol_place *place)
+/* The unit with the address, which is less table->unit_bias; NULL = none. */
+static Dwarf_Die *unit_search(struct symboltable *table, uint64_t address)
 {
     size_t low = 0, high;
-    Dwarf_Line *line = NULL;
-    int number = 0;
 
-    if (!table->has_units) {
-        units_read(table);
-    }
-    address -= table->unit_bias;
     high = table->unit_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -466,9 +459,25 @@ static void unit_find(struct symboltable *table,
             high = middle;
         }
     }
-    if (low > 0 && address < table->units[low - 1].end) {
-        line = dwarf_getsrc_die(&table->units[low - 1].die, address);
+    return low > 0 && address < table->units[low - 1].end
+               ? &table->units[low - 1].die
+               : NULL;
+}
+
+static void unit_find(struct symboltable *table,
+                      uint64_t address,
+                      struct symbol_place *place)
+{
+    Dwarf_Die *unit;
+    Dwarf_Line *line;
+    int number = 0;
+
+    if (!table->has_units) {
+        units_read(table);
     }
+    unit = unit_search(table, address - table->unit_bias);
+    line = unit == NULL ? NULL
+                        : dwarf_getsrc_die(unit, address - table->unit_bias);
     if (line != NULL && dwarf_lineno(line, &number) == 0 && number > 0) {
         place->file = dwarf_linesrc(line, NULL, NULL);
         place->line = (uint32_t)number;
@@ -537,6 +546,25 @@ const char *symboltable_function(struct symboltable *table, uint64_t address)
     return found->name;
 }
 
+/* What was inlined there. Not every file has a table of its units' addresses.
+ */
+static void inlined_put(struct symboltable *table,
+                        uint64_t address,
+                        struct symbol_place *place)
+{
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = dwfl_module_addrdie(table->module, address, &bias);
+
+    if (unit == NULL && table->has_units) {
+        bias = table->unit_bias;
+        unit = unit_search(table, address - bias);
+    }
+    if (unit != NULL) {
+        place->inlined_count =
+            inlined_find(unit, address - bias, place->inlined);
+    }
+}
+
 void symboltable_find(struct symboltable *table,
                       uint64_t address,
                       struct symbol_place *place)
@@ -554,5 +582,8 @@ void symboltable_find(struct symboltable *table,
         place->line = number > 0 ? (uint32_t)number : 0;
     } else if (table->module != NULL) {
         unit_find(table, address, place);
+    }
+    if (place->line > 0) {
+        inlined_put(table, address, place);
     }
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/symbols/inlined.h"
+
 #define SYMBOLTABLE_ID_BYTES 64
 /* In place of a path: the code that the kernel maps into each process. It is
  * read from the memory of our own. */
@@ -48,9 +50,11 @@ const char *symboltable_function(struct symboltable *table, uint64_t address);
 
 /* Where an address is. */
 struct symbol_place {
-    const char *function; /* borrowed; NULL = not known */
-    const char *file;     /* borrowed; NULL = not known */
-    uint32_t line;        /* 0 = not known */
+    const char *function;                /* borrowed; NULL = not known */
+    const char *file;                    /* borrowed; NULL = not known */
+    uint32_t line;                       /* 0 = not known */
+    struct inlined inlined[INLINED_MAX]; /* there, innermost first */
+    size_t inlined_count;
 };
 void symboltable_find(struct symboltable *table,
                       uint64_t address,

@@ -41,7 +41,9 @@ struct process {
     pid_t pid;            /* 0 = unused */
     struct range *ranges; /* sorted, none is in another */
     size_t count, room;
-    ck_time_t looked; /* 0 = maps were not read */
+    ck_time_t looked;   /* 0 = maps were not read */
+    bool has_generated; /* code of no file */
+    uint32_t dump;      /* path of its jit-PID.dump, + 1; 0 = none */
 };
 
 struct file {
@@ -103,6 +105,8 @@ void codemaps_begin(struct codemaps *codemaps, pid_t pid)
     process->pid = pid;
     process->count = 0;
     process->looked = 0;
+    process->has_generated = false;
+    process->dump = 0;
 }
 
 void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent)
@@ -126,6 +130,7 @@ void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent)
     to->ranges = ranges;
     to->count = to->room = from->count;
     to->looked = 0;
+    to->has_generated = from->has_generated;
 }
 
 /* ---- files ----------------------------------------------------------------
@@ -318,6 +323,16 @@ static void range_put(struct process *process, const struct range *range)
     process->count = process->count + 1 - (last - first);
 }
 
+/* Programs map a page of it so that profilers know of it. */
+static bool is_dump(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = strlen(path);
+
+    return slash != NULL && strncmp(slash, "/jit-", 5) == 0 && length > 5 &&
+           strcmp(path + length - 5, ".dump") == 0;
+}
+
 static void mapping_put(struct codemaps *codemaps,
                         struct process *process,
                         const struct mapping *mapping)
@@ -333,6 +348,11 @@ static void mapping_put(struct codemaps *codemaps,
         range.file = range.path < PATHS
                          ? NOT_LOOKED_UP
                          : file_number(codemaps, process->pid, mapping->path);
+    } else {
+        process->has_generated = true;
+    }
+    if (range.path < PATHS && is_dump(mapping->path)) {
+        process->dump = range.path + 1;
     }
     range_put(process, &range);
 }
@@ -409,6 +429,51 @@ bool codemaps_find(struct codemaps *codemaps,
         code->file = NULL;
     }
     return true;
+}
+
+bool codemaps_is_generated(struct codemaps *codemaps,
+                           pid_t pid,
+                           uint64_t address)
+{
+    const struct process *process = process_at(codemaps, pid);
+    const struct range *range;
+
+    if (process->pid != pid || !process->has_generated) {
+        return false;
+    }
+    range = range_find(process, address);
+    return range != NULL && range->file == NO_FILE;
+}
+
+bool codemaps_mapping(const struct codemaps *codemaps,
+                      pid_t pid,
+                      uint64_t address,
+                      struct mapping *mapping)
+{
+    const struct process *process =
+        &codemaps->processes[(uint32_t)pid % CODEMAPS_PROCESSES];
+    const struct range *range =
+        process->pid == pid ? range_find(process, address) : NULL;
+
+    if (range == NULL || range->file == NO_FILE || range->path >= PATHS) {
+        return false;
+    }
+    *mapping = (struct mapping){.start = range->start,
+                                .end = range->end,
+                                .offset = range->offset,
+                                .path = codemaps->paths[range->path],
+                                .is_code = true};
+    return true;
+}
+
+const char *codemaps_dump(const struct codemaps *codemaps, pid_t pid)
+{
+    const struct process *process =
+        &codemaps->processes[(uint32_t)pid % CODEMAPS_PROCESSES];
+
+    return process->pid != pid || process->dump == 0
+               ? NULL
+               : codemaps->paths[process->dump - 1];
 }
 
 uint64_t codemaps_unread(const struct codemaps *codemaps)

@@ -51,6 +51,20 @@ bool codemaps_find(struct codemaps *codemaps,
                    uint64_t address,
                    struct code *code);
 
+/* Is there code of no file, compiled at run time? */
+bool codemaps_is_generated(struct codemaps *codemaps,
+                           pid_t pid,
+                           uint64_t address);
+/* The mapping of a file that has the address, by what is known already; its
+ * path is borrowed. False: there is none. */
+bool codemaps_mapping(const struct codemaps *codemaps,
+                      pid_t pid,
+                      uint64_t address,
+                      struct mapping *mapping);
+/* The file jit-PID.dump that the process has mapped, as it sees it; borrowed.
+ * NULL = none. */
+const char *codemaps_dump(const struct codemaps *codemaps, pid_t pid);
+
 /* Files with code that was asked for and could not be read. */
 uint64_t codemaps_unread(const struct codemaps *codemaps);
 

@@ -209,6 +209,10 @@ static bool pointer_step(struct walk *walk)
     uint64_t caller, pc;
     struct code code;
 
+    if (walk->has_pointers && is_known(walk, EHFRAME_BP) && bp == 0) {
+        walk->end = UNWIND_WHOLE; /* the outermost frame has such a pointer */
+        return false;
+    }
     if (!is_known(walk, EHFRAME_BP) || bp < walk->registers[EHFRAME_SP] ||
         !word_read(walk, bp, &caller) || !word_read(walk, bp + 8, &pc) ||
         (caller != 0 && caller <= bp) ||

@@ -12,6 +12,7 @@
 #include "merge/model/comm.h"
 #include "merge/model/demangle.h"
 #include "merge/model/memory.h"
+#include "merge/model/userfile.h"
 #include "schema/store/run.h"
 
 /* Open calls that one agent may show at once; more are not kept. */
@@ -220,14 +221,93 @@ static int queue_read(struct defs *defs,
     return 0;
 }
 
-/* function NUL file, line in extra, of the incarnation `name`. */
+/* The next of a text's pieces that end with NUL, or with the text. NULL: there
+ * is none. */
+static const char *
+piece_next(const struct ck_text *text, size_t *at, size_t *length)
+{
+    const char *piece = ck_text_bytes(text) + *at;
+
+    if (*at >= text->length) {
+        return NULL;
+    }
+    *length = strnlen(piece, text->length - *at);
+    *at += *length + 1;
+    return piece;
+}
+
+/* Function, file, line of a call that was inlined. False: there is none. */
+static bool inlined_next(struct defs *defs,
+                         const struct ck_text *text,
+                         size_t *at,
+                         const char **function,
+                         struct place *call)
+{
+    size_t length;
+    const char *piece = piece_next(text, at, &length);
+
+    if (piece == NULL || length == 0) {
+        return false;
+    }
+    *function = texts_keep(defs->texts, piece, length);
+    piece = piece_next(text, at, &length);
+    if (piece == NULL) {
+        return false;
+    }
+    call->file = length == 0 ? NULL : texts_keep(defs->texts, piece, length);
+    piece = piece_next(text, at, &length);
+    call->line = piece == NULL ? 0 : (uint32_t)strtoul(piece, NULL, 10);
+    return piece != NULL;
+}
+
+/* Of several functions at one address, the innermost in a file of the user's
+ * explains it: not the inlined one of a library's header. */
+static struct place users_place(const struct place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (places[i].file != NULL && userfile_path(places[i].file)) {
+            return places[i];
+        }
+    }
+    return places[0];
+}
+
+/* What was inlined where `outer` is, if anything was. The place that names
+ * it. */
+static struct place inlined_read(struct defs *defs,
+                                 struct names *names,
+                                 const struct ck_text *text,
+                                 size_t at,
+                                 struct place outer)
+{
+    struct place places[NAMES_INLINED_MAX];
+    struct place call = {outer.function, NULL, 0};
+    const char *function;
+    size_t count = 0;
+
+    places[0] = outer;
+    while (count + 1 < NAMES_INLINED_MAX &&
+           inlined_next(defs, text, &at, &function, &call)) {
+        places[count].function = function;
+        places[++count] = call;
+    }
+    if (count == 0) {
+        return outer;
+    }
+    names_set_inlined(names, text->object, places, count + 1);
+    return users_place(places, count + 1);
+}
+
+/* function NUL file, line in extra, of the incarnation `name`; then what was
+ * inlined there, innermost first: function NUL file of the call NUL its line
+ * NUL. */
 static int symbol_read(struct defs *defs,
                        const struct facts_source *source,
                        const struct ck_text *text)
 {
     uint32_t index = defs_process_find(defs, source->agent, text->e.name);
     const char *bytes = ck_text_bytes(text);
-    size_t cut = strnlen(bytes, text->length);
+    size_t cut = strnlen(bytes, text->length), file = 0;
     struct place place = {NULL, NULL, text->extra};
 
     if (text->object < CK_SITE_TOLD) {
@@ -240,8 +320,14 @@ static int symbol_read(struct defs *defs,
         place.function = texts_keep(defs->texts, bytes, cut);
     }
     if (cut + 1 < text->length) {
-        place.file =
-            texts_keep(defs->texts, bytes + cut + 1, text->length - cut - 1);
+        file = strnlen(bytes + cut + 1, text->length - cut - 1);
+    }
+    if (file > 0) {
+        place.file = texts_keep(defs->texts, bytes + cut + 1, file);
+    }
+    if (cut + 1 + file + 1 < text->length) {
+        place = inlined_read(defs, defs->processes[index].names, text,
+                             cut + 1 + file + 1, place);
     }
     names_set_place(defs->processes[index].names, text->object, place);
     return 0;
@@ -341,6 +427,22 @@ static int thread_read(struct defs *defs,
 /* Numbers beyond it are damage: a collector gives a tenth of them. */
 #define STACKS_MAX 131072
 
+/* Frames in the kernel come first: move them behind the others. Their number.
+ */
+static uint32_t kernel_move(uint64_t *frames, uint32_t count)
+{
+    uint64_t moved[DEFS_STACK_DEPTH];
+    uint32_t kernel = 0;
+
+    while (kernel < count && frames[kernel] >= CK_SITE_KERNEL) {
+        moved[kernel] = frames[kernel];
+        kernel++;
+    }
+    memmove(frames, frames + kernel, (count - kernel) * sizeof(*frames));
+    memcpy(frames + count - kernel, moved, kernel * sizeof(*frames));
+    return kernel;
+}
+
 static void stack_read(struct defs_agent *agent, const struct ck_text *text)
 {
     uint32_t count = text->length / (uint32_t)sizeof(uint64_t);
@@ -360,9 +462,10 @@ static void stack_read(struct defs_agent *agent, const struct ck_text *text)
     free(stack->frames);
     stack->count = stack->depth = 0;
     stack->frames = xcalloc(count + 1, sizeof(*stack->frames));
-    stack->depth = count;
-    stack->count = count < STACK_FRAMES ? count : STACK_FRAMES;
     memcpy(stack->frames, ck_text_bytes(text), count * sizeof(*stack->frames));
+    stack->kernel = kernel_move(stack->frames, count);
+    stack->depth = count - stack->kernel;
+    stack->count = stack->depth < STACK_FRAMES ? stack->depth : STACK_FRAMES;
 }
 
 /* The newest look at a thread holds; of many threads the newest ones. */

@@ -97,6 +97,7 @@ struct defs_stack {
     uint64_t *frames; /* return addresses, innermost first */
     uint32_t count;   /* of these, whose places are asked for by findings */
     uint32_t depth;   /* of these, kept */
+    uint32_t kernel;  /* frames in the kernel, innermost first, behind those */
 };
 /* Frames that are kept of a stack at most. */
 #define DEFS_STACK_DEPTH 128

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "schema/fnv.h"
 
@@ -25,6 +26,13 @@ struct texts {
 struct spot {
     uint64_t address; /* 0 = unused */
     struct place place;
+};
+
+struct inlined {
+    uint64_t address;
+    uint32_t order; /* the last one holds */
+    uint32_t count;
+    struct place *places;
 };
 
 static uint64_t hash_bytes(const char *bytes, size_t length)
@@ -112,6 +120,10 @@ void names_destroy(struct names *names)
     }
     free(names->ids);
     free(names->spots);
+    for (size_t i = 0; i < names->inlined_count; i++) {
+        free(names->inlined[i].places);
+    }
+    free(names->inlined);
     free(names);
 }
 
@@ -191,4 +203,59 @@ struct place names_get_place(const struct names *names, uint64_t address)
     }
     spot = &names->spots[spot_at(names->spots, names->spots_mask, address)];
     return spot->address == address ? spot->place : none;
+}
+
+void names_set_inlined(struct names *names,
+                       uint64_t address,
+                       const struct place *places,
+                       size_t count)
+{
+    struct inlined *inlined;
+
+    array_grow(&names->inlined, &names->inlined_room, names->inlined_count,
+               sizeof(*names->inlined));
+    inlined = &names->inlined[names->inlined_count];
+    *inlined = (struct inlined){address, (uint32_t)names->inlined_count,
+                                (uint32_t)count, NULL};
+    inlined->places = xcalloc(count, sizeof(*places));
+    memcpy(inlined->places, places, count * sizeof(*places));
+    names->inlined_count++;
+    names->is_sorted = false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct inlined *one = a, *two = b;
+
+    if (one->address != two->address) {
+        return one->address < two->address ? -1 : 1;
+    }
+    return (one->order < two->order) - (one->order > two->order);
+}
+
+const struct place *
+names_get_inlined(struct names *names, uint64_t address, size_t *count)
+{
+    size_t low = 0, high = names->inlined_count;
+
+    if (!names->is_sorted && names->inlined_count > 0) {
+        qsort(names->inlined, names->inlined_count, sizeof(*names->inlined),
+              by_address);
+        names->is_sorted = true;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (names->inlined[middle].address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *count = 0;
+    if (low == names->inlined_count || names->inlined[low].address != address) {
+        return NULL;
+    }
+    *count = names->inlined[low].count;
+    return names->inlined[low].places;
 }

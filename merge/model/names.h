@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_MODEL_NAMES_H
 #define CK_MERGE_MODEL_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ struct place {
 /* The ids and addresses of one process image. */
 struct spot;
 
+/* What was inlined at an address. */
+struct inlined;
+
 /* In full here, because it is asked for each record. */
 struct names {
     const char **ids;
@@ -32,6 +36,9 @@ struct names {
     struct spot *spots;
     size_t spots_mask;
     size_t spots_count;
+    struct inlined *inlined; /* sorted by address when it is asked for */
+    size_t inlined_count, inlined_room;
+    bool is_sorted;
 };
 
 struct names *names_create(void);
@@ -52,5 +59,18 @@ static inline size_t names_count(const struct names *names)
 void names_set_place(struct names *names, uint64_t address, struct place place);
 /* The place of an address; all fields empty when it is not known. */
 struct place names_get_place(const struct names *names, uint64_t address);
+
+/* Functions of one instruction at most. */
+#define NAMES_INLINED_MAX 32
+/* At the address is code of `count` functions, each inlined into the next;
+ * the last one is the function itself. They are copied. */
+void names_set_inlined(struct names *names,
+                       uint64_t address,
+                       const struct place *places,
+                       size_t count);
+/* Those functions, innermost first, borrowed; *count is 0 where nothing was
+ * inlined. */
+const struct place *
+names_get_inlined(struct names *names, uint64_t address, size_t *count);
 
 #endif

@@ -48,6 +48,11 @@ static void lists_free(struct report *report)
         free(report->standings[i].is_users);
     }
     free(report->standings);
+    for (size_t i = 0; i < report->deaths_count; i++) {
+        free(report->deaths[i].frames);
+        free(report->deaths[i].is_users);
+    }
+    free(report->deaths);
     for (size_t i = 0; i < report->awaited_count; i++) {
         free(report->awaited[i].ranks);
     }

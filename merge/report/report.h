@@ -723,6 +723,8 @@ struct report {
     size_t awaited_count;
     struct report_standing *standings; /* by rank, process and thread */
     size_t standings_count;
+    struct report_standing *deaths; /* threads at their end; the same order */
+    size_t deaths_count;
     struct report_device *devices;
     size_t devices_count;
     struct report_sub *subs; /* by device, in the order of their making */

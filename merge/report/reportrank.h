@@ -173,6 +173,10 @@ struct report_standing {
     struct place *frames; /* innermost first, without ck's own */
     bool *is_users;       /* of each: in a file that no package installs */
     size_t frames_count;
+    int signal;       /* that ended the thread; 0 = it was alive */
+    bool is_cause;    /* the others were killed because of it */
+    uint64_t address; /* that it accessed, where that is known */
+    bool has_address;
 };
 
 /* What some ranks did at a collective of NCCL. */

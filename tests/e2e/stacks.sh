@@ -32,3 +32,37 @@ if "$bin/ckmerge" --quiet --output folded="$segment" "$work/run" \
     fail "a segment was replaced by stacks"
 fi
 grep -q 'recording' "$work/err" || fail "$(cat "$work/err")"
+
+# Functions that were inlined, code that the program made, and the kernel.
+if [ "$(uname -m)" = x86_64 ]; then
+    timeout 120 "$bin/ckagent" --report none --sample 499 --dir "$work/kinds" \
+        -- "$tests/stacks_kinds" 300 >"$work/out" 2>&1
+    wait_done "$work/kinds"
+    "$bin/ckmerge" --quiet --output folded="$work/kinds.folded" "$work/kinds"
+    kernel=$(grep -c ' T vfs_read$\| t vfs_read$' /proc/kallsyms || true)
+    if grep -q '^0000000000000000 ' /proc/kallsyms ||
+        grep -q 'kernel.s part' "$work/kinds/report.txt"; then
+        kernel=0
+    fi
+    /usr/bin/python3 "$here/stackkinds.py" "$work/kinds.folded" "$kernel" ||
+        fail "the kinds of frames are not distinguished"
+fi
+
+# Two real compilers at run time: node's text, and its dump of code and lines.
+if command -v node >/dev/null; then
+    cat >"$work/fib.js" <<'JS'
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+let sum = 0;
+while (process.cpuUsage().user < 1.5e6) { sum += fib(22); }
+JS
+    for option in --perf-basic-prof --perf-prof; do
+        (cd "$work" && timeout 120 "$bin/ckagent" --report none --sample 499 \
+            --dir "$work/node$option" -- node "$option" fib.js >"$work/out" 2>&1)
+        wait_done "$work/node$option"
+        "$bin/ckmerge" --quiet --output folded="$work/node.folded" \
+            "$work/node$option"
+        grep -q 'fib.*_\[j\]' "$work/node.folded" ||
+            fail "node $option: its functions have no names"
+        rm -f "$work"/jit-*.dump
+    done
+fi

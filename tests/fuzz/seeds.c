@@ -1,6 +1,6 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
  * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring,
- * DIR/python, DIR/standing, DIR/unwind
+ * DIR/python, DIR/standing, DIR/unwind, DIR/jit
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -248,6 +248,35 @@ static int make_unwind(const char *dir, int number)
     return file == NULL ? -1 : rc | fclose(file);
 }
 
+/* A text with lines of code one over the other, and a dump with one piece of
+ * code and its lines. */
+static int make_jit(const char *dir, int number)
+{
+    static const uint32_t head[10] = {0x4a695444, 1, 40};
+    const uint32_t lines[] = {
+        2, 16 + 16 + 16 + 8, 0, 0, 0x4000, 0, 1, 0, 0x4000,
+        0, (uint32_t)number, 0};
+    const uint32_t load[] = {0, 16 + 40 + 8, 0, 0,     7, 7, 0x4000,
+                             0, 0x4000,      0, 0x800, 0, 1, 0};
+    FILE *file = seed_open(dir, "jit", 2 * number);
+    int rc = file == NULL ? -1 : 0;
+
+    if (rc == 0) {
+        rc = fprintf(file, "%c%c1000 800 first\n%x 40 second\n0x1100 8 x y\n",
+                     2 * number, 16 * number, 0x1000 + 64 * number) < 0;
+        rc |= fclose(file);
+    }
+    file = seed_open(dir, "jit", 2 * number + 1);
+    if (file == NULL || rc != 0) {
+        return -1;
+    }
+    rc = fprintf(file, "%c%c", 2 * number + 1, 16 * number) < 0;
+    rc |= put(file, head, sizeof(head)) | put(file, lines, sizeof(lines)) |
+          put(file, "/x/f.js", 8) | put(file, load, sizeof(load)) |
+          put(file, "compile", 8);
+    return rc | fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     struct records_random random = {20260711};
@@ -260,7 +289,7 @@ int main(int argc, char **argv)
              make_text(argv[1], "scalene", i) |
              make_text(argv[1], "manifest", i) | make_changes(argv[1], i) |
              make_python(argv[1], i) | make_standing(argv[1], i) |
-             make_unwind(argv[1], i);
+             make_unwind(argv[1], i) | make_jit(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");

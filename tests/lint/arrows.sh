@@ -146,10 +146,10 @@ zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
 zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/deflate.c
 microhttpd.h    aggregator/http/httpserver.c
 sqlite3.h       merge/output/sqlite/sqlitefile.c
-elfutils/       agent/symbols/symbols.c agent/symbols/symboltable.c
-dwarf.h         agent/symbols/symbols.c agent/symbols/symboltable.c
-libelf.h        agent/symbols/symbols.c agent/symbols/symboltable.c
-gelf.h          agent/symbols/symbols.c agent/symbols/symboltable.c
+elfutils/       agent/symbols/inlined.c agent/symbols/inlined.h agent/symbols/symboltable.c
+dwarf.h         agent/symbols/inlined.c agent/symbols/inlined.h agent/symbols/symboltable.c
+libelf.h        agent/symbols/inlined.c agent/symbols/inlined.h agent/symbols/symboltable.c
+gelf.h          agent/symbols/inlined.c agent/symbols/inlined.h agent/symbols/symboltable.c
 CL/             agent/inject/opencl/ckopencl.c agent/inject/opencl/opencl.h
 cupti.*         nobody
 cuda.*          nobody

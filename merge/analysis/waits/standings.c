@@ -144,6 +144,10 @@ static int row_fill(const struct defs *defs,
     row->lock = line_number(from->lines, "lock", 16);
     row->owner = (uint32_t)line_number(from->lines, "owner", 10);
     row->at = axis_time(axis, process->agent, false, from->at);
+    row->signal = (int)line_number(from->lines, "signal", 10);
+    row->is_cause = line_number(from->lines, "died", 10) != 0;
+    row->has_address = line_keep(defs, from->lines, "address")[0] != '\0';
+    row->address = line_number(from->lines, "address", 16);
     if (row->name == NULL || row->call == NULL || row->file == NULL ||
         row->how == NULL) {
         return -1;
@@ -172,6 +176,23 @@ static int64_t newest_look(const struct defs_agent *agent, uint32_t incarnation)
 /* Looks at one process take less. */
 #define LOOK_LENGTH (2 * CK_TIME_S)
 
+/* Is it a look at a thread at its end? Those are of interest in any run. */
+static bool is_death(const struct defs_standing *from)
+{
+    return line_number(from->lines, "signal", 10) != 0;
+}
+
+/* The row that is filled next. */
+static struct report_standing *row_next(struct report *report, bool is_dead)
+{
+    struct report_standing *row =
+        is_dead ? &report->deaths[report->deaths_count++]
+                : &report->standings[report->standings_count++];
+
+    memset(row, 0, sizeof(*row));
+    return row;
+}
+
 static int agent_report(const struct defs *defs,
                         const struct axis *axis,
                         const struct hang *hang,
@@ -183,8 +204,8 @@ static int agent_report(const struct defs *defs,
 
     for (size_t i = 0; i < owner->standings_count; i++) {
         const struct defs_standing *from = &owner->standings[i];
-        struct report_standing *row =
-            &report->standings[report->standings_count];
+        struct report_standing *row;
+        bool is_dead = is_death(from);
         uint32_t process = process_find(defs, agent, from->incarnation);
         ck_time_t last;
 
@@ -194,12 +215,12 @@ static int agent_report(const struct defs *defs,
             continue;
         }
         last = hang_last(hang, defs->processes[process].rank);
-        if (!is_asked && last > axis_time(axis, agent, false, from->at)) {
+        if (!is_dead && !is_asked &&
+            last > axis_time(axis, agent, false, from->at)) {
             continue;
         }
-        memset(row, 0, sizeof(*row));
+        row = row_next(report, is_dead);
         row->process = process;
-        report->standings_count++;
         if (row_fill(defs, axis, from, row) != 0) {
             return -1;
         }
@@ -236,6 +257,7 @@ int standings_report(const struct defs *defs,
         room += defs->agents[i].standings_count;
     }
     report->standings = xcalloc(room, sizeof(*report->standings));
+    report->deaths = xcalloc(room, sizeof(*report->deaths));
     for (uint32_t a = 0; a < defs->agents_count; a++) {
         if (agent_report(defs, axis, hang, a, is_asked, report) != 0) {
             return -1;
@@ -243,5 +265,7 @@ int standings_report(const struct defs *defs,
     }
     qsort(report->standings, report->standings_count,
           sizeof(*report->standings), by_thread);
+    qsort(report->deaths, report->deaths_count, sizeof(*report->deaths),
+          by_thread);
     return 0;
 }

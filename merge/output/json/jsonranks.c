@@ -269,6 +269,13 @@ static void put_standing(struct ck_json *j,
     ck_json_string(j, "stack", standing->how);
     ck_json_int(j, "stack_age_ns", standing->age);
     json_time(j, "at", standing->at, report);
+    if (standing->signal != 0) {
+        ck_json_int(j, "signal", standing->signal);
+        ck_json_bool(j, "cause", standing->is_cause);
+    }
+    if (standing->has_address) {
+        ck_json_uint(j, "address", standing->address);
+    }
     ck_json_array(j, "frames");
     for (size_t i = 0; i < standing->frames_count; i++) {
         ck_json_object(j, NULL);
@@ -325,6 +332,13 @@ void json_ranks(struct ck_json *j, const struct report *report)
         ck_json_array(j, "standings");
         for (size_t i = 0; i < report->standings_count; i++) {
             put_standing(j, &report->standings[i], report);
+        }
+        ck_json_end(j);
+    }
+    if (report->deaths_count > 0) {
+        ck_json_array(j, "deaths");
+        for (size_t i = 0; i < report->deaths_count; i++) {
+            put_standing(j, &report->deaths[i], report);
         }
         ck_json_end(j);
     }

@@ -164,6 +164,26 @@ int stacktable_take(void *consumer, const struct timeline_event *event)
 
 /* ---- frames ------------------------------------------------------------- */
 
+/* How frames of other kinds are marked, as flamegraph.pl knows them. */
+#define MARK_INLINED "_[i]"
+#define MARK_JIT "_[j]"
+#define MARK_KERNEL "_[k]"
+
+/* The place with the mark behind its name. */
+static struct place place_marked(const struct stacktable *table,
+                                 struct place place,
+                                 const char *mark)
+{
+    char name[STACKTABLE_NAME + 8];
+
+    if (mark != NULL) {
+        stacktable_name(&place, name);
+        (void)strcat(name, mark);
+        place.function = texts_keep(table->defs->texts, name, strlen(name));
+    }
+    return place;
+}
+
 /* Number of the place. */
 static int64_t place_number(struct stacktable *table, struct place place)
 {
@@ -190,27 +210,58 @@ place_of(const struct defs *defs, uint32_t process, uint64_t address)
     return place;
 }
 
-static int row_resolve(struct stacktable *table,
+static void row_append(struct stacktable *table,
                        struct stacktable_row *row,
-                       const struct defs_stack *stack)
+                       struct place place,
+                       const char *mark)
+{
+    array_grow(&row->frames, &row->room, row->count, sizeof(*row->frames));
+    row->frames[row->count++] =
+        (uint32_t)place_number(table, place_marked(table, place, mark));
+}
+
+/* The frames of one address: a function, and what was inlined into it. */
+static void address_append(struct stacktable *table,
+                           struct stacktable_row *row,
+                           uint64_t address)
+{
+    const struct defs *defs = table->defs;
+    size_t count;
+    const struct place *inlined =
+        names_get_inlined(defs->processes[row->process].names, address, &count);
+    const char *mark = address >= CK_SITE_JIT ? MARK_JIT : NULL;
+
+    if (address >= CK_SITE_KERNEL) {
+        mark = MARK_KERNEL;
+    }
+    if (count == 0) {
+        row_append(table, row, place_of(defs, row->process, address), mark);
+    }
+    for (size_t i = count; i-- > 0;) {
+        row_append(table, row, inlined[i], i + 1 < count ? MARK_INLINED : NULL);
+    }
+}
+
+static void row_resolve(struct stacktable *table,
+                        struct stacktable_row *row,
+                        const struct defs_stack *stack)
 {
     static const struct place none = {"[no stack]", NULL, 0};
     static const struct place deeper = {"[deeper]", NULL, 0};
     size_t depth = stack == NULL ? 0 : stack->depth;
-    bool is_cut = depth >= DEFS_STACK_DEPTH;
-    int64_t number = 0;
+    size_t kernel = stack == NULL ? 0 : stack->kernel;
 
-    row->frames = xcalloc(depth + 1, sizeof(*row->frames));
-    if (is_cut || depth == 0) {
-        number = place_number(table, is_cut ? deeper : none);
-        row->frames[row->count++] = (uint32_t)number;
+    if (depth + kernel >= DEFS_STACK_DEPTH) {
+        row_append(table, row, deeper, NULL);
+    } else if (depth + kernel == 0) {
+        row_append(table, row, none, NULL);
     }
-    for (size_t i = depth; i-- > 0 && number >= 0;) {
-        number = place_number(
-            table, place_of(table->defs, row->process, stack->frames[i]));
-        row->frames[row->count++] = (uint32_t)number;
+    for (size_t i = depth; i-- > 0;) {
+        address_append(table, row, stack->frames[i]);
     }
-    return number < 0 ? -1 : 0;
+    for (size_t i = depth + kernel; i-- > depth;) {
+        address_append(table, row, stack->frames[i]);
+    }
 }
 
 static int by_number(uint64_t a, uint64_t b)
@@ -247,9 +298,7 @@ int stacktable_resolve(struct stacktable *table)
                 ? NULL
                 : &agent->stacks[key.c - 1];
 
-        if (row_resolve(table, &table->rows[i], stack) != 0) {
-            return -1;
-        }
+        row_resolve(table, &table->rows[i], stack);
     }
     if (table->count > 0) {
         qsort(table->rows, table->count, sizeof(*table->rows), by_frames);
@@ -278,7 +327,9 @@ void stacktable_name(const struct place *place, char name[STACKTABLE_NAME])
     const char *file = place->file == NULL ? "unknown" : place->file;
     const char *slash = strrchr(file, '/');
 
-    if (place->function == NULL) {
+    if (place->function == NULL && file[0] == '[') {
+        (void)snprintf(name, STACKTABLE_NAME, "%s", file); /* "[kernel]" */
+    } else if (place->function == NULL) {
         (void)snprintf(name, STACKTABLE_NAME, "[%s]",
                        slash == NULL ? file : slash + 1);
     } else if (!cxxname_plain(name, STACKTABLE_NAME, place->function)) {

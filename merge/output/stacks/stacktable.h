@@ -27,7 +27,7 @@ struct stacktable_row {
     uint64_t samples;
     ck_time_t ns;
     uint32_t *frames; /* the outermost first */
-    size_t count;
+    size_t count, room;
 };
 
 struct stacktable;
@@ -59,7 +59,8 @@ const struct stacktable_row *stacktable_rows(const struct stacktable *table,
  * their file there, in brackets. */
 const struct place *stacktable_places(const struct stacktable *table,
                                       size_t *count);
-/* The function as a person reads it. */
+/* The function as a person reads it; behind it `_[i]` for one that was inlined,
+ * `_[j]` for one compiled at run time, `_[k]` for one of the kernel. */
 void stacktable_name(const struct place *place, char name[STACKTABLE_NAME]);
 /* "main", "io", "tid 71". */
 void stacktable_thread(const struct stacktable *table,

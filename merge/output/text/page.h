@@ -91,6 +91,12 @@ bool page_is_going_on(const struct page *page);
  * stacks of all threads that collectors looked at (textstanding.c). */
 void page_standings(const struct page *page, int indent);
 void page_standing_stacks(const struct page *page);
+/* Where the threads of a rank were when a signal ended it (textdeath.c). */
+void page_death(const struct page *page, const struct report_rank *rank);
+/* "spin (hang.c:40)"; without the version of a symbol (textstanding.c). */
+void page_frame(const struct page *page, const struct place *place);
+/* The innermost function of the user's; NULL = none is known. */
+const struct place *page_users_place(const struct report_standing *row);
 /* How ranks ended that did not end well, and who waited for them (textends.c).
  */
 void page_ends(const struct page *page);

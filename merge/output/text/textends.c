@@ -154,6 +154,9 @@ static void put_end(const struct page *page,
     fprintf(page->file, " %s", page_red(page));
     page_wrap(page, text, 1, 3);
     free(text);
+    if (rank->end == REPORT_END_SIGNAL) {
+        page_death(page, rank);
+    }
     if (rank->last != NULL && !rank->is_open_api) {
         fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
                 page_red(page));

@@ -122,8 +122,7 @@ static bool is_stopped(const struct report_standing *row)
     return row->state == 'T' || row->state == 't';
 }
 
-/* The innermost function of the user's; NULL = none is known. */
-static const struct place *users_place(const struct report_standing *row)
+const struct place *page_users_place(const struct report_standing *row)
 {
     for (size_t i = 0; i < row->frames_count; i++) {
         if (row->is_users[i] && row->frames[i].function != NULL) {
@@ -133,8 +132,7 @@ static const struct place *users_place(const struct report_standing *row)
     return row->frames_count > 0 ? &row->frames[shown_of(row).first] : NULL;
 }
 
-/* "spin (hang.c:40)"; without the version of a symbol. */
-static void put_frame(const struct page *page, const struct place *place)
+void page_frame(const struct page *page, const struct place *place)
 {
     char name[256];
 
@@ -180,13 +178,13 @@ static void put_state(const struct page *page,
 static void put_where(const struct page *page,
                       const struct report_standing *row)
 {
-    const struct place *place = users_place(row);
+    const struct place *place = page_users_place(row);
 
     fprintf(page->file, "%s ", page_who(page, row->rank).text);
     put_state(page, row);
     if (place != NULL) {
         fputs(", in ", page->file);
-        put_frame(page, place);
+        page_frame(page, place);
     }
 }
 
@@ -312,12 +310,12 @@ static size_t circle_of(const struct report *report,
 static void put_thread(const struct page *page,
                        const struct report_standing *row)
 {
-    const struct place *place = users_place(row);
+    const struct place *place = page_users_place(row);
 
     fprintf(page->file, "thread %u", row->tid);
     if (place != NULL) {
         fputs(" in ", page->file);
-        put_frame(page, place);
+        page_frame(page, place);
     }
 }
 
@@ -532,7 +530,7 @@ static size_t put_chain(const struct tree *tree,
             fputs(" > ...", file);
         }
         fputs(i > depth ? " > " : ": ", file);
-        put_frame(tree->page, frame_at(rows[0], i));
+        page_frame(tree->page, frame_at(rows[0], i));
     }
     return end;
 }

@@ -17,6 +17,12 @@
 #include "agent/symbols/symboltable.h"
 
 #define ASKED 100
+/* The address of the next instruction. */
+#ifdef __x86_64__
+#define HERE "lea 0(%%rip), %0"
+#else
+#define HERE "adr %0, . + 4"
+#endif
 
 static uint64_t load_bias;
 static char build_id[SYMBOLTABLE_ID_BYTES];
@@ -30,6 +36,25 @@ __attribute__((noinline)) static int first_known(int number)
 __attribute__((noinline)) static int second_known(int number)
 {
     return number * 5 + 2;
+}
+
+/* Two functions that are not there by themselves. */
+__attribute__((always_inline)) static inline void *inner_known(void)
+{
+    void *here;
+
+    __asm__ volatile(HERE : "=r"(here));
+    return here;
+}
+
+__attribute__((always_inline)) static inline void *between_known(void)
+{
+    return inner_known();
+}
+
+__attribute__((noinline)) static void *outer_known(void)
+{
+    return between_known();
 }
 
 /* The program itself is the first of all. */
@@ -66,6 +91,25 @@ static const char *name_of(int (*function)(int), uint64_t offset)
 {
     return symboltable_function(table, (uint64_t)(uintptr_t)function -
                                            load_bias + offset);
+}
+
+static void functions_that_were_inlined_come_innermost_first(void **state)
+{
+    struct symbol_place place = {.function = NULL};
+    uint64_t here = (uint64_t)(uintptr_t)outer_known() - load_bias;
+
+    (void)state;
+    symboltable_find(table, here - 1, &place);
+    assert_string_equal(place.function, "outer_known");
+    if (place.line == 0) {
+        skip(); /* built without lines */
+    }
+    assert_int_equal(place.inlined_count, 2);
+    assert_string_equal(place.inlined[0].function, "inner_known");
+    assert_string_equal(place.inlined[1].function, "between_known");
+    assert_non_null(strstr(place.inlined[0].file, "test_symboltable.c"));
+    assert_true(place.line < place.inlined[0].line &&
+                place.inlined[0].line < place.inlined[1].line);
 }
 
 static void a_function_is_found_however_often_was_asked(void **state)
@@ -134,6 +178,8 @@ the_functions_of_a_stripped_file_are_those_of_its_debug_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            functions_that_were_inlined_come_innermost_first, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_function_is_found_however_often_was_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(an_address_before_all_of_them_has_none,

@@ -74,7 +74,7 @@ static uint32_t path(const int *stack)
                             (agent->stacks_count + 1) * sizeof(*agent->stacks));
     at = &agent->stacks[agent->stacks_count++];
     agent->stacks_room = agent->stacks_count;
-    *at = (struct defs_stack){calloc(count, sizeof(uint64_t)), count, count};
+    *at = (struct defs_stack){calloc(count, sizeof(uint64_t)), count, count, 0};
     for (uint32_t i = 0; i < count; i++) {
         at->frames[i] = frame(stack[i]);
     }

@@ -1,11 +1,11 @@
-/* pythonsites.c - numbers for places of Python programs
+/* toldsites.c - numbers for places that no file of code has
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * Both tables are open ones by a 64-bit hash, twice as large as what they may
  * hold.
  */
-#include "agent/python/pythonsites.h"
+#include "agent/symbols/toldsites.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,12 +14,9 @@
 
 #include "schema/event.h"
 #include "schema/fnv.h"
-#include "schema/ring/ring.h"
 
-#define SLOTS (2 * (size_t)PYTHONSITES_MAX)
-#define NAMED_SLOTS (2 * (size_t)PYTHONSITES_NAMED_MAX)
-/* The libraries in the program number their own places. */
-#define BASE (CK_SITE_TOLD + ((uint64_t)CK_LIBRARY_PYTHON << 32))
+#define SLOTS (2 * (size_t)TOLDSITES_MAX)
+#define NAMED_SLOTS (2 * (size_t)TOLDSITES_NAMED_MAX)
 
 struct site {
     char *text;
@@ -27,7 +24,7 @@ struct site {
     uint32_t line;
 };
 
-struct pythonsites {
+struct toldsites {
     uint64_t base;     /* of the numbers */
     uint64_t *hashes;  /* by slot, 0 = unused */
     uint32_t *numbers; /* by slot */
@@ -38,27 +35,27 @@ struct pythonsites {
     uint64_t left_out;
 };
 
-struct pythonsites *pythonsites_create(uint32_t before)
+struct toldsites *toldsites_create(uint64_t base)
 {
-    struct pythonsites *sites = calloc(1, sizeof(*sites));
+    struct toldsites *sites = calloc(1, sizeof(*sites));
 
     if (sites == NULL) {
         return NULL;
     }
-    sites->base = BASE + before;
+    sites->base = base;
     sites->hashes = calloc(SLOTS, sizeof(*sites->hashes));
     sites->numbers = calloc(SLOTS, sizeof(*sites->numbers));
-    sites->sites = calloc(PYTHONSITES_MAX, sizeof(*sites->sites));
+    sites->sites = calloc(TOLDSITES_MAX, sizeof(*sites->sites));
     sites->named = calloc(NAMED_SLOTS, sizeof(*sites->named));
     if (sites->hashes == NULL || sites->numbers == NULL ||
         sites->sites == NULL || sites->named == NULL) {
-        pythonsites_destroy(sites);
+        toldsites_destroy(sites);
         return NULL;
     }
     return sites;
 }
 
-void pythonsites_destroy(struct pythonsites *sites)
+void toldsites_destroy(struct toldsites *sites)
 {
     int saved = errno;
 
@@ -76,11 +73,11 @@ void pythonsites_destroy(struct pythonsites *sites)
     errno = saved;
 }
 
-static bool site_add(struct pythonsites *sites, const struct pythonplace *place)
+static bool site_add(struct toldsites *sites, const struct toldplace *place)
 {
     struct site site = {.length = (uint32_t)place->length, .line = place->line};
 
-    if (sites->count == PYTHONSITES_MAX) {
+    if (sites->count == TOLDSITES_MAX) {
         return false;
     }
     site.text = malloc(place->length + 1);
@@ -92,8 +89,8 @@ static bool site_add(struct pythonsites *sites, const struct pythonplace *place)
     return true;
 }
 
-uint64_t pythonsites_number(struct pythonsites *sites,
-                            const struct pythonplace *place)
+uint64_t toldsites_number(struct toldsites *sites,
+                          const struct toldplace *place)
 {
     uint64_t hash = ck_fnv(ck_fnv(CK_FNV_START, place->text, place->length),
                            &place->line, sizeof(place->line));
@@ -116,15 +113,14 @@ uint64_t pythonsites_number(struct pythonsites *sites,
 }
 
 /* Reserve a record. False: there is one, or no room for more. */
-static bool record_add(struct pythonsites *sites, uint64_t key)
+static bool record_add(struct toldsites *sites, uint64_t key)
 {
     size_t at = key * 0x9e3779b97f4a7c15u % NAMED_SLOTS;
 
     while (sites->named[at] != 0 && sites->named[at] != key) {
         at = (at + 1) % NAMED_SLOTS;
     }
-    if (sites->named[at] == key ||
-        sites->named_count == PYTHONSITES_NAMED_MAX) {
+    if (sites->named[at] == key || sites->named_count == TOLDSITES_NAMED_MAX) {
         return false;
     }
     sites->named[at] = key;
@@ -132,10 +128,10 @@ static bool record_add(struct pythonsites *sites, uint64_t key)
     return true;
 }
 
-void pythonsites_name(struct pythonsites *sites,
-                      struct selfstream *selfstream,
-                      uint32_t incarnation,
-                      uint64_t site)
+void toldsites_name(struct toldsites *sites,
+                    struct selfstream *selfstream,
+                    uint32_t incarnation,
+                    uint64_t site)
 {
     const struct site *place;
 
@@ -153,7 +149,7 @@ void pythonsites_name(struct pythonsites *sites,
         place->text, place->length);
 }
 
-uint64_t pythonsites_left_out(const struct pythonsites *sites)
+uint64_t toldsites_left_out(const struct toldsites *sites)
 {
     return sites->left_out;
 }
