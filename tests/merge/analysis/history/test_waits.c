@@ -27,7 +27,7 @@
 #define RANKS PLAY_RANKS
 
 /* Names of play.c. */
-enum { SEND = 1, RECV, ISEND, WAIT = 5, IALLREDUCE = 15 };
+enum { SEND = 1, RECV, ISEND, WAIT = 5, SENDRECV = 8, IALLREDUCE = 15 };
 
 /* ---- the comparison ----------------------------------------------------- */
 
@@ -429,6 +429,31 @@ is_large_known(struct world *world, ck_time_t received, bool is_blocking)
     return is_known;
 }
 
+/* Both exchange as much in an MPI_Sendrecv, from 0 and from 1 us to that time.
+ */
+static bool is_exchange_known(struct world *world, ck_time_t left)
+{
+    struct history_span call = {.start = 1000, .end = left, .call = 1};
+    struct wait wait = {.thread = DEFS_NONE};
+
+    world->count = 0;
+    memset(world->call, 0, sizeof(world->call));
+    message_put(world, 1, 0, (struct region){0, left}, true);
+    message_put(world, 0, 1, (struct region){1000, left}, true);
+    for (int rank = 0; rank < 2; rank++) {
+        struct ck_message *send = &world->events[1 - rank].record.message;
+        struct ck_message *half = &event_new(world, rank, left)->record.message;
+
+        send->bytes = 100000;
+        send->e.kind = CK_KIND_SENDRECV;
+        send->e.name = SENDRECV;
+        *half = *send;
+        half->e.kind = CK_KIND_COMPLETE;
+        half->e.start = left;
+    }
+    return is_known_by(world, &call, &wait);
+}
+
 static void who_does_not_block_may_keep_a_large_message(void **unused)
 {
     static struct world world;
@@ -438,6 +463,7 @@ static void who_does_not_block_may_keep_a_large_message(void **unused)
     assert_true(is_large_known(&world, 400 * CK_TIME_US, false));
     assert_false(is_large_known(&world, 8 * CK_TIME_MS, false));
     assert_true(is_large_known(&world, 8 * CK_TIME_MS, true));
+    assert_true(is_exchange_known(&world, 8 * CK_TIME_MS));
     align_destroy(world.align);
     defs_destroy(world.defs);
 }
