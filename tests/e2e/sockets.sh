@@ -131,7 +131,13 @@ for rank in (0, 2):
     # The first message of rank 1 may have come before any rank waited.
     truth = float(open(folder + "/waited.%d" % rank).read()) * 1e9
     seen = ranks[rank]["waited_data_ns"]
-    assert abs(seen - truth) < max(0.05 * truth, 5e6), (rank, truth, seen)
+    near = max(0.05 * truth, 5e6)
+    assert seen < truth + near, (rank, truth, seen)
+    if seen < truth - near:
+        # It may have had no CPU when the data had come.
+        print("rank %d waited %.0f ms, stamped %.0f" %
+              (rank, seen / 1e6, truth / 1e6))
+        sys.exit(3 if report["load"]["other_cpus"] > 0.5 else 1)
     assert ranks[rank]["waited_ns"] == seen
     print("ok: %s: rank %d waited %.0f ms, stamped %.0f" %
           (how, rank, seen / 1e6, truth / 1e6))
@@ -249,5 +255,5 @@ gcc -g -O1 -fno-inline -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 fair crew
 fair pipeline 1
 fair pipeline 2
-fair ring plain
-fair ring threads
+by_truth ring plain
+by_truth ring threads
