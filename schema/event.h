@@ -11,6 +11,7 @@
 #define CK_SCHEMA_EVENT_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -237,7 +238,26 @@ struct ck_await {
     uint32_t awaited_call; /* that enqueued what is waited for, or made it */
 };
 
+struct ck_team {
+    struct ck_event e;
+    int64_t dur;
+    uint64_t site;   /* 0 = not known, or that of the region */
+    uint32_t region; /* from 1; 0 = none */
+    uint32_t outer;
+    uint32_t thread;
+    uint32_t size;
+    uint64_t object;
+    uint32_t number;
+    uint32_t level;
+};
+
 static_assert(sizeof(struct ck_event) == 16, "head of every record");
+static_assert(CK_CLASS_MARK == 1 && CK_CLASS_COPY == 6,
+              "the classes with a length come first, but for those of teams");
+static_assert(offsetof(struct ck_team, dur) == offsetof(struct ck_mark, dur) &&
+                  offsetof(struct ck_team, site) ==
+                      offsetof(struct ck_call, site),
+              "one place for the length and for the site");
 #define CK_CLASS(number, NAME, type, units, text)                              \
     static_assert(sizeof(struct type) == (units)*CK_UNIT_BYTES,                \
                   "units of " #type);
@@ -252,6 +272,12 @@ static inline enum ck_class ck_kind_class(unsigned kind)
 }
 const char *ck_kind_name(unsigned kind); /* static text, "?" unknown */
 const char *ck_class_name(unsigned cls);
+/* Does a record of the class have a length, in ck_mark.dur? */
+static inline bool ck_class_has_length(unsigned cls)
+{
+    return (cls >= CK_CLASS_MARK && cls <= CK_CLASS_COPY) ||
+           cls == CK_CLASS_TEAM;
+}
 /* Units of the fixed part of a class, 0 for an unknown one. */
 unsigned ck_class_units(unsigned cls);
 

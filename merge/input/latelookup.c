@@ -28,7 +28,7 @@
 
 #define SITES                                                                  \
     ((uint32_t)1 << CK_CLASS_CALL | (uint32_t)1 << CK_CLASS_MESSAGE |          \
-     (uint32_t)1 << CK_CLASS_COLLECTIVE)
+     (uint32_t)1 << CK_CLASS_COLLECTIVE | (uint32_t)1 << CK_CLASS_TEAM)
 
 struct site {
     uint32_t process;
@@ -105,7 +105,7 @@ static void rows_take(struct sites *sites,
     while (at < end) {
         const struct ck_event *event = (const struct ck_event *)at;
 
-        /* The site is at the same place in all three classes. */
+        /* The site is at the same place in all these classes. */
         if (((uint32_t)1 << ck_kind_class(event->kind) & SITES) != 0) {
             site_add(sites, stream->process,
                      ((const struct ck_call *)event)->site);

@@ -143,13 +143,10 @@ static void times_take(struct survey *survey,
     if (first < survey->first[columns->piece]) {
         survey->first[columns->piece] = first;
     }
-    if (columns->cls <= CK_CLASS_COPY) {
+    if (ck_class_has_length(columns->cls)) {
         stamps_add(&survey->whole, ticks, first, end);
     }
 }
-
-_Static_assert(CK_CLASS_MARK == 1 && CK_CLASS_COPY == 6,
-               "the classes with a length come first");
 
 void survey_take(void *state, const struct ck_batch_columns *columns)
 {
@@ -189,7 +186,7 @@ void survey_row(struct survey *survey, const struct ck_event *event)
                                        .start = &event->start,
                                        .dur = &none};
 
-    if (columns.cls <= CK_CLASS_COPY) {
+    if (ck_class_has_length(columns.cls)) {
         columns.dur = &((const struct ck_mark *)event)->dur;
     }
     if (columns.cls == CK_CLASS_KERNEL) {

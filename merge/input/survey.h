@@ -18,7 +18,8 @@
     ((uint32_t)1 << CK_CLASS_MARK | (uint32_t)1 << CK_CLASS_CALL |             \
      (uint32_t)1 << CK_CLASS_MESSAGE | (uint32_t)1 << CK_CLASS_COLLECTIVE |    \
      (uint32_t)1 << CK_CLASS_KERNEL | (uint32_t)1 << CK_CLASS_COPY |           \
-     (uint32_t)1 << CK_CLASS_SAMPLE | (uint32_t)1 << CK_CLASS_AWAIT)
+     (uint32_t)1 << CK_CLASS_SAMPLE | (uint32_t)1 << CK_CLASS_AWAIT |          \
+     (uint32_t)1 << CK_CLASS_TEAM)
 
 /* Devices of one frame that wait for its end; more go to the definitions at
  * once. */

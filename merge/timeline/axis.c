@@ -215,6 +215,7 @@ void axis_record(const struct axis *axis,
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
+    case CK_CLASS_TEAM:
         span_align(map, is_ticks, (struct ck_mark *)event);
         break;
     default:

@@ -190,6 +190,7 @@ static inline ck_time_t record_end(const struct ck_event *record,
     case CK_CLASS_COLLECTIVE:
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
+    case CK_CLASS_TEAM:
         return record->start + ((const struct ck_mark *)record)->dur;
     default:
         return record->start;

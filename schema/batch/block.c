@@ -222,7 +222,8 @@ static const struct field head_fields[FIELD_FIRST] = {
     {8, FIELD_SAME, offsetof(struct ck_event, start)},
 };
 
-/* Calls, messages and collectives have their site at one place. */
+/* Calls, messages, collectives and what teams do have their site at one place.
+ */
 #define SITE_WORD (offsetof(struct ck_call, site) / 8)
 _Static_assert(offsetof(struct ck_call, site) ==
                        offsetof(struct ck_message, site) &&
@@ -233,7 +234,7 @@ _Static_assert(offsetof(struct ck_call, site) ==
 static inline bool has_site(unsigned cls)
 {
     return cls == CK_CLASS_CALL || cls == CK_CLASS_MESSAGE ||
-           cls == CK_CLASS_COLLECTIVE;
+           cls == CK_CLASS_COLLECTIVE || cls == CK_CLASS_TEAM;
 }
 
 /* Sites that differ from that of the record before in the same context. */

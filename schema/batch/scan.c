@@ -267,7 +267,7 @@ static unsigned column_at(unsigned cls, size_t offset, unsigned bytes)
 
 static unsigned dur_column(unsigned cls)
 {
-    return cls >= CK_CLASS_MARK && cls <= CK_CLASS_COPY
+    return ck_class_has_length(cls)
                ? column_at(cls, offsetof(struct ck_mark, dur), 8)
                : 0;
 }

@@ -137,6 +137,7 @@ enum ck_library {
     CK_LIBRARY_POSIX = 64,
     CK_LIBRARY_CUDA = 128,
     CK_LIBRARY_NVTX = 256,
+    CK_LIBRARY_OPENMP = 512,
 };
 
 struct ck_ring_header {
@@ -173,7 +174,8 @@ struct ck_ring_header {
     uint32_t large;          /* slots before it have large bodies, */
     uint64_t small_bytes;    /* the others such: a power of two, whole pages */
     uint64_t layout_sum;     /* ck_ring_layout_sum() */
-    uint8_t pad0[32];
+    uint32_t is_openmp_off;  /* 1: ckomp records nothing */
+    uint8_t pad0[28];
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     uint8_t pad[1840];

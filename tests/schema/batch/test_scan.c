@@ -38,7 +38,7 @@ static void scan_take(void *state, const struct ck_batch_columns *columns)
 {
     for (unsigned i = 0; i < columns->count; i++) {
         const struct ck_event *row = row_next(state, columns->cls);
-        int64_t dur = columns->cls > CK_CLASS_COPY
+        int64_t dur = !ck_class_has_length(columns->cls)
                           ? 0
                           : ((const struct ck_mark *)row)->dur;
 
