@@ -53,6 +53,7 @@ static struct options {
     const char *report;
     const char *pack;
     const char *posix;
+    const char *openmp;
     const char *python;
     const char *sample;
     const char *keep;
@@ -76,6 +77,7 @@ static struct options {
     .report = "now",
     .has_page = true,
     .posix = "on",
+    .openmp = "on",
     .python = "on",
     .posix_threshold = 10 * CK_TIME_US,
     .sample_hz = SAMPLER_HZ,
@@ -107,6 +109,10 @@ static const struct ck_cli_option table[] = {
      NULL,
      "Record libc calls that take at least TIME; only count shorter ones "
      "(default 10us)"},
+    {CK_CLI_CHOICE, "openmp", 0, NULL, &options.openmp, "on|off",
+     "Record the parallel regions, barriers, locks and tasks of OpenMP "
+     "programs "
+     "(default on)"},
     {CK_CLI_TEXT, "sample", 0, "HZ|off", &options.sample, NULL,
      "Sample each thread's stack HZ times per second of its CPU time, and "
      "record when it has no CPU (default 99)"},
@@ -565,6 +571,7 @@ static int run_ringed(char **argv,
         return run_unclaimed(argv, places, &err);
     }
     /* 0 in the ring is the library's own default. */
+    ring.header->is_openmp_off = strcmp(options.openmp, "off") == 0;
     ring.header->posix_threshold_ns =
         options.posix_threshold > 0 ? (uint32_t)options.posix_threshold : 1;
     if (libraries_find(&libraries, strcmp(options.posix, "off") != 0, &err) !=

@@ -177,9 +177,9 @@ int libraries_find(struct libraries *libraries,
     static const char *const all[LIBRARIES_PRELOADED] = {"libck.so",
                                                          "libckcuda.so"};
     static const char *const no_posix[LIBRARIES_PRELOADED] = {
-        "libckmpi.so", "libckannotate.so", "libckcuda.so"};
+        "libckmpi.so", "libckannotate.so", "libckomp.so", "libckcuda.so"};
     const char *const *preloads = has_posix ? all : no_posix;
-    size_t count = (has_posix ? 1 : 2) + is_cuda_wanted();
+    size_t count = (has_posix ? 1 : 3) + is_cuda_wanted();
     char path[PATH_MAX];
     size_t used = 0;
     int rc = 0;

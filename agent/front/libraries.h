@@ -12,7 +12,7 @@
 #include "schema/err.h"
 
 /* Libraries that are preloaded at most: a path each. */
-#define LIBRARIES_PRELOADED 3
+#define LIBRARIES_PRELOADED 4
 
 /* Libraries that a runtime opens by a variable, at most (libraries.c). */
 #define LIBRARIES_NAMED 8

@@ -17,13 +17,14 @@ allowed() {
     libckmpi.so)
         echo '^(MPI_[A-Za-z_]+|mpix?_[a-z0-9_]+_|MPIX_[A-Za-z_]+)$'
         ;;
+    libckomp.so) echo '^(GOMP_[a-z_]+|omp_set_(nest_)?lock_?|ompt_start_tool)$' ;;
     libckopencl.so) echo '^(cl[A-Z][A-Za-z]+)$' ;;
     libckcupti.so) echo '^(InitializeInjection|ck_nccl_link)$' ;;
     libcknvtx.so) echo '^InitializeInjectionNvtx2$' ;;
     libcknccl.so) echo '^ncclProfiler_v[1-6]$' ;;
     libckcuda.so) echo '^(cu[A-Z][A-Za-z0-9]+(_v[0-9]+)?(_pts[dz]|_ptds)?|cupti[A-Z][A-Za-z]+|dlsym|ck_cuda_link)$' ;;
     libckannotate.so) echo '^(ck_api_get|ck_annotate_link|ck_filter_join|prctl|syscall|__asan_default_options)$' ;;
-    libck.so) echo '^([a-z_0-9]+|_Exit|MPIX?_[A-Za-z_]+)$' ;;
+    libck.so) echo '^([a-z_0-9]+|GOMP_[a-z_]+|_Exit|MPIX?_[A-Za-z_]+)$' ;;
     # Of a library with a room of its own: its sources have the line
     # "lib....so exports: NAME...".
     *)

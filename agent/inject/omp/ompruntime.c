@@ -1,0 +1,163 @@
+/* ompruntime.c - which OpenMP runtime a caller meant
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/inject/omp/ompruntime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stddef.h>
+
+#include "agent/inject/inject.h"
+#include "agent/inject/symbol.h"
+
+/* Weak as in floor.h. */
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+
+#define RUNTIMES_MAX 16
+
+static const char symbols[OMP_FUNCTIONS][48] = {
+#define OMP_FUNCTION(symbol) #symbol,
+#include "agent/inject/omp/omp.def"
+};
+
+/* By their order of first sight. */
+INJECT_ROOM struct omp_module omp_modules[OMP_MODULES_MAX];
+_Atomic uint32_t omp_modules_count;
+static INJECT_ROOM struct kept {
+    struct omp_runtime runtime;
+    _Atomic bool is_filled;
+} runtimes[RUNTIMES_MAX];
+static _Atomic uint32_t runtimes_count;
+
+/* The program or library that some code lies in. */
+struct found {
+    uint64_t site;
+    uint64_t begin, end;
+    const char *path; /* "" = the program */
+};
+
+static int object_look(struct dl_phdr_info *info, size_t size, void *state)
+{
+    struct found *found = state;
+    uint64_t begin = UINT64_MAX, end = 0;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uint64_t at = info->dlpi_addr + part->p_vaddr;
+
+        if (part->p_type == PT_LOAD) {
+            begin = at < begin ? at : begin;
+            end = at + part->p_memsz > end ? at + part->p_memsz : end;
+        }
+    }
+    if (found->site < begin || found->site >= end) {
+        return 0;
+    }
+    found->begin = begin;
+    found->end = end;
+    found->path = info->dlpi_name;
+    return 1;
+}
+
+/* A definition as the library itself sees it, without what is preloaded; of
+ * the program, and where that has none, the next one of the start. */
+static void *definition(void *handle, const char *symbol)
+{
+    void *found = handle == NULL ? NULL : dlsym(handle, symbol);
+
+    return found == NULL ? symbol_next(symbol) : found;
+}
+
+bool omp_is_off(void)
+{
+    inject_load_once(CK_LIBRARY_OPENMP);
+    return !inject_is_loaded() || inject_ring.header->is_openmp_off != 0;
+}
+
+static void runtime_fill(struct omp_runtime *runtime, const char *path)
+{
+    void *handle = path == NULL || path[0] == '\0' || dlopen == NULL
+                       ? NULL
+                       : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+
+    for (int i = 0; i < OMP_FUNCTIONS; i++) {
+        union {
+            void *object;
+            omp_next_f call;
+        } next = {definition(handle, symbols[i])};
+
+        runtime->next[i] = next.call;
+    }
+    runtime->is_plain =
+        omp_is_off() || definition(handle, "__kmpc_fork_call") != NULL;
+    if (handle != NULL) {
+        (void)dlclose(handle);
+    }
+}
+
+/* One that is known already, or a new one; NULL = too many of them. */
+static const struct omp_runtime *runtime_keep(const struct omp_runtime *runtime)
+{
+    uint32_t count = atomic_load(&runtimes_count);
+    uint32_t at;
+
+    for (uint32_t i = 0; i < count && i < RUNTIMES_MAX; i++) {
+        const struct omp_runtime *known = &runtimes[i].runtime;
+
+        /* acquire: pairs with the release below */
+        if (atomic_load_explicit(&runtimes[i].is_filled,
+                                 memory_order_acquire) &&
+            known->next[OMP_GOMP_parallel] ==
+                runtime->next[OMP_GOMP_parallel] &&
+            known->next[OMP_omp_set_lock] == runtime->next[OMP_omp_set_lock]) {
+            return known;
+        }
+    }
+    at = atomic_fetch_add(&runtimes_count, 1);
+    if (at >= RUNTIMES_MAX) {
+        return NULL;
+    }
+    runtimes[at].runtime = *runtime;
+    /* release: pairs with the acquire above */
+    atomic_store_explicit(&runtimes[at].is_filled, true, memory_order_release);
+    return &runtimes[at].runtime;
+}
+
+const struct omp_runtime *omp_runtime_find(uint64_t site)
+{
+    static INJECT_ROOM struct omp_runtime last; /* of all there is no room for
+                                                 */
+    struct found found = {.site = site, .begin = site, .end = site + 1};
+    struct omp_runtime runtime;
+    const struct omp_runtime *kept;
+    int saved = errno;
+    uint32_t at;
+
+    (void)dl_iterate_phdr(object_look, &found);
+    runtime_fill(&runtime, found.path);
+    kept = runtime_keep(&runtime);
+    if (kept == NULL) {
+        if (last.next[OMP_GOMP_parallel] == NULL) {
+            last = runtime;
+            last.is_plain = true;
+        }
+        kept = &last;
+    }
+    at = atomic_load(&omp_modules_count) < OMP_MODULES_MAX
+             ? atomic_fetch_add(&omp_modules_count, 1)
+             : OMP_MODULES_MAX;
+    if (at < OMP_MODULES_MAX) {
+        omp_modules[at].begin = found.begin;
+        omp_modules[at].runtime = kept;
+        /* release: pairs with the acquire in omp_runtime() */
+        atomic_store_explicit(&omp_modules[at].size, found.end - found.begin,
+                              memory_order_release);
+    }
+    errno = saved;
+    return kept;
+}
