@@ -22,6 +22,7 @@
 #include "merge/analysis/memory/faultplaces.h"
 #include "merge/analysis/memory/memoryuse.h"
 #include "merge/analysis/steps/steps.h"
+#include "merge/analysis/threads/threads.h"
 #include "merge/analysis/waits/stragglers.h"
 #include "merge/analysis/waits/stuck.h"
 #include "merge/analysis/idle/undone.h"
@@ -50,6 +51,7 @@ struct analysis {
     struct hotspots *hotspots;
     struct faultplaces *faultplaces;
     struct memoryuse *memoryuse;
+    struct threads *threads;
     struct initfinalize *edges;
     struct stuck *stuck; /* NULL = all ended well */
     struct region region;
@@ -155,6 +157,8 @@ struct analysis *analysis_create(const struct defs *defs,
             faultplaces_create(defs, analysis->lookback, region);
         analysis->memoryuse = memoryuse_create(defs, analysis->lookback);
         analysis->edges = initfinalize_create(defs, analysis->lookback);
+        analysis->threads =
+            threads_create(defs, lookback_history(analysis->lookback), region);
     }
     if (analysis->ledger == NULL || analysis->waitstates == NULL ||
         analysis->idealnetwork == NULL || analysis->hotspots == NULL ||
@@ -181,6 +185,7 @@ void analysis_destroy(struct analysis *analysis)
     hotspots_destroy(analysis->hotspots);
     faultplaces_destroy(analysis->faultplaces);
     memoryuse_destroy(analysis->memoryuse);
+    threads_destroy(analysis->threads);
     initfinalize_destroy(analysis->edges);
     stuck_destroy(analysis->stuck);
     unknowns_destroy(analysis->unknowns);
@@ -353,6 +358,7 @@ static int delay_close(struct analysis *analysis,
     if (!pending->is_cut && wait != NULL && wait->thread != DEFS_NONE &&
         wait->until > call.start) {
         part.end = wait->until < call.end ? wait->until : call.end;
+        threads_awaited(analysis->threads, wait->thread, part);
         if (late_close(analysis, wait->thread, part.end) != 0 ||
             delay_wait(analysis->delay, pending->thread, part, wait) != 0) {
             return -1;
@@ -558,7 +564,10 @@ int analysis_take(void *state, const struct timeline_event *event)
                    event->thread < analysis->defs->threads_count;
     int64_t mark = 0;
 
-    /* The ledger asks what waits cost. */
+    /* The ledger asks what waits cost, and they which threads were late. */
+    if (threads_take(analysis->threads, event) != 0) {
+        return -1;
+    }
     if (pendings_close(analysis, event->start) != 0 ||
         ledger_settle(analysis->ledger, event->start) != 0 ||
         (analysis->stretches_count > 0 &&
@@ -702,6 +711,7 @@ int analysis_report(struct analysis *analysis, struct report *report)
         delaysums_left_out(waitstates_delays(analysis->waitstates));
     efficiency_report(analysis->defs, analysis->idealnetwork,
                       lookback_counts(analysis->lookback), report);
+    threads_report(analysis->threads, report);
     steps_report(analysis->steps, report);
     unknowns_report(analysis->unknowns, report);
     if (stragglers_report(analysis->defs, &waits, analysis->waitstates,

@@ -89,6 +89,11 @@ void report_fini(struct report *report)
     free(report->traffic.pairs);
     free(report->traffic.waits);
     free(report->traffic.sizes);
+    free(report->threads.ranks);
+    free(report->threads.regions);
+    free(report->threads.waits);
+    free(report->threads.locks);
+    free(report->threads.threads);
     free(report->libc);
     free(report->peers);
     free(report->hot);
@@ -129,6 +134,19 @@ const char *report_source_name(enum clock_source source)
     };
 
     return names[source];
+}
+
+const char *report_team_word(enum report_team_state state)
+{
+    static const char *const words[REPORT_TEAM_STATES] = {
+        [REPORT_TEAM_WORK] = "work",           [REPORT_TEAM_FORK] = "fork",
+        [REPORT_TEAM_IMBALANCE] = "imbalance", [REPORT_TEAM_JOIN] = "join",
+        [REPORT_TEAM_BARRIER] = "barrier",     [REPORT_TEAM_LOCK] = "lock",
+        [REPORT_TEAM_AWAIT] = "tasks",         [REPORT_TEAM_MPI] = "mpi",
+        [REPORT_TEAM_UNKNOWN] = "unknown",
+    };
+
+    return words[state];
 }
 
 const char *report_fault_name(enum ck_clock_fault_kind kind)

@@ -19,6 +19,8 @@
 #include "merge/report/reportclocks.h"
 #include "merge/report/reportmemory.h"
 #include "merge/report/reportrank.h"
+#include "merge/report/reportsampled.h"
+#include "merge/report/reportthreads.h"
 #include "merge/report/reporttraffic.h"
 #include "merge/report/reportwork.h"
 #include "schema/time.h"
@@ -117,19 +119,6 @@ struct report_efficiency {
     double device_load_balance;
     double device_communication;
     double device_orchestration;
-};
-
-/* Where samples met a thread. */
-struct report_sampled {
-    ck_time_t total;    /* CPU time of all samples; 0 = none */
-    ck_time_t ns;       /* of it in the function: */
-    struct place place; /* its line with the most samples */
-    struct report_callers callers;
-    ck_time_t faulting; /* of ns, in the kernel without a system call: handling
-                           page faults */
-    uint64_t minor, major; /* page faults of the rank in the function, in the
-                              region; 0 = not known */
-    bool is_others;        /* of the process's other threads: this one waited */
 };
 
 /* Time of a thread; total 0 = nothing was seen. */
@@ -784,6 +773,7 @@ struct report {
     struct report_function *functions; /* longest total first */
     size_t functions_count;
     struct report_traffic traffic;
+    struct report_threads threads;
     struct report_libc *libc; /* longest first */
     size_t libc_count;
     struct report_peer *peers; /* longest first */

@@ -63,6 +63,8 @@ void json_moved(struct ck_json *j, const struct report_moved *moved);
 void json_traffic(struct ck_json *j, const struct report *report);
 /* programs, rank_0_shows, process_waits (jsonpeers.c). */
 void json_peers(struct ck_json *j, const struct report *report);
+/* openmp, lock_waits, threads (jsonthreads.c). */
+void json_threads(struct ck_json *j, const struct report *report);
 /* step_table, stragglers and ranges (jsonsteps.c). */
 void json_steps(struct ck_json *j, const struct report *report);
 

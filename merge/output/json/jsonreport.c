@@ -814,6 +814,7 @@ void output_json_put(struct ck_json *j,
     json_traffic(j, report);
     put_libc(j, report);
     json_peers(j, report);
+    json_threads(j, report);
     put_counters(j, report);
     put_trust(j, report);
     json_clocks(j, report);

@@ -380,6 +380,7 @@ static void put_answer(const struct page *page)
                 word_percent(most->idle, most->wall).text,
                 word_time(most->longest_gap).text);
     }
+    page_threads_answer(page);
     page_load(page);
 }
 
@@ -656,6 +657,7 @@ static void put_trust(const struct page *page)
     put_aways(page);
     page_delay_limits(page);
     page_launches(page);
+    page_threads_trust(page);
     put_notes(page);
     if (report->devices_count > 0) {
         fprintf(
@@ -709,6 +711,7 @@ static void put_rows(const struct page *page)
 static void put_tables(const struct page *page)
 {
     page_ranges(page);
+    page_threads(page);
     page_hot(page);
     page_memory(page);
     page_calls(page);

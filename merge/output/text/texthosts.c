@@ -455,6 +455,7 @@ void page_host_answer(const struct page *page)
 
     put_no_device(page);
     page_folded(page, put_shared);
+    page_threads_answer(page);
     if (e->ranks > 0) {
         page_folded(page, put_times);
         fputs("   ", page->file);

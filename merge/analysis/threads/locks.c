@@ -1,0 +1,596 @@
+/* locks.c - locks that threads wait for, one behind the other
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/analysis/threads/locks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/history/evidence.h"
+#include "merge/analysis/threads/team.h"
+#include "merge/model/array.h"
+#include "merge/model/memory.h"
+#include "merge/model/table.h"
+
+/* Calls that holders are remembered in, of all locks. */
+#define CALLS_MAX 65536
+
+struct waiter {
+    ck_time_t end;
+    uint32_t thread;
+    bool is_failed; /* it did not get the lock */
+};
+
+struct lock {
+    uint32_t process;
+    uint64_t address;
+    uint32_t holder;                 /* thread; DEFS_NONE = not known */
+    ck_time_t passed;                /* time before it is in `by` */
+    ck_time_t by[LOCKS_WAITERS + 1]; /* so many waited; [0] is not kept */
+    struct waiter *waiting;          /* by end */
+    size_t waiting_count, waiting_room;
+    uint32_t users;
+    uint64_t count;
+    ck_time_t ns;
+};
+
+/* Waits for a lock at one place. */
+struct site {
+    uint32_t lock;
+    const char *what;
+    struct place place;
+    uint64_t count;
+    ck_time_t ns;
+};
+
+/* A call that holders of a lock were in while others waited. */
+struct deed {
+    uint32_t lock;
+    const char *call;
+    struct place place;
+    ck_time_t ns;
+};
+
+struct user {
+    ck_time_t waited;
+    ck_time_t most; /* at one place: */
+    uint32_t site;
+};
+
+struct locks {
+    const struct defs *defs;       /* borrowed */
+    const struct history *history; /* borrowed */
+    struct region region;
+    struct table *keys; /* process, address */
+    struct lock *items;
+    size_t count, room;
+    struct table *site_keys; /* lock, name, site */
+    struct site *sites;
+    size_t sites_count, sites_room;
+    struct table *deed_keys; /* lock, name, site */
+    struct deed *deeds;
+    size_t deeds_count, deeds_room;
+    struct table *user_keys; /* lock, thread */
+    struct table *own_keys;  /* thread, site */
+    ck_time_t *owns;
+    size_t owns_count, owns_room;
+    struct user *users; /* by thread */
+    /* Locks that were waited for lately, by process: those that a holder may be
+     * looked for in. */
+    uint32_t *active;
+    size_t active_count, active_room;
+    struct evidence *evidence;
+    uint64_t left_out;
+};
+
+struct locks *locks_create(const struct defs *defs,
+                           const struct history *history,
+                           struct region region)
+{
+    struct locks *locks = xcalloc(1, sizeof(*locks));
+
+    locks->defs = defs;
+    locks->history = history;
+    locks->region = region;
+    locks->keys = table_create();
+    locks->site_keys = table_create();
+    locks->deed_keys = table_create();
+    locks->user_keys = table_create();
+    locks->own_keys = table_create();
+    locks->users = xcalloc(defs->threads_count + 1, sizeof(*locks->users));
+    locks->evidence = evidence_create(defs);
+    return locks;
+}
+
+void locks_destroy(struct locks *locks)
+{
+    if (locks == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < locks->count; i++) {
+        free(locks->items[i].waiting);
+    }
+    free(locks->items);
+    table_destroy(locks->keys);
+    table_destroy(locks->site_keys);
+    table_destroy(locks->deed_keys);
+    table_destroy(locks->user_keys);
+    table_destroy(locks->own_keys);
+    free(locks->sites);
+    free(locks->deeds);
+    free(locks->owns);
+    free(locks->users);
+    free(locks->active);
+    evidence_destroy(locks->evidence);
+    free(locks);
+}
+
+/* ---- one lock ----------------------------------------------------------- */
+
+static void
+count_time(const struct locks *locks, struct lock *lock, ck_time_t until)
+{
+    struct region part = {lock->passed, until};
+    size_t waiting = lock->waiting_count < LOCKS_WAITERS ? lock->waiting_count
+                                                         : LOCKS_WAITERS;
+
+    if (until <= lock->passed) {
+        return;
+    }
+    lock->passed = until;
+    if (waiting > 0 && region_clip(locks->region, &part.start, &part.end)) {
+        lock->by[waiting] += part.end - part.start;
+    }
+}
+
+/* Waits that end by `now`: each has the lock then. */
+static void
+lock_pass(const struct locks *locks, struct lock *lock, ck_time_t now)
+{
+    size_t done = 0;
+
+    while (done < lock->waiting_count && lock->waiting[0].end <= now) {
+        struct waiter first = lock->waiting[0];
+
+        count_time(locks, lock, first.end);
+        lock->waiting_count--;
+        memmove(lock->waiting, lock->waiting + 1,
+                lock->waiting_count * sizeof(*lock->waiting));
+        if (!first.is_failed) {
+            lock->holder = first.thread;
+        }
+    }
+    count_time(locks, lock, now);
+}
+
+static void user_add(struct locks *locks, uint32_t lock, uint32_t thread)
+{
+    size_t before = table_count(locks->user_keys);
+
+    (void)table_number(locks->user_keys, (struct table_key){lock, thread, 0});
+    locks->items[lock].users += table_count(locks->user_keys) > before;
+}
+
+static void waiter_add(struct lock *lock, struct waiter waiter)
+{
+    size_t at = lock->waiting_count;
+
+    array_grow(&lock->waiting, &lock->waiting_room, lock->waiting_count,
+               sizeof(*lock->waiting));
+    while (at > 0 && lock->waiting[at - 1].end > waiter.end) {
+        lock->waiting[at] = lock->waiting[at - 1];
+        at--;
+    }
+    lock->waiting[at] = waiter;
+    lock->waiting_count++;
+}
+
+/* ---- waits -------------------------------------------------------------- */
+
+/* A wait for a lock, whoever recorded it. */
+struct lock_event {
+    const struct timeline_event *event;
+    uint64_t address;
+    uint64_t site;
+    uint32_t holder; /* tid, 0 = not known */
+};
+
+static struct lock *lock_find(struct locks *locks, const struct lock_event *of)
+{
+    struct table_key key = {of->event->process, of->address, 0};
+    int64_t number = table_find(locks->keys, key);
+
+    if (number < 0) {
+        if (locks->count == LOCKS_MAX) {
+            locks->left_out++;
+            return NULL;
+        }
+        number = table_number(locks->keys, key);
+        array_grow(&locks->items, &locks->room, locks->count,
+                   sizeof(*locks->items));
+        locks->items[locks->count++] =
+            (struct lock){.process = of->event->process,
+                          .address = of->address,
+                          .holder = DEFS_NONE,
+                          .passed = INT64_MIN};
+    }
+    return &locks->items[number];
+}
+
+static uint32_t
+site_add(struct locks *locks, uint32_t lock, const struct lock_event *of)
+{
+    const struct timeline_event *event = of->event;
+    int64_t number =
+        table_number(locks->site_keys,
+                     (struct table_key){lock, event->record->name, of->site});
+
+    if ((size_t)number == locks->sites_count) {
+        array_grow(&locks->sites, &locks->sites_room, locks->sites_count,
+                   sizeof(*locks->sites));
+        locks->sites[locks->sites_count++] = (struct site){
+            .lock = lock,
+            .what = defs_name(locks->defs, event->process, event->record->name),
+            .place = team_place(locks->defs, event->process, of->site, NULL)};
+    }
+    return (uint32_t)number;
+}
+
+static void
+own_add(struct locks *locks, uint32_t thread, uint32_t site, ck_time_t ns)
+{
+    struct user *user = &locks->users[thread];
+    int64_t number =
+        table_number(locks->own_keys, (struct table_key){thread, site, 0});
+
+    if ((size_t)number == locks->owns_count) {
+        array_grow(&locks->owns, &locks->owns_room, locks->owns_count,
+                   sizeof(*locks->owns));
+        locks->owns[locks->owns_count++] = 0;
+    }
+    locks->owns[number] += ns;
+    user->waited += ns;
+    if (locks->owns[number] > user->most) {
+        user->most = locks->owns[number];
+        user->site = site;
+    }
+}
+
+static void activate(struct locks *locks, uint32_t lock)
+{
+    for (size_t i = 0; i < locks->active_count; i++) {
+        if (locks->active[i] == lock) {
+            return;
+        }
+    }
+    array_grow(&locks->active, &locks->active_room, locks->active_count,
+               sizeof(*locks->active));
+    locks->active[locks->active_count++] = lock;
+}
+
+static void wait_take(struct locks *locks, const struct lock_event *of)
+{
+    const struct timeline_event *event = of->event;
+    struct lock *lock = lock_find(locks, of);
+    struct region part = {event->start, event->end};
+    uint32_t number, site;
+
+    if (lock == NULL) {
+        return;
+    }
+    number = (uint32_t)(lock - locks->items);
+    lock_pass(locks, lock, event->start);
+    if (of->holder != 0) {
+        uint32_t holder =
+            history_thread(locks->history, event->process, of->holder);
+
+        if (holder != HISTORY_NONE) {
+            lock->holder = holder;
+            user_add(locks, number, holder);
+        }
+    }
+    user_add(locks, number, event->thread);
+    waiter_add(lock,
+               (struct waiter){event->end, event->thread,
+                               (event->record->flags & CK_FLAG_FAILED) != 0});
+    activate(locks, number);
+    site = site_add(locks, number, of);
+    if (region_clip(locks->region, &part.start, &part.end) &&
+        part.end > part.start) {
+        ck_time_t ns = part.end - part.start;
+
+        lock->count++;
+        lock->ns += ns;
+        locks->sites[site].count++;
+        locks->sites[site].ns += ns;
+        own_add(locks, event->thread, site, ns);
+    }
+}
+
+/* ---- holders ------------------------------------------------------------ */
+
+/* The lock that a thread holds while others wait for it; DEFS_NONE. Locks that
+ * nobody waits for are no longer looked at. */
+static uint32_t held_by(struct locks *locks, uint32_t thread, ck_time_t now)
+{
+    uint32_t process = locks->defs->threads[thread].process;
+    uint32_t held = DEFS_NONE;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < locks->active_count; i++) {
+        uint32_t number = locks->active[i];
+        struct lock *lock = &locks->items[number];
+
+        if (lock->process == process) {
+            lock_pass(locks, lock, now);
+            if (lock->waiting_count == 0) {
+                continue;
+            }
+            if (lock->holder == thread) {
+                held = number;
+            }
+        }
+        locks->active[kept++] = number;
+    }
+    locks->active_count = kept;
+    return held;
+}
+
+static void deed_take(struct locks *locks, const struct timeline_event *event)
+{
+    const struct ck_call *call = (const struct ck_call *)event->record;
+    uint32_t lock;
+    struct table_key key;
+    int64_t number;
+
+    if (locks->active_count == 0 || event->start < locks->region.start ||
+        event->start >= locks->region.end) {
+        return;
+    }
+    lock = held_by(locks, event->thread, event->start);
+    key = (struct table_key){lock, event->record->name, call->site};
+    if (lock == DEFS_NONE || (locks->deeds_count == CALLS_MAX &&
+                              !table_has(locks->deed_keys, key))) {
+        return;
+    }
+    number = table_number(locks->deed_keys, key);
+    if ((size_t)number == locks->deeds_count) {
+        array_grow(&locks->deeds, &locks->deeds_room, locks->deeds_count,
+                   sizeof(*locks->deeds));
+        locks->deeds[locks->deeds_count++] = (struct deed){
+            .lock = lock,
+            .call = defs_name(locks->defs, event->process, event->record->name),
+            .place = defs_place(locks->defs, event->process, call->site)};
+    }
+    locks->deeds[number].ns += event->end - event->start;
+}
+
+static void sample_take(struct locks *locks, const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    uint32_t thread, lock;
+
+    if (locks->active_count == 0 || record->weight <= 0 ||
+        event->start < locks->region.start ||
+        event->start >= locks->region.end) {
+        return;
+    }
+    thread = history_told(locks->history, locks->defs, event, record->tid);
+    if (thread == HISTORY_NONE) {
+        return;
+    }
+    lock = held_by(locks, thread, event->start);
+    if (lock != DEFS_NONE) {
+        evidence_add(
+            locks->evidence,
+            &(struct evidence_item){.kind = EVIDENCE_SAMPLE,
+                                    .activity = lock,
+                                    .a = locks->defs->threads[thread].process,
+                                    .b = (uint32_t)record->stack,
+                                    .weight = record->weight});
+    }
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static bool is_lock_call(const char *name)
+{
+    return name != NULL && (strncmp(name, "pthread_mutex_", 14) == 0 ||
+                            strncmp(name, "pthread_rwlock_", 15) == 0);
+}
+
+static void call_take(struct locks *locks, const struct timeline_event *event)
+{
+    const struct ck_call *call = (const struct ck_call *)event->record;
+    const char *name =
+        defs_name(locks->defs, event->process, event->record->name);
+
+    if (call->arg != 0 && is_lock_call(name)) {
+        /* A runtime's own: what it is about is recorded there. */
+        if (!defs_is_team(locks->defs, event->process, call->site)) {
+            wait_take(locks, &(struct lock_event){event, call->arg, call->site,
+                                                  (uint32_t)call->extra});
+        }
+        return;
+    }
+    deed_take(locks, event);
+}
+
+bool locks_is_wait(const struct defs *defs, const struct timeline_event *event)
+{
+    return event->record->kind == CK_KIND_TEAM_LOCK ||
+           (event->record->kind == CK_KIND_POSIX &&
+            is_lock_call(defs_name(defs, event->process, event->record->name)));
+}
+
+int locks_take(void *state, const struct timeline_event *event)
+{
+    struct locks *locks = state;
+    const struct ck_team *team = (const struct ck_team *)event->record;
+    unsigned kind = event->record->kind;
+
+    if (event->thread >= locks->defs->threads_count) {
+        return 0;
+    }
+    if (kind == CK_KIND_POSIX) {
+        call_take(locks, event);
+    } else if (kind == CK_KIND_TEAM_LOCK && team->object != 0) {
+        wait_take(locks,
+                  &(struct lock_event){event, team->object, team->site, 0});
+    } else if (kind == CK_KIND_SAMPLE) {
+        sample_take(locks, event);
+    }
+    return 0;
+}
+
+/* ---- what is said ------------------------------------------------------- */
+
+static ck_time_t time_from(const struct lock *lock, uint32_t waiters)
+{
+    ck_time_t sum = 0;
+
+    for (uint32_t i = waiters < 1 ? 1 : waiters; i <= LOCKS_WAITERS; i++) {
+        sum += lock->by[i];
+    }
+    return sum;
+}
+
+static struct report_lock row_of(const struct locks *locks, uint32_t number)
+{
+    const struct lock *lock = &locks->items[number];
+    struct report_lock row = {
+        .address = lock->address,
+        .rank = locks->defs->processes[lock->process].rank,
+        .ranks = 1,
+        .threads = lock->users,
+        .count = lock->count,
+        .ns = lock->ns,
+        .wall = time_from(lock, 1),
+        .serial = lock->users < 2
+                      ? 0
+                      : time_from(lock, lock->users - 1 < LOCKS_WAITERS
+                                            ? lock->users - 1
+                                            : LOCKS_WAITERS),
+        .did = evidence_sampled(locks->evidence, number),
+    };
+    ck_time_t most = -1;
+
+    for (size_t i = 0; i < locks->sites_count; i++) {
+        const struct site *site = &locks->sites[i];
+
+        row.places += site->lock == number && site->count > 0;
+        if (site->lock == number && site->ns > most) {
+            most = site->ns;
+            row.what = site->what;
+            row.place = site->place;
+        }
+    }
+    for (size_t i = 0; i < locks->deeds_count; i++) {
+        const struct deed *deed = &locks->deeds[i];
+
+        if (deed->lock == number && deed->ns > row.call_ns) {
+            row.call = deed->call;
+            row.call_place = deed->place;
+            row.call_ns = deed->ns;
+        }
+    }
+    return row;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct report_lock *left = a;
+    const struct report_lock *right = b;
+
+    if (left->serial != right->serial) {
+        return left->serial < right->serial ? 1 : -1;
+    }
+    return (left->ns < right->ns) - (left->ns > right->ns);
+}
+
+static bool is_same(const struct report_lock *a, const struct report_lock *b)
+{
+    return a->place.line == b->place.line && a->place.file == b->place.file &&
+           a->place.function == b->place.function && a->what == b->what &&
+           (a->place.function != NULL || a->place.file != NULL);
+}
+
+/* Of locks that several ranks wait for at one line, the one with the most
+ * stands for all: its times are of its rank. */
+static void row_add(struct report_threads *threads,
+                    const struct report_lock *row)
+{
+    for (size_t i = 0; i < threads->locks_count; i++) {
+        struct report_lock *kept = &threads->locks[i];
+
+        if (is_same(kept, row) && kept->rank != row->rank) {
+            kept->ranks++;
+            kept->count += row->count;
+            kept->ns += row->ns;
+            return;
+        }
+    }
+    threads->locks[threads->locks_count++] = *row;
+}
+
+/* Locks of a report; those with the least waits are left out. */
+#define LISTED_MAX 256
+
+static int by_waits(const void *a, const void *b)
+{
+    const struct lock *left = *(const struct lock *const *)a;
+    const struct lock *right = *(const struct lock *const *)b;
+
+    return (left->ns < right->ns) - (left->ns > right->ns);
+}
+
+void locks_report(struct locks *locks, struct report *report)
+{
+    struct report_threads *threads = &report->threads;
+    const struct lock **order = xcalloc(locks->count + 1, sizeof(*order));
+    struct report_lock *rows;
+    size_t count = 0;
+
+    for (size_t i = 0; i < locks->count; i++) {
+        lock_pass(locks, &locks->items[i], INT64_MAX);
+        if (locks->items[i].count > 0 &&
+            defs_is_wanted(
+                locks->defs,
+                locks->defs->processes[locks->items[i].process].rank)) {
+            order[count++] = &locks->items[i];
+        }
+    }
+    qsort(order, count, sizeof(*order), by_waits);
+    threads->left_out =
+        locks->left_out + (count > LISTED_MAX ? count - LISTED_MAX : 0);
+    count = count > LISTED_MAX ? LISTED_MAX : count;
+    rows = xcalloc(count + 1, sizeof(*rows));
+    threads->locks = xcalloc(count + 1, sizeof(*threads->locks));
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = row_of(locks, (uint32_t)(order[i] - locks->items));
+    }
+    qsort(rows, count, sizeof(*rows), by_serial);
+    for (size_t i = 0; i < count; i++) {
+        row_add(threads, &rows[i]);
+    }
+    free(rows);
+    free(order);
+}
+
+ck_time_t locks_thread(const struct locks *locks,
+                       uint32_t thread,
+                       const char **what,
+                       struct place *place,
+                       ck_time_t *most)
+{
+    const struct user *user = &locks->users[thread];
+
+    *what = NULL;
+    *most = user->most;
+    if (user->most > 0) {
+        *what = locks->sites[user->site].what;
+        *place = locks->sites[user->site].place;
+    }
+    return user->waited;
+}

@@ -1,0 +1,500 @@
+/* teams.c - parallel regions: who worked, who waited, who was last
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The record of a region comes before those of its parts, with its end. A
+ * region is over when the merge has passed that.
+ */
+#include "merge/analysis/threads/teams.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/analysis/history/evidence.h"
+#include "merge/analysis/threads/team.h"
+#include "merge/analysis/threads/teamrows.h"
+#include "merge/model/array.h"
+#include "merge/model/memory.h"
+
+/* Times of late threads that are kept of a process. */
+#define LATE_KEPT 64
+
+/* While threads of a team waited for its last one. */
+struct late {
+    struct region part;
+    uint32_t row;
+};
+
+struct process {
+    struct team *teams; /* that are not over */
+    size_t count, room;
+    struct late *late; /* LATE_KEPT; NULL = none yet */
+    size_t late_next;
+    uint32_t master;     /* thread that begins outermost regions */
+    ck_time_t busy;      /* until then an outermost region runs */
+    ck_time_t mpi_until; /* the master is in a call of MPI */
+    bool has_any;
+};
+
+struct teams {
+    const struct defs *defs;       /* borrowed */
+    const struct history *history; /* borrowed */
+    struct region region;
+    struct teamrows *rows;
+    struct process *processes; /* by number in the definitions */
+    ck_time_t due;             /* no region ends before */
+    uint64_t astray, shorts, tasks, nested;
+};
+
+struct teams *teams_create(const struct defs *defs,
+                           const struct history *history,
+                           struct region region)
+{
+    struct teams *teams = xcalloc(1, sizeof(*teams));
+
+    teams->defs = defs;
+    teams->history = history;
+    teams->region = region;
+    teams->rows = teamrows_create(defs, region);
+    teams->processes =
+        xcalloc(defs->processes_count + 1, sizeof(*teams->processes));
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        teams->processes[i].master = DEFS_NONE;
+    }
+    teams->due = INT64_MAX;
+    return teams;
+}
+
+void teams_destroy(struct teams *teams)
+{
+    if (teams == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < teams->defs->processes_count; i++) {
+        struct process *process = &teams->processes[i];
+
+        for (size_t k = 0; k < process->count; k++) {
+            team_fini(&process->teams[k]);
+        }
+        free(process->teams);
+        free(process->late);
+    }
+    free(teams->processes);
+    teamrows_destroy(teams->rows);
+    free(teams);
+}
+
+/* ---- the end of a region ------------------------------------------------ */
+
+static struct team_taker taker_of(struct teams *teams)
+{
+    return (struct team_taker){teamrows_take, teams->rows};
+}
+
+/* From when the first thread was at the end. */
+static ck_time_t first_done(const struct team *team)
+{
+    ck_time_t first = INT64_MAX;
+
+    for (uint32_t i = 0; i < team->parts_count; i++) {
+        if (team->parts[i].thread != DEFS_NONE && team->parts[i].end < first) {
+            first = team->parts[i].end;
+        }
+    }
+    return first;
+}
+
+static void team_close(struct teams *teams, struct team *team)
+{
+    struct process *process = &teams->processes[team->process];
+    struct team_taker taker = taker_of(teams);
+    uint32_t last;
+    ck_time_t done = team_done(team, &last);
+    struct late late = {{first_done(team), done}, team->row};
+
+    team_end(team, &taker);
+    if (last != DEFS_NONE) {
+        teamrows_last(teams->rows, team, last, done);
+    }
+    if (last != DEFS_NONE && team->level == 0 &&
+        late.part.start < late.part.end) {
+        if (process->late == NULL) {
+            process->late = xcalloc(LATE_KEPT, sizeof(*process->late));
+        }
+        process->late[process->late_next++ % LATE_KEPT] = late;
+    }
+    teamrows_over(teams->rows, team);
+    team_fini(team);
+}
+
+/* Regions that ended before `now`. */
+static void teams_close(struct teams *teams, ck_time_t now)
+{
+    if (now <= teams->due) {
+        return;
+    }
+    teams->due = INT64_MAX;
+    for (size_t i = 0; i < teams->defs->processes_count; i++) {
+        struct process *process = &teams->processes[i];
+        size_t kept = 0;
+
+        for (size_t k = 0; k < process->count; k++) {
+            struct team *team = &process->teams[k];
+
+            if (team->part.end < now) {
+                team_close(teams, team);
+                continue;
+            }
+            if (team->part.end < teams->due) {
+                teams->due = team->part.end;
+            }
+            process->teams[kept++] = *team;
+        }
+        process->count = kept;
+    }
+}
+
+/* ---- records of teams --------------------------------------------------- */
+
+static struct team *
+team_of(struct teams *teams, uint32_t process, uint32_t number)
+{
+    struct process *owner = &teams->processes[process];
+
+    for (size_t i = owner->count; i-- > 0;) {
+        if (owner->teams[i].number == number) {
+            return &owner->teams[i];
+        }
+    }
+    return NULL;
+}
+
+static void region_take(struct teams *teams, const struct timeline_event *event)
+{
+    const struct ck_team *record = (const struct ck_team *)event->record;
+    struct process *process = &teams->processes[event->process];
+    struct team team = {
+        .process = event->process,
+        .number = record->region,
+        .level = record->level,
+        .size = record->size == 0 ? 1 : record->size,
+        .thread = event->thread,
+        .part = {event->start, event->end},
+    };
+
+    team.row = teamrows_region(
+        teams->rows, team_of(teams, event->process, record->outer), event);
+    teams->nested += record->level > 0;
+    array_grow(&process->teams, &process->room, process->count,
+               sizeof(*process->teams));
+    process->teams[process->count++] = team;
+    if (event->end < teams->due) {
+        teams->due = event->end;
+    }
+    process->has_any = true;
+    if (record->level > 0) {
+        return;
+    }
+    if (process->master == DEFS_NONE) {
+        process->master = event->thread;
+    }
+    teamrows_begun(teams->rows, &team,
+                   event->start < process->busy &&
+                       event->thread != process->master);
+    if (event->end > process->busy) {
+        process->busy = event->end;
+    }
+}
+
+static void part_take(struct teams *teams,
+                      struct team *team,
+                      const struct timeline_event *event)
+{
+    const struct ck_team *record = (const struct ck_team *)event->record;
+    struct team_part *part = team_part(team, record->thread);
+
+    if (part == NULL || part->thread != DEFS_NONE) {
+        teams->astray++;
+        return;
+    }
+    part->thread = event->thread;
+    part->start = event->start;
+    part->end = event->end < team->part.end ? event->end : team->part.end;
+    part->worked = part->end;
+    part->at = team->part.start;
+    if (part->start > part->at) {
+        teamrows_take(teams->rows, team, part, REPORT_TEAM_FORK, DEFS_NONE,
+                      (struct region){part->at, part->start});
+        part->at = part->start;
+    }
+    teams->shorts += record->number;
+}
+
+static void barrier_take(struct teams *teams,
+                         struct team *team,
+                         uint32_t row,
+                         const struct timeline_event *event)
+{
+    const struct ck_team *record = (const struct ck_team *)event->record;
+    struct team_meeting meeting;
+
+    if (record->number != 0 &&
+        team_meet(team, record->number, row, record->thread, event->start,
+                  &meeting)) {
+        teamrows_meeting(teams->rows, team, &meeting);
+    }
+}
+
+/* A thread's wait, or a task that it ran. */
+static void item_take(struct teams *teams,
+                      struct team *team,
+                      const struct timeline_event *event)
+{
+    const struct ck_team *record = (const struct ck_team *)event->record;
+    struct team_taker taker = taker_of(teams);
+    struct team_part *part = team_find(team, event->thread);
+    struct team_item item = {REPORT_TEAM_WORK, DEFS_NONE, event->end};
+
+    switch (event->record->kind) {
+    case CK_KIND_TEAM_BARRIER:
+        item.state = REPORT_TEAM_BARRIER;
+        break;
+    case CK_KIND_TEAM_LOCK:
+        item.state = REPORT_TEAM_LOCK;
+        break;
+    case CK_KIND_TEAM_AWAIT:
+        item.state = REPORT_TEAM_AWAIT;
+        break;
+    default:
+        teams->tasks++;
+        break;
+    }
+    if (item.state != REPORT_TEAM_WORK) {
+        item.row = teamrows_wait(teams->rows, team, event, item.state);
+    }
+    if (item.state == REPORT_TEAM_BARRIER && record->region == team->number) {
+        barrier_take(teams, team, item.row, event);
+    }
+    if (part == NULL) {
+        teams->astray++;
+        return;
+    }
+    if (item.state == REPORT_TEAM_WORK && event->end > part->worked) {
+        part->worked =
+            event->end < team->part.end ? event->end : team->part.end;
+    }
+    team_enter(team, part, event->start, item, &taker);
+}
+
+static void record_take(struct teams *teams, const struct timeline_event *event)
+{
+    const struct ck_team *record = (const struct ck_team *)event->record;
+    struct team *team;
+
+    if (event->record->kind == CK_KIND_TEAM_REGION) {
+        region_take(teams, event);
+        return;
+    }
+    if (record->region == 0) {
+        return; /* a lock outside of regions: locks.c */
+    }
+    team = team_of(teams, event->process, record->region);
+    if (team == NULL) {
+        teams->astray++;
+    } else if (event->record->kind == CK_KIND_TEAM_PART) {
+        part_take(teams, team, event);
+    } else {
+        item_take(teams, team, event);
+    }
+}
+
+/* ---- what else threads of teams do -------------------------------------- */
+
+/* A call of MPI, or a wait for a lock of libc, in each region that the thread
+ * is in. */
+static void call_take(struct teams *teams,
+                      const struct timeline_event *event,
+                      enum report_team_state state)
+{
+    struct process *process = &teams->processes[event->process];
+    struct team_taker taker = taker_of(teams);
+    bool is_named = false;
+
+    if (state == REPORT_TEAM_MPI && event->thread == process->master &&
+        event->end > process->mpi_until) {
+        process->mpi_until = event->end;
+    }
+    for (size_t i = process->count; i-- > 0;) {
+        struct team_part *part = team_find(&process->teams[i], event->thread);
+        struct team_item item = {state, DEFS_NONE, event->end};
+
+        if (part == NULL) {
+            continue;
+        }
+        if (state == REPORT_TEAM_LOCK && !is_named) {
+            item.row =
+                teamrows_wait(teams->rows, &process->teams[i], event, state);
+            is_named = true; /* for the innermost region */
+        }
+        team_enter(&process->teams[i], part, event->start, item, &taker);
+    }
+}
+
+/* How many threads of the team wait at `now`, and whether that one is the last
+ * one at the end, or has not come to a barrier that others are at. */
+static uint32_t waiting(const struct team *team,
+                        const struct team_part *mine,
+                        ck_time_t now,
+                        uint32_t *row)
+{
+    uint32_t count = 0, last;
+
+    (void)team_done(team, &last);
+    *row = DEFS_NONE;
+    for (uint32_t i = 0; i < team->parts_count; i++) {
+        const struct team_part *part = &team->parts[i];
+        const struct team_item *top =
+            part->depth == 0 ? NULL : &part->items[part->depth - 1];
+
+        if (part == mine || part->thread == DEFS_NONE) {
+            continue;
+        }
+        if (top != NULL && top->state == REPORT_TEAM_BARRIER &&
+            top->end > now) {
+            *row = top->row;
+            count++;
+        } else if (part->end <= now && (top == NULL || top->end <= now)) {
+            count += &team->parts[last] == mine;
+        }
+    }
+    return count;
+}
+
+static void sample_take(struct teams *teams, const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    struct evidence_item item = {.kind = EVIDENCE_SAMPLE,
+                                 .b = (uint32_t)record->stack,
+                                 .weight = record->weight};
+    uint32_t thread =
+        history_told(teams->history, teams->defs, event, record->tid);
+    struct process *process;
+    bool is_in = false;
+
+    if (thread == HISTORY_NONE || record->weight <= 0) {
+        return;
+    }
+    item.a = teams->defs->threads[thread].process;
+    process = &teams->processes[item.a];
+    for (size_t i = 0; i < process->count; i++) {
+        struct team *team = &process->teams[i];
+        struct team_part *part = team_find(team, thread);
+        const struct team_item *top;
+        uint32_t row;
+
+        is_in = is_in || part != NULL || team->thread == thread;
+        if (part == NULL) {
+            continue;
+        }
+        top = part->depth == 0 ? NULL : &part->items[part->depth - 1];
+        if ((top == NULL || top->end <= event->start
+                 ? event->start < part->end
+                 : top->state == REPORT_TEAM_WORK) &&
+            !evidence_is_team(teams->defs, &item) &&
+            waiting(team, part, event->start, &row) > 0) {
+            teamrows_did(teams->rows, team, row, item);
+        }
+    }
+    if (process->has_any && !is_in && thread == process->master &&
+        event->start >= process->mpi_until) {
+        teamrows_serial(teams->rows, item);
+    }
+}
+
+static bool is_lock_call(const char *name)
+{
+    return name != NULL && (strncmp(name, "pthread_mutex_", 14) == 0 ||
+                            strncmp(name, "pthread_rwlock_", 15) == 0);
+}
+
+int teams_take(void *state, const struct timeline_event *event)
+{
+    struct teams *teams = state;
+    unsigned kind = event->record->kind;
+    bool is_member = event->process < teams->defs->processes_count &&
+                     event->thread < teams->defs->threads_count;
+
+    teams_close(teams, event->start);
+    switch (ck_kind_class(kind)) {
+    case CK_CLASS_TEAM:
+        if (is_member) {
+            record_take(teams, event);
+        }
+        break;
+    case CK_CLASS_SAMPLE:
+        if (kind == CK_KIND_SAMPLE && event->start >= teams->region.start &&
+            event->start < teams->region.end) {
+            sample_take(teams, event);
+        }
+        break;
+    case CK_CLASS_MESSAGE:
+    case CK_CLASS_COLLECTIVE:
+    case CK_CLASS_CALL:
+        if (!is_member || teams->processes[event->process].has_any == false) {
+            break;
+        }
+        if (ck_kind_class(kind) != CK_CLASS_CALL || kind == CK_KIND_MPI_CALL) {
+            call_take(teams, event, REPORT_TEAM_MPI);
+        } else if (kind == CK_KIND_POSIX &&
+                   is_lock_call(defs_name(teams->defs, event->process,
+                                          event->record->name))) {
+            call_take(teams, event, REPORT_TEAM_LOCK);
+        }
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+void teams_awaited(struct teams *teams, uint32_t thread, struct region part)
+{
+    const struct process *process;
+
+    if (thread >= teams->defs->threads_count) {
+        return;
+    }
+    process = &teams->processes[teams->defs->threads[thread].process];
+    for (size_t i = 0; i < LATE_KEPT && i < process->late_next; i++) {
+        ck_time_t start = process->late[i].part.start;
+        ck_time_t end = process->late[i].part.end;
+
+        if (region_clip(part, &start, &end) &&
+            region_clip(teams->region, &start, &end)) {
+            teamrows_awaited(teams->rows, process->late[i].row, end - start);
+        }
+    }
+}
+
+void teams_report(struct teams *teams, struct report *report)
+{
+    teams_close(teams, INT64_MAX);
+    report->threads.astray = teams->astray;
+    report->threads.short_waits = teams->shorts;
+    report->threads.tasks = teams->tasks;
+    report->threads.nested = teams->nested;
+    teamrows_report(teams->rows, report);
+}
+
+struct team_member teams_thread(const struct teams *teams, uint32_t thread)
+{
+    return teamrows_thread(teams->rows, thread);
+}
+
+void teams_wait_named(const struct teams *teams,
+                      uint32_t row,
+                      const char **what,
+                      struct place *place)
+{
+    teamrows_named(teams->rows, row, what, place);
+}

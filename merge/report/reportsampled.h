@@ -1,0 +1,30 @@
+/* reportsampled.h - where samples met threads
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A part of report.h.
+ */
+#ifndef CK_MERGE_REPORT_REPORTSAMPLED_H
+#define CK_MERGE_REPORT_REPORTSAMPLED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "merge/model/names.h"
+#include "merge/report/reportmemory.h"
+#include "schema/time.h"
+
+/* Where samples met a thread. */
+struct report_sampled {
+    ck_time_t total;    /* CPU time of all samples; 0 = none */
+    ck_time_t ns;       /* of it in the function: */
+    struct place place; /* its line with the most samples */
+    struct report_callers callers;
+    ck_time_t faulting; /* of ns, in the kernel without a system call: handling
+                           page faults */
+    uint64_t minor, major; /* page faults of the rank in the function, in the
+                              region; 0 = not known */
+    bool is_others;        /* of the process's other threads: this one waited */
+};
+
+#endif
