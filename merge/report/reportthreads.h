@@ -154,13 +154,13 @@ struct report_threads {
     size_t locks_count;
     struct report_thread *threads; /* by rank, as they are in the run */
     size_t threads_count;
-    uint64_t astray;      /* records of regions of which none tells */
+    uint64_t astray;      /* records without their region */
     uint64_t short_waits; /* for locks, counted alone */
     uint64_t tasks;
     uint64_t nested;    /* regions within others */
     uint64_t left_out;  /* locks, beyond what is kept */
-    const char *silent; /* a runtime that a rank loaded and of which nothing was
-                           recorded; NULL = none */
+    const char *silent; /* a runtime that a rank loaded, without a region;
+                           NULL = none */
     uint32_t silent_ranks;
 };
 

@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Programs (targets/openmp/teams.c) whose threads wait for known reasons. By
-# their own clocks they print how long each thread waited; the report must say
-# the same within 1 %, of gcc's runtime as of LLVM's. The machine may take a
+# their own clocks they print how long each thread waited; the report must
+# have the same within 1 %, of gcc's runtime as of LLVM's. The machine may take a
 # CPU away between a thread's stamp and ck's, or more than was planted: then there
 # is another run.
 . "$(dirname "$0")/lib.sh"
@@ -24,10 +24,10 @@ record() {
     "$bin/ckmerge" --verify "$work/$1" >/dev/null || fail "--verify of $1"
 }
 
-# said DIR TEXT: a sentence of the report has that text, whatever the lines.
-said() {
+# sentence DIR TEXT: a sentence of the report has that text, whatever the lines.
+sentence() {
     tr -s ' \n' ' ' <"$work/$1/report.txt" | grep -qF "$2" ||
-        { cat "$work/$1/report.txt"; fail "$1: nothing says: $2"; }
+        { cat "$work/$1/report.txt"; fail "$1: no sentence has: $2"; }
 }
 
 # expect DIR MUST MAY: expressions over the report r, its openmp o, and truth:
@@ -113,7 +113,7 @@ critical() {
         "near(wait($at, 'critical')['ns'], sum(truth['critical'].values()),
             300000) and r['lock_waits'][0]['serial_ns'] > 0.12 * (
             r['region']['end_rel_ns'] - r['region']['start_rel_ns'])" || return
-    said critical "one lock waited for it: critical at"
+    sentence critical "one lock waited for it: critical at"
 }
 
 serial() {
@@ -122,7 +122,7 @@ serial() {
         "near(o['ranks'][0]['serial_ns'] - o['ranks'][0]['outside_mpi_ns'] +
             truth['span'][0, 0], truth['serial'][0, 0], 2000000) and
         o['ranks'][0]['serial_was_in']['function'] == 'own_work'" || return
-    said serial "one thread alone ran outside of parallel regions"
+    sentence serial "one thread alone ran outside of parallel regions"
 }
 
 # Tasks that threads run while they wait are work.
@@ -158,7 +158,7 @@ hybrid() {
         region($at)['last']['thread'] == 1 and
         region($at)['awaited_ns'] > 0.5 * truth['end'][1, 0] and
         near(thread(0, 1)['team_wait_ns'], truth['end'][1, 0])" || return
-    said hybrid "most for thread 1 of rank 1"
+    sentence hybrid "most for thread 1 of rank 1"
 }
 
 # Switched off, or another tool's.

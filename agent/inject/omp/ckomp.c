@@ -4,7 +4,7 @@
  *
  * Loaded with LD_PRELOAD. A region's function is handed to the runtime with
  * ours before it, which stamps begin and end of each thread's part; the
- * barrier at the end of a region is nobody's call. Loops with a static
+ * barrier at the end of a region is no call. Loops with a static
  * schedule are inline in the program: only their barrier is seen. Regions of
  * programs that gcc before 4.9 made (GOMP_parallel_start) go by unseen.
  *
@@ -24,7 +24,7 @@ typedef void (*code_f)(void *data);
 /* The next definition of a function of that type. */
 #define NEXT(runtime, symbol, type) ((type)(runtime)->next[OMP_##symbol])
 
-/* Lies in the frame of the thread that begins the region. */
+/* In the frame of the thread that begins the region. */
 struct team {
     code_f code;
     void *data;
@@ -112,7 +112,7 @@ unsigned entry_parallel_reductions(code_f code,
 {
     const struct omp_runtime *runtime = omp_runtime(SITE);
 
-    /* The runtime looks into the data itself: nothing can stand before. */
+    /* The runtime looks into the data itself: it cannot be wrapped. */
     return NEXT(runtime, GOMP_parallel_reductions,
                 unsigned (*)(code_f, void *, unsigned, unsigned))(
         code, data, threads, flags);

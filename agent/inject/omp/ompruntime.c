@@ -33,7 +33,7 @@ static INJECT_ROOM struct kept {
 } runtimes[RUNTIMES_MAX];
 static _Atomic uint32_t runtimes_count;
 
-/* The program or library that some code lies in. */
+/* The program or library that has some code. */
 struct found {
     uint64_t site;
     uint64_t begin, end;

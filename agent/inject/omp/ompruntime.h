@@ -24,7 +24,7 @@ typedef void (*omp_next_f)(void);
 
 struct omp_runtime {
     omp_next_f next[OMP_FUNCTIONS]; /* NULL = it has none */
-    bool is_plain; /* not to be recorded here: nobody asked for it, or it has
+    bool is_plain; /* not to be recorded here: it is switched off, or it has
                       OMPT (ompt.c) */
 };
 

@@ -7,8 +7,8 @@
  * part ends, and is recorded, when it comes to the barrier at the end.
  *
  * Another tool has the first right: one that the program is linked with comes
- * before this one anyway, of one behind it, or in OMP_TOOL_LIBRARIES, a note
- * says that it has the runtime.
+ * before this one anyway; of one behind it, or in OMP_TOOL_LIBRARIES, there is
+ * a note that it has the runtime.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 struct level {
     struct omp_region region; /* that it began */
     struct omp_part part;     /* that it is in; of the same region, or alone */
-    const void *site;         /* of the region, as the runtime says it */
+    const void *site;         /* of the region, as the runtime has it */
     bool is_own;              /* it began the region, recorded or not */
     bool is_in;               /* part has begun */
     bool is_done;             /* and was recorded */

@@ -53,7 +53,7 @@ team_write(enum ck_kind kind, enum omp_name name, const struct ck_team *team)
     ck_ring_commit(writer, 2);
 }
 
-/* The code that a team runs says its line better than the call does that begins
+/* The code that a team runs has the better line than the call that begins
  * the region, to which compilers give any line around. Of a library of the
  * system, or in Python, the user's own call. */
 static uint64_t region_site(const void *site, uint64_t code)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The same for every runtime. A region is begun by one thread, and its team
- * has parts in it. What lies between begin and end is on the stack of the
+ * has parts in it. What is between begin and end is on the stack of the
  * caller, or in a table of the thread's (ompt.c): no memory is asked for.
  */
 #ifndef CK_AGENT_INJECT_OMP_OMPTEAM_H

@@ -310,8 +310,8 @@ static void wait_take(struct locks *locks, const struct lock_event *of)
 
 /* ---- holders ------------------------------------------------------------ */
 
-/* The lock that a thread holds while others wait for it; DEFS_NONE. Locks that
- * nobody waits for are no longer looked at. */
+/* The lock that a thread holds while others wait for it; DEFS_NONE. Locks
+ * without a waiter are no longer looked at. */
 static uint32_t held_by(struct locks *locks, uint32_t thread, ck_time_t now)
 {
     uint32_t process = locks->defs->threads[thread].process;
@@ -444,7 +444,7 @@ int locks_take(void *state, const struct timeline_event *event)
     return 0;
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- the report   ------------------------------------------------------- */
 
 static ck_time_t time_from(const struct lock *lock, uint32_t waiters)
 {
@@ -517,7 +517,7 @@ static bool is_same(const struct report_lock *a, const struct report_lock *b)
 }
 
 /* Of locks that several ranks wait for at one line, the one with the most
- * stands for all: its times are of its rank. */
+ * represents all: its times are of its rank. */
 static void row_add(struct report_threads *threads,
                     const struct report_lock *row)
 {

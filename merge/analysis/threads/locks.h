@@ -4,7 +4,7 @@
  *
  * A wait for a lock ends when its thread got it. So while threads wait for one,
  * the thread whose wait ended last holds it, or, before the first, who the
- * mutex said. Where all threads that use a lock wait for it but one, the lock
+ * mutex named. Where all threads that use a lock wait for it but one, the lock
  * makes them serial: time of w waiters is kept by w, for how many threads use
  * it is known only at the end.
  */
@@ -17,7 +17,7 @@
 
 /* Locks that are kept of all processes. */
 #define LOCKS_MAX 65536
-/* Threads that wait for one, as they are told apart. */
+/* Threads that wait for one, each by itself. */
 #define LOCKS_WAITERS 256
 
 struct locks;

@@ -82,7 +82,7 @@ static void give(const struct team *team,
     }
 }
 
-/* Time that lies in nothing: work, and behind its end a wait for the others,
+/* Time within nothing: work, and behind its end a wait for the others,
  * which team_end() divides. */
 static void give_base(const struct team *team,
                       struct team_part *part,
@@ -119,7 +119,7 @@ void team_enter(const struct team *team,
                 const struct team_taker *taker)
 {
     team_pass(team, part, now, taker);
-    /* What lies within something ends within it. */
+    /* What begins within something ends within it. */
     if (part->depth > 0 && item.end > part->items[part->depth - 1].end) {
         item.end = part->items[part->depth - 1].end;
     }

@@ -16,7 +16,7 @@
 
 /* What a part is in, within its work; deeper ones count for the last. */
 #define TEAM_DEPTH 8
-/* Threads of a team that are told apart. */
+/* Threads of a team that have a part each. */
 #define TEAM_THREADS 4096
 /* Barriers of a region that some of its threads have reached. */
 #define TEAM_BARRIERS 16
@@ -86,7 +86,7 @@ struct team_member {
     uint32_t number; /* in its last team; DEFS_NONE = it was in none */
     ck_time_t work;
     ck_time_t waited; /* for other threads of the team */
-    uint32_t row;     /* of waits, of which it had most; DEFS_NONE = none */
+    uint32_t row;     /* of waits: its longest; DEFS_NONE = none */
     ck_time_t most;
 };
 

@@ -425,7 +425,7 @@ void teamrows_awaited(struct teamrows *rows, uint32_t row, ck_time_t ns)
     rows->regions[row].awaited += ns;
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- the report   ------------------------------------------------------- */
 
 static bool is_wanted(const struct teamrows *rows, int32_t rank)
 {

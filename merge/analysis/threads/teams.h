@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of each rank the outermost regions of one thread are its parallel time; what
- * lies between is serial. docs/analysis.md has the definitions.
+ * is between is serial. docs/analysis.md has the definitions.
  */
 #ifndef CK_MERGE_ANALYSIS_THREADS_TEAMS_H
 #define CK_MERGE_ANALYSIS_THREADS_TEAMS_H

@@ -130,7 +130,7 @@ void threads_awaited(struct threads *threads,
     }
 }
 
-/* ---- what is said ------------------------------------------------------- */
+/* ---- the report   ------------------------------------------------------- */
 
 static struct report_thread thread_row(const struct threads *threads,
                                        uint32_t index)

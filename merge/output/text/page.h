@@ -209,7 +209,7 @@ void page_finding(const struct page *page,
 size_t page_late_ranks(const struct report *report);
 void page_late_rank(const struct page *page, size_t index);
 /* The program's ranges (ranges.c). */
-/* Teams of threads and locks: what the first sentences say of them, their
+/* Teams of threads and locks: the first sentences about them, their
  * tables, and how far to trust these (textthreads.c). */
 void page_threads_answer(const struct page *page);
 void page_threads(const struct page *page);

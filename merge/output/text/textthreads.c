@@ -52,7 +52,7 @@ static void put_of_rank(const struct page *page, int32_t rank)
     }
 }
 
-/* ", which computed in f (a.c:3)": where samples say so. */
+/* ", which computed in f (a.c:3)": where samples are clear. */
 static void put_did(const struct page *page,
                     const char *who,
                     const struct report_sampled *did)
