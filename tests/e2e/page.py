@@ -25,7 +25,8 @@ from lanes import block  # noqa: E402
 HOSTILE = ["</script><script>window.hacked=1</script>",
            "<img src=x onerror=window.hacked=1>",
            "\"'><svg onload=window.hacked=1>",
-           "=HYPERLINK(\"http://x\")"]
+           "=HYPERLINK(\"http://x\")", "<!--<script>", "]]></style><b>", "&lt;i&gt;&#x3c;",
+           "__proto__", "constructor", "javascript:hacked=1", "${hacked=1}", "%s%n\\x3c"]
 
 # Contrast, names, labels, headings: what can be found without a person.
 ACCESS = r"""
