@@ -24,7 +24,12 @@ function checkedCount(value, most, what) {
 function checkedColumn(numbers, count, most, what) {
   const column = numbers.column(count);
 
-  if (column.some(value => value >= most)) {
+  let largest = 0;
+
+  for (let i = 0; i < count; i++) {
+    largest = Math.max(largest, column[i]);
+  }
+  if (count > 0 && largest >= most) {
     throw new Error('a ' + what + ' is out of its range');
   }
   return column;

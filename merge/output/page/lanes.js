@@ -67,6 +67,14 @@ function levelOf(count) {
     longest: new Float64Array(count), kind: new Uint8Array(count), name: new Float64Array(count), many: new Float64Array(count), names: []};
 }
 
+/* A column of ticks in ns. */
+function inNs(column, tick) {
+  for (let i = 0; i < column.length; i++) {
+    column[i] *= tick;
+  }
+  return column;
+}
+
 /* The exact items, or what the page has instead of them. */
 function readLevel(info, data, isFolded) {
   if (!(info.items >= 0) || info.items > info.bytes) {
@@ -87,11 +95,9 @@ function readLevel(info, data, isFolded) {
   const level = {count: items, start, end, kind, name, names: []};
 
   if (isFolded) {
-    const inNs = value => value * tick;
-
     level.many = numbers.column(items);
-    level.busy = numbers.column(items).map(inNs);
-    level.longest = numbers.column(items).map(inNs);
+    level.busy = inNs(numbers.column(items), tick);
+    level.longest = inNs(numbers.column(items), tick);
   } else {
     level.many = new Float64Array(items).fill(1);
     level.busy = level.longest = new Float64Array(items);

@@ -697,9 +697,20 @@ class Timeline {
     this.soon();
   }
 
+  /* The end of the wait that a finding's example is a part of, where its arrow
+   * is; `to` = there is none, or it is far away. */
+  arrowEnd(from, to) {
+    const {waits} = this.index;
+    const ends = [...waits.start.keys()].filter(i => waits.start[i] < to && isRankSelected(waits.rank[i]) && waits.whom[i] >= 0)
+      .map(i => waits.start[i] + waits.length[i]).filter(end => end >= to && end - to <= to - from);
+
+    return selection.finding ? Math.min(...ends.length > 0 ? ends : [to]) : to;
+  }
+
   follow() {
     if (!this.isOwn && selection.range) {
-      const [from, to] = selection.range;
+      const [from, until] = selection.range;
+      const to = this.arrowEnd(from, until);
 
       this.show(from - (to - from) / 8, to + (to - from) / 8);
     }
