@@ -294,6 +294,62 @@ static void put_callers(struct csvfile *csv, const struct report *report)
     }
 }
 
+static void put_regions(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->threads.regions_count; i++) {
+        const struct report_team_region *row = &report->threads.regions[i];
+
+        put_place(csv, &row->place);
+        csvfile_text(csv, row->runtime);
+        csvfile_int(csv, row->level);
+        csvfile_int(csv, row->threads);
+        csvfile_int(csv, (int64_t)row->count);
+        csvfile_int(csv, row->wall);
+        for (int s = 0; s < REPORT_TEAM_STATES; s++) {
+            csvfile_int(csv, row->states[s]);
+        }
+        csvfile_rank(csv, row->last.rank);
+        csvfile_int(csv, row->last.thread);
+        csvfile_int(csv, (int64_t)row->last.count);
+        csvfile_row(csv);
+    }
+}
+
+static void put_locks(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->threads.locks_count; i++) {
+        const struct report_lock *row = &report->threads.locks[i];
+
+        csvfile_text(csv, row->what);
+        put_place(csv, &row->place);
+        csvfile_rank(csv, row->rank);
+        csvfile_int(csv, row->threads);
+        csvfile_int(csv, (int64_t)row->count);
+        csvfile_int(csv, row->ns);
+        csvfile_int(csv, row->wall);
+        csvfile_int(csv, row->serial);
+        csvfile_row(csv);
+    }
+}
+
+static void put_threads(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->threads.threads_count; i++) {
+        const struct report_thread *row = &report->threads.threads[i];
+
+        csvfile_rank(csv, row->rank);
+        csvfile_int(csv, row->tid);
+        csvfile_text(csv, row->name);
+        csvfile_int(csv, row->cpu);
+        csvfile_int(csv, row->ready);
+        csvfile_int(csv, row->blocked);
+        csvfile_int(csv, row->work);
+        csvfile_int(csv, row->team_wait);
+        csvfile_int(csv, row->lock_wait);
+        csvfile_row(csv);
+    }
+}
+
 #define CAUSE_COLUMNS_OF                                                       \
     "cause wait rank ranks ns error_ns count at_start blamed_rank call "       \
     "function file line"
@@ -329,6 +385,18 @@ static const struct {
     {"hot_callers",
      "function file total_ns self_ns leaf_function leaf_file leaf_line leaf_ns",
      put_callers},
+    {"openmp_regions",
+     "function file line runtime level threads count wall_ns work_ns fork_ns "
+     "imbalance_ns join_ns barrier_ns lock_ns tasks_ns mpi_ns unknown_ns "
+     "last_rank last_thread last_count",
+     put_regions},
+    {"lock_waits",
+     "call function file line rank threads count ns wall_ns serial_ns",
+     put_locks},
+    {"threads",
+     "rank tid name cpu_ns ready_ns blocked_ns region_work_ns team_wait_ns "
+     "lock_wait_ns",
+     put_threads},
     {"ranges", "name calls total_ns median_ns max_ns ranks idle_ns",
      put_ranges},
     {"pairs",

@@ -52,6 +52,32 @@ const rankColumns = () => [headColumn('rank', row => row.rank), textColumn('host
   timeColumn('in MPI', row => row.mpi_ns), countColumn('steps', row => row.steps),
   timeColumn('median step', row => row.step_median_ns), timeColumn('longest step', row => row.step_max_ns)];
 
+const functionAt = row => (row.function ? row.function + ' ' : '') + place(row);
+const lastOf = row => (row.last ? (row.last.rank === null ? '' : row.last.rank + '.') + row.last.thread + ': ' +
+  count(row.last.count) + ' of ' + count(row.last.of) : '-');
+
+const regionColumns = () => [headColumn('region', functionAt), countColumn('times', row => row.count),
+  countColumn('threads', row => row.threads), timeColumn('time', row => row.wall_ns),
+  ...[['work', 'work_ns'], ['until the last thread', 'imbalance_ns'], ['barriers', 'barrier_ns'], ['locks', 'lock_ns'],
+    ['tasks', 'tasks_ns']].map(([title, state]) => timeColumn(title, row => row.states[state], true)),
+  textColumn('last thread (rank.thread)', lastOf),
+  textColumn('it computed', row => (row.last_was_in ? functionAt(row.last_was_in) : '-'))];
+
+const teamWaitColumns = () => [headColumn('wait', row => row.what), textColumn('at', functionAt),
+  countColumn('waits', row => row.count), timeColumn('time', row => row.ns, true),
+  timeColumn('longest', row => row.longest_ns), textColumn('last thread (rank.thread)', lastOf)];
+
+const lockColumns = () => [headColumn('lock', row => row.address), textColumn('call', row => row.call),
+  textColumn('at', functionAt), countColumn('threads', row => row.threads), countColumn('waits', row => row.count),
+  timeColumn('waited', row => row.ns, true), timeColumn('all but one waited', row => row.serial_ns, true),
+  textColumn('holders computed', row => (row.holders_were_in ? functionAt(row.holders_were_in) : '-'))];
+
+const threadColumns = () => [headColumn('thread', row => row.tid), textColumn('rank', row => rankName(row.rank)),
+  textColumn('name', row => row.name || '-'), timeColumn('on a CPU', row => row.cpu_ns, true),
+  timeColumn('ready', row => row.ready_ns, true), timeColumn('blocked', row => row.blocked_ns, true),
+  timeColumn('waited for its team', row => row.team_wait_ns, true), timeColumn('for locks', row => row.lock_wait_ns, true),
+  textColumn('most for', row => (row.waited_most_for ? row.waited_most_for.what + ' ' + functionAt(row.waited_most_for) : '-'))];
+
 const counterColumns = () => [headColumn('counter', row => row.name), numberColumn('value', row => row.value),
   {title: 'counted', value: row => row.share_counted, number: true, text: part => percent(part, 1)},
   countColumn('ranks', row => row.ranks)];
@@ -62,6 +88,8 @@ const TABLES = [
   ['Lines that launched device work', 'lines', lineColumns], ['Functions that computed', 'hot_spots', hotColumns],
   ['Functions with what they call', 'hot_callers', callerColumns],
   ['Calls by place', 'calls', callColumns], ['Ranges of the program', 'ranges', rangeColumns],
+  ['Parallel regions', 'openmp.regions', regionColumns], ['Waits in parallel regions', 'openmp.waits', teamWaitColumns],
+  ['Locks that threads waited for', 'lock_waits', lockColumns], ['Threads', 'threads', threadColumns],
   ['Files, locks, sleep', 'libc', libcColumns], ['Counters', 'counters', counterColumns],
 ];
 
@@ -74,7 +102,7 @@ view('tables', 'Tables', (report, body) => {
   const missing = [];
 
   for (const [title, member, columns] of TABLES) {
-    const rows = report[member] || [];
+    const rows = member.split('.').reduce((part, name) => (part || {})[name], report) || [];
 
     if (rows.length === 0) {
       missing.push(title.toLowerCase());

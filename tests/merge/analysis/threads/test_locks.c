@@ -1,0 +1,160 @@
+/* test_locks.c - locks that make threads serial, against each nanosecond
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "merge/analysis/threads/locks.h"
+#include "tests/merge/chance.h"
+
+#define THREADS 4
+#define LENGTH 400
+#define NAME 5
+
+struct span {
+    ck_time_t start, end;
+};
+
+static struct defs *defs;
+static struct history *history;
+static uint32_t process, threads[THREADS];
+
+static int setup(void **state)
+{
+    const uint8_t id[16] = {1};
+    uint32_t agent;
+
+    (void)state;
+    defs = defs_create();
+    agent = defs_agent_find(defs, id);
+    process = defs_process_find(defs, agent, 1);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        threads[i] = defs_thread_find(defs, process, 100 + i);
+    }
+    names_set(defs->processes[process].names, NAME,
+              texts_keep(defs->texts, "pthread_mutex_lock", 18));
+    assert_int_equal(defs_close(defs), 0);
+    history = history_create(defs, 0);
+    return history == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    history_destroy(history);
+    defs_destroy(defs);
+    return 0;
+}
+
+static void
+wait_put(struct locks *locks, uint32_t thread, struct span span, uint64_t lock)
+{
+    struct ck_call call = {.e = {.kind = CK_KIND_POSIX,
+                                 .units = 2,
+                                 .name = NAME,
+                                 .start = span.start},
+                           .dur = span.end - span.start,
+                           .site = 0x1000,
+                           .arg = lock};
+    struct timeline_event event = {.record = &call.e,
+                                   .start = span.start,
+                                   .end = span.end,
+                                   .process = process,
+                                   .thread = threads[thread]};
+
+    assert_int_equal(locks_take(locks, &event), 0);
+}
+
+/* Random waits of all threads for one lock: the report counts the instants at
+ * which some waited, and those at which all of its users did but one. */
+static bool is_wrong(void *unused)
+{
+    struct region region = {50, 350};
+    struct locks *locks = locks_create(defs, history, region);
+    uint8_t waits[THREADS][LENGTH] = {0};
+    struct report report = {0};
+    ck_time_t free_at[THREADS] = {0}, sum = 0, wall = 0, serial = 0;
+    uint32_t users = 0;
+    bool is_used[THREADS] = {false}, is_bad;
+
+    (void)unused;
+    for (ck_time_t at = 0; at < LENGTH; at++) {
+        for (uint32_t t = 0; t < THREADS; t++) {
+            struct span span = {at, at + 1 + chance_below(40)};
+
+            if (at < free_at[t] || chance_below(12) != 0 || span.end > LENGTH) {
+                continue;
+            }
+            wait_put(locks, t, span, 0xabc);
+            memset(&waits[t][span.start], 1, (size_t)(span.end - span.start));
+            free_at[t] = span.end + 1;
+            is_used[t] = true;
+        }
+    }
+    for (uint32_t t = 0; t < THREADS; t++) {
+        users += is_used[t];
+    }
+    for (ck_time_t at = region.start; at < region.end; at++) {
+        uint32_t count = 0;
+
+        for (uint32_t t = 0; t < THREADS; t++) {
+            count += waits[t][at];
+        }
+        sum += count;
+        wall += count > 0;
+        serial += users > 1 && count + 1 >= users;
+    }
+    locks_report(locks, &report);
+    is_bad = report.threads.locks_count != (sum > 0);
+    if (!is_bad && sum > 0) {
+        const struct report_lock *lock = &report.threads.locks[0];
+
+        is_bad = lock->ns != sum || lock->wall != wall ||
+                 lock->serial != serial || lock->threads != users;
+    }
+    locks_destroy(locks);
+    report_fini(&report);
+    return is_bad;
+}
+
+static void times_are_those_of_each_instant(void **state)
+{
+    (void)state;
+    chance_worlds(500, is_wrong, NULL);
+}
+
+static void locks_are_apart_by_their_addresses(void **state)
+{
+    struct locks *locks = locks_create(defs, history, (struct region){0, 400});
+    struct report report = {0};
+
+    (void)state;
+    wait_put(locks, 0, (struct span){10, 60}, 0x1);
+    wait_put(locks, 1, (struct span){20, 30}, 0x2);
+    locks_report(locks, &report);
+    assert_int_equal(report.threads.locks_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        /* Alone a thread waits for one that is not known. */
+        assert_int_equal(report.threads.locks[i].serial, 0);
+        assert_int_equal(report.threads.locks[i].threads, 1);
+    }
+    locks_destroy(locks);
+    report_fini(&report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_those_of_each_instant),
+        cmocka_unit_test(locks_are_apart_by_their_addresses),
+    };
+
+    chance_seed(CHANCE_SEED);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
