@@ -35,7 +35,7 @@ check() {
     *) cat "$work/$1/report.txt"; fail "$1: $text" ;;
     esac
     json "$work/$1/report.json" "[row for row in j['lock_waits']
-        if row['threads'] == 4 and row['serial_ns'] > 0.3 * row['wall_ns'] and
+        if row['threads'] == 4 and row['serial_ns'] > 0.1 * row['wall_ns'] and
         row['line'] == $4 and row['rank'] == 0][0]['count']" ||
         fail "$1: lock_waits"
 }

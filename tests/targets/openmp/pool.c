@@ -37,7 +37,9 @@ static __attribute__((noinline)) void update(double ms)
     volatile double sink = 1;
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
-        sink = sink * 1.0000001 + 1e-9;
+        for (int i = 0; i < 5000; i++) {
+            sink = sink * 1.0000001 + 1e-9;
+        }
     }
 }
 
@@ -46,7 +48,9 @@ static __attribute__((noinline)) void prepare(double ms)
     volatile double sink = 2;
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
-        sink = sink * 1.0000001 + 1e-9;
+        for (int i = 0; i < 5000; i++) {
+            sink = sink * 1.0000001 + 1e-9;
+        }
     }
 }
 
