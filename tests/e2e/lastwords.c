@@ -67,7 +67,7 @@ __attribute__((noinline)) static void wound(volatile int *at)
     case SIGABRT:
         abort();
     case SIGFPE:
-        zero = 1 / zero;
+        zero = 1000 / zero;
         break;
     case SIGBUS:
         page_beyond();
