@@ -91,7 +91,9 @@ static const struct ck_cli_option option_table[] = {
      "DIR/report.html, chrome to DIR/trace.json, perfetto to "
      "DIR/trace.pftrace, "
      "sqlite to DIR/trace.sqlite, folded to DIR/stacks.folded, "
-     "speedscope to DIR/stacks.speedscope.json, csv=TABLES to a directory; "
+     "speedscope to DIR/stacks.speedscope.json, flamescope to "
+     "DIR/stacks.perf, firefox to DIR/stacks.firefox.json, csv=TABLES to a "
+     "directory; "
      "with =FILE to that file"},
     {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
      "Write the report as an HTML page too, report.html in the run directory "

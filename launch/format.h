@@ -20,6 +20,8 @@
     FORMAT(CSV, "csv")                                                         \
     FORMAT(FOLDED, "folded")                                                   \
     FORMAT(SPEEDSCOPE, "speedscope")                                           \
+    FORMAT(FLAMESCOPE, "flamescope")                                           \
+    FORMAT(FIREFOX, "firefox")                                                 \
     FORMAT(SVG_LEDGER, "svg-ledger")                                           \
     FORMAT(SVG_TIMELINE, "svg-timeline")                                       \
     FORMAT(SVG_STEPS, "svg-steps")                                             \

@@ -204,7 +204,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "Write " CK_FORMAT_LIST "; may be given several times. Without FILE, "
          "html goes to RUN/report.html, chrome to RUN/trace.json, perfetto to "
          "RUN/trace.pftrace, sqlite to RUN/trace.sqlite, folded to "
-         "RUN/stacks.folded and speedscope to RUN/stacks.speedscope.json, the "
+         "RUN/stacks.folded, speedscope to RUN/stacks.speedscope.json, "
+         "flamescope to RUN/stacks.perf and firefox to "
+         "RUN/stacks.firefox.json, the "
          "others to stdout; csv=DIR is a directory of tables. A chrome, "
          "perfetto or folded FILE that ends in .gz is compressed"},
         {CK_CLI_FLAG, "page", 0, NULL, &o->has_page, NULL,

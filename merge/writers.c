@@ -4,6 +4,7 @@
  */
 #include "merge/writers.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "merge/messages/waitkind.h"
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
+#include "merge/output/stacks/firefox.h"
+#include "merge/output/stacks/flamescope.h"
 #include "merge/output/stacks/folded.h"
 #include "merge/output/stacks/speedscope.h"
 #include "merge/overwrite.h"
@@ -80,24 +83,29 @@ static int path_find(const struct options *options,
 int writers_where(struct writers *writers, struct ck_err *err)
 {
     const struct options *options = writers->options;
-    const char *const paths[] = {writers->chrome_path, writers->sqlite_path,
-                                 writers->perfetto_path, writers->folded_path,
-                                 writers->speedscope_path};
+    const struct {
+        enum ck_format format;
+        const char *own;
+        char *path;
+    } files[] = {
+        {CK_FORMAT_CHROME, "trace.json", writers->chrome_path},
+        {CK_FORMAT_SQLITE, "trace.sqlite", writers->sqlite_path},
+        {CK_FORMAT_PERFETTO, "trace.pftrace", writers->perfetto_path},
+        {CK_FORMAT_FOLDED, "stacks.folded", writers->folded_path},
+        {CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
+         writers->speedscope_path},
+        {CK_FORMAT_FLAMESCOPE, "stacks.perf", writers->flamescope_path},
+        {CK_FORMAT_FIREFOX, "stacks.firefox.json", writers->firefox_path},
+    };
 
-    if (path_find(options, CK_FORMAT_CHROME, "trace.json", writers->chrome_path,
-                  err) != 0 ||
-        path_find(options, CK_FORMAT_SQLITE, "trace.sqlite",
-                  writers->sqlite_path, err) != 0 ||
-        path_find(options, CK_FORMAT_PERFETTO, "trace.pftrace",
-                  writers->perfetto_path, err) != 0 ||
-        path_find(options, CK_FORMAT_FOLDED, "stacks.folded",
-                  writers->folded_path, err) != 0 ||
-        path_find(options, CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
-                  writers->speedscope_path, err) != 0) {
-        return -1;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (path_find(options, files[i].format, files[i].own, files[i].path,
+                      err) != 0) {
+            return -1;
+        }
     }
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (overwrite_check(options, paths[i], err) != 0) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (overwrite_check(options, files[i].path, err) != 0) {
             return -1;
         }
     }
@@ -108,14 +116,22 @@ bool writers_has(int format)
 {
     return format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
            format == CK_FORMAT_SQLITE || format == CK_FORMAT_FOLDED ||
-           format == CK_FORMAT_SPEEDSCOPE;
+           format == CK_FORMAT_SPEEDSCOPE || format == CK_FORMAT_FLAMESCOPE ||
+           format == CK_FORMAT_FIREFOX;
+}
+
+/* Are samples asked for one by one? */
+static bool has_moments(const struct writers *writers)
+{
+    return writers->flamescope_path[0] != '\0' ||
+           writers->firefox_path[0] != '\0';
 }
 
 /* Are stacks asked for as a file? */
 static bool has_stacks(const struct writers *writers)
 {
     return writers->folded_path[0] != '\0' ||
-           writers->speedscope_path[0] != '\0';
+           writers->speedscope_path[0] != '\0' || has_moments(writers);
 }
 
 /* Is there to be an HTML page? */
@@ -318,6 +334,9 @@ static int files_open(struct writers *writers, struct ck_err *err)
         if (writers->stacks == NULL) {
             return ck_err_set(err, "out of memory");
         }
+        if (has_moments(writers)) {
+            stacktable_keep(writers->stacks);
+        }
     }
     return 0;
 }
@@ -418,6 +437,24 @@ void writers_failed(const struct writers *writers, struct ck_err *err)
     }
 }
 
+/* Samples one by one. */
+static int moments_finish(const struct writers *writers, struct ck_err *err)
+{
+    int64_t realtime = align_realtime(writers->align);
+    const struct firefox about = {writers->report->name,
+                                  writers->report->version, realtime};
+
+    if (writers->flamescope_path[0] != '\0' &&
+        flamescope_write(writers->stacks, realtime, writers->flamescope_path,
+                         err) != 0) {
+        return -1;
+    }
+    return writers->firefox_path[0] == '\0'
+               ? 0
+               : firefox_write(writers->stacks, &about, writers->firefox_path,
+                               err);
+}
+
 static int stacks_finish(const struct writers *writers, struct ck_err *err)
 {
     const struct speedscope about = {writers->report->name,
@@ -433,10 +470,12 @@ static int stacks_finish(const struct writers *writers, struct ck_err *err)
         folded_write(writers->stacks, writers->folded_path, err) != 0) {
         return -1;
     }
-    return writers->speedscope_path[0] == '\0'
-               ? 0
-               : speedscope_write(writers->stacks, &about,
-                                  writers->speedscope_path, err);
+    if (writers->speedscope_path[0] != '\0' &&
+        speedscope_write(writers->stacks, &about, writers->speedscope_path,
+                         err) != 0) {
+        return -1;
+    }
+    return moments_finish(writers, err);
 }
 
 int writers_finish(struct writers *writers, struct ck_err *err)
@@ -487,6 +526,22 @@ void writers_say(const struct writers *writers)
     if (writers->speedscope_path[0] != '\0') {
         ck_info("the stacks are in %s: open it at https://www.speedscope.app",
                 writers->speedscope_path);
+    }
+    if (writers->flamescope_path[0] != '\0') {
+        ck_info("the samples are in %s, as perf script prints them, for "
+                "FlameScope",
+                writers->flamescope_path);
+    }
+    if (writers->firefox_path[0] != '\0') {
+        ck_info("the samples are in %s: open it at "
+                "https://profiler.firefox.com",
+                writers->firefox_path);
+    }
+    if (writers->stacks != NULL &&
+        stacktable_moments_left(writers->stacks) > 0) {
+        ck_warn("%" PRIu64 " later samples are left out: more than %zu (--from "
+                "and --to select a part)",
+                stacktable_moments_left(writers->stacks), STACKTABLE_MOMENTS);
     }
 }
 

@@ -37,6 +37,8 @@ struct writers {
     char perfetto_path[PATH_MAX];
     char folded_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
+    char flamescope_path[PATH_MAX];
+    char firefox_path[PATH_MAX];
     struct chrome *chrome; /* NULL = none, as the next five */
     struct perfetto *perfetto;
     struct sqlite *sqlite;

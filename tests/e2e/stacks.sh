@@ -17,6 +17,12 @@ samples=$(json "$work/report.json" "(j.get('sampled') or {}).get('samples', 0)")
     "$work/run.speedscope.json" "$work/report.json" ||
     fail "the stacks are not those of the program"
 
+# One by one: for FlameScope and the Firefox Profiler.
+"$bin/ckmerge" --quiet --output flamescope --output firefox "$work/run"
+/usr/bin/python3 "$here/samples.py" "$work/run/stacks.perf" \
+    "$work/run/stacks.firefox.json" "$work/report.json" ||
+    fail "the samples are not those of the report"
+
 # Without a name they go into the run; a window has its own part only.
 "$bin/ckmerge" --quiet --output folded --output speedscope "$work/run"
 cmp "$work/run.folded" "$work/run/stacks.folded"

@@ -28,6 +28,11 @@ struct stacktable {
     size_t count, room;
     struct place *places;
     size_t places_count, places_room;
+    bool has_moments; /* they are kept */
+    struct stacktable_moment *moments;
+    size_t moments_count, moments_room;
+    uint64_t moments_left;
+    uint32_t *order; /* by number of a row: where it is now */
 };
 
 /* The numbers that the definitions have. */
@@ -79,6 +84,8 @@ void stacktable_destroy(struct stacktable *table)
     }
     free(table->rows);
     free(table->places);
+    free(table->moments);
+    free(table->order);
     table_destroy(table->images);
     table_destroy(table->threads);
     table_destroy(table->keys);
@@ -103,6 +110,7 @@ static int64_t sample_add(struct stacktable *table,
         table->rows[table->count++] = (struct stacktable_row){
             .thread = thread < 0 ? DEFS_NONE : (uint32_t)thread,
             .process = process,
+            .tid = record->tid,
             .number = (uint32_t)number,
             .rank = table->defs->processes[process].rank};
     }
@@ -140,11 +148,31 @@ int64_t stacktable_thread_number(const struct stacktable *table,
                             (struct table_key){(uint64_t)process, tid, 0});
 }
 
+void stacktable_keep(struct stacktable *table)
+{
+    table->has_moments = true;
+}
+
+static void moment_add(struct stacktable *table,
+                       const struct timeline_event *event,
+                       int64_t row)
+{
+    if (table->moments_count == STACKTABLE_MOMENTS) {
+        table->moments_left++;
+        return;
+    }
+    array_grow(&table->moments, &table->moments_room, table->moments_count,
+               sizeof(*table->moments));
+    table->moments[table->moments_count++] = (struct stacktable_moment){
+        event->start, (uint32_t)row,
+        ((const struct ck_sample *)event->record)->cpu};
+}
+
 int64_t stacktable_sample(struct stacktable *table,
                           const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
-    int64_t process;
+    int64_t process, row;
 
     if (event->record->kind != CK_KIND_SAMPLE ||
         event->start < table->part.start || event->start >= table->part.end) {
@@ -154,7 +182,11 @@ int64_t stacktable_sample(struct stacktable *table,
     if (process < 0 || record->weight <= 0) {
         return STACKTABLE_NONE;
     }
-    return sample_add(table, (uint32_t)process, record);
+    row = sample_add(table, (uint32_t)process, record);
+    if (table->has_moments) {
+        moment_add(table, event, row);
+    }
+    return row;
 }
 
 int stacktable_take(void *consumer, const struct timeline_event *event)
@@ -163,11 +195,6 @@ int stacktable_take(void *consumer, const struct timeline_event *event)
 }
 
 /* ---- frames ------------------------------------------------------------- */
-
-/* How frames of other kinds are marked, as flamegraph.pl knows them. */
-#define MARK_INLINED "_[i]"
-#define MARK_JIT "_[j]"
-#define MARK_KERNEL "_[k]"
 
 /* The place with the mark behind its name. */
 static struct place place_marked(const struct stacktable *table,
@@ -229,16 +256,17 @@ static void address_append(struct stacktable *table,
     size_t count;
     const struct place *inlined =
         names_get_inlined(defs->processes[row->process].names, address, &count);
-    const char *mark = address >= CK_SITE_JIT ? MARK_JIT : NULL;
+    const char *mark = address >= CK_SITE_JIT ? STACKTABLE_JIT : NULL;
 
     if (address >= CK_SITE_KERNEL) {
-        mark = MARK_KERNEL;
+        mark = STACKTABLE_KERNEL;
     }
     if (count == 0) {
         row_append(table, row, place_of(defs, row->process, address), mark);
     }
     for (size_t i = count; i-- > 0;) {
-        row_append(table, row, inlined[i], i + 1 < count ? MARK_INLINED : NULL);
+        row_append(table, row, inlined[i],
+                   i + 1 < count ? STACKTABLE_INLINED : NULL);
     }
 }
 
@@ -281,6 +309,9 @@ static int by_frames(const void *left, const void *right)
     if (order == 0) {
         order = by_number(a->thread, b->thread);
     }
+    if (order == 0) {
+        order = by_number(a->tid, b->tid);
+    }
     for (size_t i = 0; order == 0 && i < a->count && i < b->count; i++) {
         order = by_number(a->frames[i], b->frames[i]);
     }
@@ -303,6 +334,10 @@ int stacktable_resolve(struct stacktable *table)
     if (table->count > 0) {
         qsort(table->rows, table->count, sizeof(*table->rows), by_frames);
     }
+    table->order = xcalloc(table->count + 1, sizeof(*table->order));
+    for (size_t i = 0; i < table->count; i++) {
+        table->order[table->rows[i].number] = (uint32_t)i;
+    }
     return 0;
 }
 
@@ -313,6 +348,30 @@ const struct stacktable_row *stacktable_rows(const struct stacktable *table,
 {
     *count = table->count;
     return table->rows;
+}
+
+const struct stacktable_row *stacktable_row(const struct stacktable *table,
+                                            uint32_t number)
+{
+    return &table->rows[table->order[number]];
+}
+
+const struct stacktable_moment *
+stacktable_moments(const struct stacktable *table, size_t *count)
+{
+    *count = table->moments_count;
+    return table->moments;
+}
+
+uint64_t stacktable_moments_left(const struct stacktable *table)
+{
+    return table->moments_left;
+}
+
+uint32_t stacktable_pid(const struct stacktable *table,
+                        const struct stacktable_row *row)
+{
+    return table->defs->processes[row->process].pid;
 }
 
 const struct place *stacktable_places(const struct stacktable *table,

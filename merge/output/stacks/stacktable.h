@@ -18,10 +18,18 @@
 
 /* Bytes of a frame's name. */
 #define STACKTABLE_NAME 4096
+/* How frames of other kinds are marked behind their names, as flamegraph.pl
+ * knows them. */
+#define STACKTABLE_INLINED "_[i]"
+#define STACKTABLE_JIT "_[j]"
+#define STACKTABLE_KERNEL "_[k]"
+/* Samples whose times are kept at most. */
+#define STACKTABLE_MOMENTS ((size_t)4 << 20)
 
 struct stacktable_row {
     uint32_t thread; /* in the definitions; DEFS_NONE = not known */
     uint32_t process;
+    uint32_t tid;
     uint32_t number; /* in order of first sight */
     int32_t rank;    /* DEFS_RANK_UNKNOWN = none */
     uint64_t samples;
@@ -30,11 +38,20 @@ struct stacktable_row {
     size_t count, room;
 };
 
+/* One sample. */
+struct stacktable_moment {
+    ck_time_t at;
+    uint32_t row; /* its number in order of first sight */
+    uint32_t cpu;
+};
+
 struct stacktable;
 /* Samples within `part`; `defs` is borrowed, and complete. */
 struct stacktable *stacktable_create(const struct defs *defs,
                                      struct region part);
 void stacktable_destroy(struct stacktable *table);
+/* Keep when each sample was, from now on. */
+void stacktable_keep(struct stacktable *table);
 /* A timeline_take_f. */
 int stacktable_take(void *table, const struct timeline_event *event);
 /* The same for a record of the class SAMPLE; returns the number of its row.
@@ -55,6 +72,17 @@ int stacktable_resolve(struct stacktable *table);
 /* By rank, thread and frames; borrowed. */
 const struct stacktable_row *stacktable_rows(const struct stacktable *table,
                                              size_t *count);
+/* The row that has a number. */
+const struct stacktable_row *stacktable_row(const struct stacktable *table,
+                                            uint32_t number);
+/* Samples in order of time; borrowed. */
+const struct stacktable_moment *
+stacktable_moments(const struct stacktable *table, size_t *count);
+/* Samples behind STACKTABLE_MOMENTS. */
+uint64_t stacktable_moments_left(const struct stacktable *table);
+/* The process of a row, as the system numbers it. */
+uint32_t stacktable_pid(const struct stacktable *table,
+                        const struct stacktable_row *row);
 /* Where the frames are; borrowed. Places without a function have the name of
  * their file there, in brackets. */
 const struct place *stacktable_places(const struct stacktable *table,
