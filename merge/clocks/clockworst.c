@@ -39,17 +39,9 @@ static uint32_t *agents_of(const struct defs *defs)
 CK_ORDER(time_order, ck_time_t, CK_LESS(*a, *b))
 
 /* The largest first; of equal ones in the order of the domains. */
-static int worst_first(const void *a, const void *b)
-{
-    const struct report_clock_pair *x = a;
-    const struct report_clock_pair *y = b;
-
-    if (x->bound_max != y->bound_max) {
-        return x->bound_max < y->bound_max ? 1 : -1;
-    }
-    return x->a != y->a ? (x->a > y->a) - (x->a < y->a)
-                        : (x->b > y->b) - (x->b < y->b);
-}
+CK_ORDER(worst_first,
+         struct report_clock_pair,
+         CK_DOWN(bound_max) ?: CK_UP(a) ?: CK_UP(b))
 
 /* Two domains against each other over the region. Where they are not known
  * everywhere it remains their sum. */

@@ -28,6 +28,7 @@
 
 #include "schema/clock/bandstate.h"
 #include "schema/clock/clockgap.h"
+#include "schema/order.h"
 
 #define RATE_BLIND 100000
 /* Above it a contradiction is called a step, below it a rate: 20 ppm. */
@@ -97,16 +98,9 @@ static int constraints_reserve(struct ck_clockband *band, size_t more)
     return 0;
 }
 
-static int constraint_order(const void *a, const void *b)
-{
-    const struct ck_clock_constraint *x = a;
-    const struct ck_clock_constraint *y = b;
-
-    if (x->at != y->at) {
-        return x->at < y->at ? -1 : 1;
-    }
-    return (int)x->is_upper - (int)y->is_upper;
-}
+CK_ORDER(constraint_order,
+         struct ck_clock_constraint,
+         CK_UP(at) ?: CK_UP(is_upper))
 
 /* There is room for it. What comes in order needs no sorting. */
 static void constraint_add(struct ck_clockband *band,

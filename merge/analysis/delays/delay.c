@@ -13,6 +13,7 @@
 #include "merge/analysis/delays/delaysyncs.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* Spans of the holder of a lock that are kept until who waits is looked at. */
 #define HELD_SPANS_MAX ((size_t)1 << 13)
@@ -484,16 +485,7 @@ side_weigh(struct delay *delay, const struct side *side, double scale)
     }
 }
 
-static int by_cost(const void *left, const void *right)
-{
-    const struct delay_cost *a = left;
-    const struct delay_cost *b = right;
-
-    if (a->ns < b->ns || a->ns > b->ns) {
-        return a->ns < b->ns ? 1 : -1;
-    }
-    return (a->source > b->source) - (a->source < b->source);
-}
+CK_ORDER(by_cost, struct delay_cost, CK_DOWN(ns) ?: CK_UP(source))
 
 /* Keep what counts for the late one; returns the sum of that. */
 static double costs_settle(struct delay *delay)

@@ -11,6 +11,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 struct failures {
     const struct defs *defs; /* borrowed */
@@ -72,16 +73,7 @@ void failures_add(struct failures *failures,
     failures->counts[number]++;
 }
 
-static int by_count(const void *left, const void *right)
-{
-    const struct report_failure *a = left;
-    const struct report_failure *b = right;
-
-    if (a->is_call != b->is_call) {
-        return a->is_call ? 1 : -1;
-    }
-    return (a->count < b->count) - (a->count > b->count);
-}
+CK_ORDER(by_count, struct report_failure, CK_UP(is_call) ?: CK_DOWN(count))
 
 /* The row's number among the different ones. Kept texts: equal ones are one
  * pointer. */

@@ -18,6 +18,7 @@
 #include "merge/analysis/history/lookback.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* Causes of less than an n-th of all time are not looked at for windows. */
 #define WINDOW_WORTH 100
@@ -108,44 +109,18 @@ static int compare_groups(const struct item *a, const struct item *b)
 }
 
 /* Within a group what the blamed rank did, then who waited. */
-static int by_group(const void *left, const void *right)
-{
-    const struct item *a = left;
-    const struct item *b = right;
-    int order = compare_groups(a, b);
+CK_ORDER(by_group,
+         struct item,
+         compare_groups(a, b) ?: CK_UP(row->blamed_did) ?: CK_UP(row->rank) ?:
+         CK_UP(row->did))
 
-    if (order == 0) {
-        order = compare_ints(a->row->blamed_did, b->row->blamed_did);
-    }
-    if (order == 0) {
-        order = compare_ints(a->row->rank, b->row->rank);
-    }
-    return order != 0 ? order : compare_ints(a->row->did, b->row->did);
-}
+CK_ORDER(by_length,
+         struct report_cause,
+         CK_DOWN(ns) ?: CK_UP(cause) ?: CK_UP(is_start) ?: CK_UP(rank))
 
-static int by_length(const void *left, const void *right)
-{
-    const struct report_cause *a = left;
-    const struct report_cause *b = right;
-    int order = compare_ints(b->ns, a->ns);
-
-    if (order == 0) {
-        order = compare_ints(a->cause, b->cause);
-    }
-    if (order == 0) {
-        order = compare_ints(a->is_start, b->is_start);
-    }
-    return order != 0 ? order : compare_ints(a->rank, b->rank);
-}
-
-static int by_recurrence(const void *left, const void *right)
-{
-    const struct report_cause *a = left;
-    const struct report_cause *b = right;
-    int order = compare_ints(report_is_once(a), report_is_once(b));
-
-    return order != 0 ? order : by_length(left, right);
-}
+CK_ORDER(by_recurrence,
+         struct report_cause,
+         CK_LESS(report_is_once(a), report_is_once(b)) ?: by_length(a, b))
 
 /* Where the sum of a rank is; of none, behind those of all. */
 static size_t rank_slot(const struct grouping *grouping, int32_t rank)
@@ -431,21 +406,10 @@ static struct group group_of(const struct item *items, size_t count)
     return group;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct group *a = left;
-    const struct group *b = right;
-    int order = compare_ints(b->ns, a->ns);
-
-    if (order == 0) {
-        order = compare_ints(a->items[0].row->cause, b->items[0].row->cause);
-    }
-    if (order == 0) {
-        order =
-            compare_ints(a->items[0].row->is_start, b->items[0].row->is_start);
-    }
-    return order != 0 ? order : compare_ints(a->rank, b->rank);
-}
+CK_ORDER(by_time,
+         struct group,
+         CK_DOWN(ns) ?: CK_UP(items[0].row->cause) ?:
+         CK_UP(items[0].row->is_start) ?: CK_UP(rank))
 
 /* Groups of the items, which are in order, the longest first. */
 static struct group *

@@ -35,28 +35,11 @@ static int compare_places(const struct report_call *a,
     return order;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct call_row *left = a;
-    const struct call_row *right = b;
-    int order = compare_places(&left->call, &right->call);
+CK_ORDER(by_place,
+         struct call_row,
+         compare_places(&a->call, &b->call) ?: CK_UP(rank))
 
-    if (order != 0) {
-        return order;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-static int by_total(const void *a, const void *b)
-{
-    const struct report_call *left = a;
-    const struct report_call *right = b;
-
-    if (left->total != right->total) {
-        return left->total < right->total ? 1 : -1;
-    }
-    return compare_places(left, right);
-}
+CK_ORDER(by_total, struct report_call, CK_DOWN(total) ?: compare_places(a, b))
 
 static void moved_join(struct report_moved *into,
                        const struct report_moved *moved)
@@ -139,11 +122,7 @@ struct named {
     size_t at;
 };
 
-static int by_named(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->name,
-                  ((const struct named *)b)->name);
-}
+CK_ORDER(by_named, struct named, strcmp(a->name, b->name))
 
 /* Which function each place is of. */
 static void functions_join(struct report *report)

@@ -217,18 +217,7 @@ static int compare_functions(const struct spot *a, const struct spot *b)
     return order != 0 ? order : compare_pointers(a->place.file, b->place.file);
 }
 
-static int by_line(const void *left, const void *right)
-{
-    const struct spot *a = left;
-    const struct spot *b = right;
-    int order = compare_functions(a, b);
-
-    if (order == 0) {
-        order =
-            (a->place.line > b->place.line) - (a->place.line < b->place.line);
-    }
-    return order;
-}
+CK_ORDER(by_line, struct spot, compare_functions(a, b) ?: CK_UP(place.line))
 
 CK_ORDER(by_rank, struct spot, CK_UP(rank))
 

@@ -11,6 +11,7 @@
 #include "merge/model/array.h"
 #include "merge/model/cause.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* The rows being made. */
 struct making {
@@ -127,22 +128,10 @@ static const struct report_call *call_find(const struct report *report,
     return longest;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct report_libc *left = a;
-    const struct report_libc *right = b;
-
-    ck_time_t more = left->total - left->own_total;
-    ck_time_t less = right->total - right->own_total;
-
-    if (more != less) {
-        return more < less ? 1 : -1;
-    }
-    if (left->total != right->total) {
-        return left->total < right->total ? 1 : -1;
-    }
-    return strcmp(left->name, right->name);
-}
+CK_ORDER(by_length,
+         struct report_libc,
+         CK_LESS(b->total - b->own_total, a->total - a->own_total) ?:
+         CK_DOWN(total) ?: strcmp(a->name, b->name))
 
 /* What a process counted of a function, and what was recorded of it. */
 struct account {

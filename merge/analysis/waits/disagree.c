@@ -361,20 +361,10 @@ static void rank_add(struct report_disagreement_part *part, int32_t rank)
 }
 
 /* Most ranks first, those that did not call last. */
-static int by_ranks(const void *a, const void *b)
-{
-    const struct report_disagreement_part *left = a;
-    const struct report_disagreement_part *right = b;
-
-    if ((left->call == NULL) != (right->call == NULL)) {
-        return left->call == NULL ? 1 : -1;
-    }
-    if (left->ranks_count != right->ranks_count) {
-        return left->ranks_count > right->ranks_count ? -1 : 1;
-    }
-    return (left->ranks[0] > right->ranks[0]) -
-           (left->ranks[0] < right->ranks[0]);
-}
+CK_ORDER(by_ranks,
+         struct report_disagreement_part,
+         CK_LESS(a->call == NULL, b->call == NULL) ?: CK_DOWN(ranks_count) ?:
+         CK_UP(ranks[0]))
 
 static void found_fill(const struct disagree *disagree,
                        size_t comm,

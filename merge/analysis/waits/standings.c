@@ -10,6 +10,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/userfile.h"
 #include "merge/timeline/axis.h"
+#include "schema/order.h"
 #include "schema/store/run.h"
 
 #define VALUE_BYTES 600
@@ -228,22 +229,9 @@ static int agent_report(const struct defs *defs,
     return 0;
 }
 
-static int by_thread(const void *a, const void *b)
-{
-    const struct report_standing *left = a;
-    const struct report_standing *right = b;
-
-    if (left->rank != right->rank) {
-        return left->rank < right->rank ? -1 : 1;
-    }
-    if (left->process != right->process) {
-        return left->process < right->process ? -1 : 1;
-    }
-    if (left->is_first != right->is_first) {
-        return left->is_first ? -1 : 1;
-    }
-    return (left->tid > right->tid) - (left->tid < right->tid);
-}
+CK_ORDER(by_thread,
+         struct report_standing,
+         CK_UP(rank) ?: CK_UP(process) ?: CK_DOWN(is_first) ?: CK_UP(tid))
 
 int standings_report(const struct defs *defs,
                      const struct axis *axis,

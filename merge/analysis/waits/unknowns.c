@@ -10,6 +10,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* Calls from one address of a process. */
 struct spent {
@@ -84,31 +85,13 @@ static int text_order(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct report_unknown_wait *left = a, *right = b;
-    int order = text_order(left->call, right->call);
+CK_ORDER(by_place,
+         struct report_unknown_wait,
+         text_order(a->call, b->call) ?:
+         text_order(a->place.file, b->place.file) ?: CK_UP(place.line) ?:
+         text_order(a->place.function, b->place.function))
 
-    if (order == 0) {
-        order = text_order(left->place.file, right->place.file);
-    }
-    if (order == 0) {
-        order = (left->place.line > right->place.line) -
-                (left->place.line < right->place.line);
-    }
-    return order != 0 ? order
-                      : text_order(left->place.function, right->place.function);
-}
-
-static int by_length(const void *a, const void *b)
-{
-    const struct report_unknown_wait *left = a, *right = b;
-
-    if (left->ns != right->ns) {
-        return left->ns < right->ns ? 1 : -1;
-    }
-    return by_place(a, b);
-}
+CK_ORDER(by_length, struct report_unknown_wait, CK_DOWN(ns) ?: by_place(a, b))
 
 /* Equal places of several processes become one row. Returns how many. */
 static size_t rows_join(struct report_unknown_wait *rows, size_t count)

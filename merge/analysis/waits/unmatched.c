@@ -11,6 +11,7 @@
 #include "merge/model/comm.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* MPI_COMM_WORLD's number in every process. */
 #define WORLD 1
@@ -240,28 +241,10 @@ static void posted_spread(struct unmatched *unmatched)
 }
 
 /* All that wait for one rank by one call together, ranks ascending. */
-static int by_peer(const void *a, const void *b)
-{
-    const struct want *left = a;
-    const struct want *right = b;
-
-    if (left->is_any != right->is_any) {
-        return left->is_any ? 1 : -1;
-    }
-    if (left->peer != right->peer) {
-        return left->peer < right->peer ? -1 : 1;
-    }
-    if (left->tag != right->tag) {
-        return left->tag < right->tag ? -1 : 1;
-    }
-    if (left->comm != right->comm) {
-        return left->comm < right->comm ? -1 : 1;
-    }
-    if (left->is_send != right->is_send) {
-        return left->is_send ? 1 : -1;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
+CK_ORDER(by_peer,
+         struct want,
+         CK_UP(is_any) ?: CK_UP(peer) ?: CK_UP(tag) ?: CK_UP(comm) ?:
+         CK_UP(is_send) ?: CK_UP(rank))
 
 static bool is_same(const struct unmatched *unmatched,
                     const struct want *left,
@@ -305,19 +288,9 @@ static void row_fill(const struct unmatched *unmatched,
 }
 
 /* Those for the dead first, then where most wait. */
-static int by_weight(const void *a, const void *b)
-{
-    const struct report_awaited *left = a;
-    const struct report_awaited *right = b;
-
-    if (left->has_died != right->has_died) {
-        return left->has_died ? -1 : 1;
-    }
-    if (left->ranks_count != right->ranks_count) {
-        return left->ranks_count > right->ranks_count ? -1 : 1;
-    }
-    return left->ranks[0] < right->ranks[0] ? -1 : 1;
-}
+CK_ORDER(by_weight,
+         struct report_awaited,
+         CK_DOWN(has_died) ?: CK_DOWN(ranks_count) ?: CK_UP(ranks[0]))
 
 /* Wants that are whole, of ranks that did not die themselves. */
 static size_t wants_settle(struct unmatched *unmatched,

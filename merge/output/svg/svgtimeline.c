@@ -131,14 +131,9 @@ static double y_of(const struct picture *picture, int32_t rank)
     return -1;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct shown_wait *const *one = a, *const *other = b;
-    ck_time_t left = region_length((*one)->part);
-    ck_time_t right = region_length((*other)->part);
-
-    return (left < right) - (left > right);
-}
+CK_ORDER_POINTERS(by_length,
+                  struct shown_wait,
+                  CK_LESS(region_length(b->part), region_length(a->part)))
 
 static void put_arrows(struct picture *picture, struct lanes *lanes)
 {

@@ -9,6 +9,7 @@
 
 #include "merge/model/memory.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 /* Below a launcher it is not known how the rank ended, but where it was when
  * a launcher that failed did. */
@@ -251,19 +252,10 @@ static void put_launchers(const struct page *page)
 
 /* Who ended first, first: the others mostly ended because of it. Ends without
  * a time come last. */
-static int by_end(const void *a, const void *b)
-{
-    const struct report_rank *left = *(const struct report_rank *const *)a;
-    const struct report_rank *right = *(const struct report_rank *const *)b;
-
-    if ((left->end_time == 0) != (right->end_time == 0)) {
-        return left->end_time == 0 ? 1 : -1;
-    }
-    if (left->end_time != right->end_time) {
-        return left->end_time < right->end_time ? -1 : 1;
-    }
-    return (left->number > right->number) - (left->number < right->number);
-}
+CK_ORDER_POINTERS(by_end,
+                  struct report_rank,
+                  CK_LESS(a->end_time == 0, b->end_time == 0)
+                      ?: CK_UP(end_time) ?: CK_UP(number))
 
 /* It has not ended, as the job has not. */
 static bool is_running(const struct report *report,
