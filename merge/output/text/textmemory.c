@@ -118,8 +118,10 @@ static void put_growth(const struct page *page)
         if (!row->growth.is_steady) {
             continue;
         }
-        fputs(" Rank ", page->file);
-        page_rank(page, row->rank);
+        fputs(report->has_ranks ? " Rank " : " The program", page->file);
+        if (report->has_ranks) {
+            page_rank(page, row->rank);
+        }
         fprintf(page->file, " grew steadily, by %s",
                 word_bytes((uint64_t)row->growth.bytes).text);
         if (row->growth.per_step >= 1) {
@@ -135,7 +137,8 @@ static void put_growth(const struct page *page)
 static void put_row(const struct page *page, const struct report_memory *row)
 {
     fputc(' ', page->file);
-    fprintf(page->file, "%-7s", word_rank(row->rank).text);
+    fprintf(page->file, "%-7s",
+            page->report->has_ranks ? word_rank(row->rank).text : "program");
     if (row->points_count > 0) {
         fprintf(page->file, " %9s",
                 word_bytes((uint64_t)row->first.bytes).text);
