@@ -12,6 +12,7 @@
 
 #include "merge/analysis/idle/causes.h"
 #include "merge/analysis/delays/delay.h"
+#include "merge/analysis/devices/launchstacks.h"
 #include "merge/analysis/totals/efficiency.h"
 #include "merge/analysis/waits/initfinalize.h"
 #include "merge/analysis/totals/hotspots.h"
@@ -50,6 +51,7 @@ struct analysis {
     struct idealnetwork *idealnetwork;
     struct hotspots *hotspots;
     struct faultplaces *faultplaces;
+    struct launchstacks *launchstacks; /* NULL = there is no device */
     struct memoryuse *memoryuse;
     struct threads *threads;
     struct initfinalize *edges;
@@ -131,6 +133,17 @@ static bool others_wait(const void *state,
            lookback_error(analysis->lookback, thread, call->start, wait);
 }
 
+/* Did samples meet any stack? */
+static bool has_stacks(const struct defs *defs)
+{
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        if (defs->agents[i].stacks_count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct analysis *analysis_create(const struct defs *defs,
                                  const struct align *align,
                                  struct region region)
@@ -155,6 +168,10 @@ struct analysis *analysis_create(const struct defs *defs,
         analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
         analysis->faultplaces =
             faultplaces_create(defs, analysis->lookback, region);
+        if (defs->physicals_count > 0 && has_stacks(defs)) {
+            analysis->launchstacks =
+                launchstacks_create(defs, analysis->lookback, region);
+        }
         analysis->memoryuse = memoryuse_create(defs, analysis->lookback);
         analysis->edges = initfinalize_create(defs, analysis->lookback);
         analysis->threads =
@@ -184,6 +201,7 @@ void analysis_destroy(struct analysis *analysis)
     idealnetwork_destroy(analysis->idealnetwork);
     hotspots_destroy(analysis->hotspots);
     faultplaces_destroy(analysis->faultplaces);
+    launchstacks_destroy(analysis->launchstacks);
     memoryuse_destroy(analysis->memoryuse);
     threads_destroy(analysis->threads);
     initfinalize_destroy(analysis->edges);
@@ -591,6 +609,9 @@ int analysis_take(void *state, const struct timeline_event *event)
     }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_SAMPLE:
+        if (analysis->launchstacks != NULL) {
+            (void)launchstacks_take(analysis->launchstacks, event);
+        }
         return faultplaces_take(analysis->faultplaces, event) != 0
                    ? -1
                    : hotspots_take(analysis->hotspots, event);
@@ -599,7 +620,9 @@ int analysis_take(void *state, const struct timeline_event *event)
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         ledger_take(analysis->ledger, event);
-        return 0;
+        return analysis->launchstacks == NULL
+                   ? 0
+                   : launchstacks_take(analysis->launchstacks, event);
     default:
         return 0;
     }
@@ -700,6 +723,9 @@ int analysis_report(struct analysis *analysis, struct report *report)
     memoryuse_report(analysis->memoryuse, analysis->steps, analysis->region,
                      report);
     faultplaces_report(analysis->faultplaces, report);
+    if (analysis->launchstacks != NULL) {
+        launchstacks_report(analysis->launchstacks, report);
+    }
     if (initfinalize_report(analysis->edges, report) != 0 ||
         ranks_report(analysis, report) != 0) {
         return -1;

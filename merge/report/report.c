@@ -59,6 +59,17 @@ static void lists_free(struct report *report)
     free(report->awaited);
 }
 
+static void memory_fini(struct report *report)
+{
+    free(report->launch_stacks.rows);
+    free(report->faults);
+    free(report->fault_places);
+    for (size_t i = 0; i < report->memory_count; i++) {
+        free(report->memory[i].points);
+    }
+    free(report->memory);
+}
+
 void report_fini(struct report *report)
 {
     free(report->ranks);
@@ -98,12 +109,7 @@ void report_fini(struct report *report)
     free(report->peers);
     free(report->hot);
     free(report->callers);
-    free(report->faults);
-    free(report->fault_places);
-    for (size_t i = 0; i < report->memory_count; i++) {
-        free(report->memory[i].points);
-    }
-    free(report->memory);
+    memory_fini(report);
     free(report->counters);
     free(report->rates);
     free(report->losses);

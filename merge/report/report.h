@@ -17,6 +17,7 @@
 #include "merge/model/interval.h"
 #include "merge/model/names.h"
 #include "merge/report/reportclocks.h"
+#include "merge/report/reportlaunch.h"
 #include "merge/report/reportmemory.h"
 #include "merge/report/reportrank.h"
 #include "merge/report/reportsampled.h"
@@ -126,6 +127,11 @@ struct report_running {
     ck_time_t total;
     ck_time_t preempted; /* ready to run, without a CPU */
     ck_time_t blocked;   /* in the kernel, between calls */
+    uint64_t majors;     /* of one that was mostly blocked: the rank's page
+                            faults that read, in the region ... */
+    struct place majors_place; /* ... in the function with the most, */
+    struct report_callers majors_callers;
+    uint64_t majors_there;
 };
 
 /* Who held a lock that was waited for, and what it did meanwhile. */
@@ -787,6 +793,7 @@ struct report {
     size_t hot_count;
     struct report_caller *callers; /* hottest first */
     size_t callers_count;
+    struct report_launch_stacks launch_stacks;
     struct report_fault *faults; /* most first */
     size_t faults_count;
     struct report_fault_place *fault_places; /* most first */

@@ -92,4 +92,6 @@ grep -q 'Rank 1 grew steadily, by .* a step): a leak, a cache' \
 run read 15
 if [ "$(awk '$2 == 1 { print $4 }' "$work/read.truth")" -gt 5000 ]; then
     right read scan step_read "$(line scan)" major 17 || fail "read"
+    grep -q 'page faults that had to read,' "$work/read.txt" ||
+        fail "the text does not say what blocked the rank"
 fi

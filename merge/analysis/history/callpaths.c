@@ -18,6 +18,9 @@
  * what that function had at all, meant or not of others. In percent. */
 #define EXPLAINED 90
 #define EXPLAINS 80
+/* Of the meant ones, below a function that others hardly were in: samples of
+ * what both did differ by chance. */
+#define EXPLAINED_OWN 75
 /* Functions that may explain. */
 #define CANDIDATES_MAX 64
 
@@ -242,7 +245,7 @@ static void part_add(const struct callpaths *paths,
 static bool is_own(const struct candidate *candidate, bool has_others)
 {
     return has_others &&
-           candidate->others * 100 <= candidate->ns * (100 - EXPLAINS);
+           candidate->others * 100 <= candidate->ns * (100 - EXPLAINED);
 }
 
 /* It has nearly all that is meant, and is its own or does hardly anything else.
@@ -250,9 +253,11 @@ static bool is_own(const struct candidate *candidate, bool has_others)
 static bool
 does_explain(const struct candidate *candidate, double meant, bool has_others)
 {
+    if (is_own(candidate, has_others)) {
+        return candidate->meant * 100 >= meant * EXPLAINED_OWN;
+    }
     return candidate->meant * 100 >= meant * EXPLAINED &&
-           (is_own(candidate, has_others) ||
-            candidate->meant_ns * 100 >= candidate->ns * EXPLAINS);
+           candidate->meant_ns * 100 >= candidate->ns * EXPLAINS;
 }
 
 /* Of two that explain: one that others were hardly in before one that does

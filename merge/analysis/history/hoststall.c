@@ -244,6 +244,9 @@ static uint8_t marks_of(struct hoststall *hoststall,
     *thread = event->thread;
     switch (ck_kind_class(record->kind)) {
     case CK_CLASS_SAMPLE:
+        if (record->kind != CK_KIND_SAMPLE) {
+            return 0; /* page faults come at no rate */
+        }
         *thread = history_told(hoststall->host, hoststall->defs, event,
                                ((const struct ck_sample *)record)->tid);
         return sample_marks(event, silence);

@@ -398,13 +398,45 @@ static void sampled_explain(const struct report *report,
     }
 }
 
+/* A thread that reads pages from a disk is blocked, in no call. */
+static void blocked_explain(const struct report *report,
+                            int32_t rank,
+                            struct report_activity *did)
+{
+    struct report_running *running = &did->running;
+
+    if (did->call != NULL || running->blocked * 2 <= running->total) {
+        return;
+    }
+    for (size_t i = 0; i < report->faults_count; i++) {
+        const struct report_fault *row = &report->faults[i];
+
+        if (row->rank != rank) {
+            continue;
+        }
+        running->majors += row->major;
+        if (row->major > running->majors_there) {
+            running->majors_there = row->major;
+            running->majors_place = row->place;
+            running->majors_callers = row->callers;
+        }
+    }
+}
+
+static void did_explain(const struct report *report,
+                        int32_t rank,
+                        struct report_activity *did)
+{
+    sampled_explain(report, rank, &did->sampled);
+    blocked_explain(report, rank, did);
+}
+
 static void delays_explain(const struct report *report,
                            struct report_delays *delays)
 {
-    sampled_explain(report, delays->rank, &delays->did.sampled);
+    did_explain(report, delays->rank, &delays->did);
     for (size_t i = 0; i < delays->count; i++) {
-        sampled_explain(report, delays->items[i].rank,
-                        &delays->items[i].did.sampled);
+        did_explain(report, delays->items[i].rank, &delays->items[i].did);
     }
 }
 
@@ -414,7 +446,7 @@ static void causes_explain(const struct report *report,
 {
     for (size_t i = 0; i < count; i++) {
         if (causes[i].ranks < 2) {
-            sampled_explain(report, causes[i].rank, &causes[i].did.sampled);
+            did_explain(report, causes[i].rank, &causes[i].did);
         }
         delays_explain(report, &causes[i].delays);
     }

@@ -350,6 +350,40 @@ static void put_threads(struct csvfile *csv, const struct report *report)
     }
 }
 
+static void put_memory(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->memory_count; i++) {
+        const struct report_memory *row = &report->memory[i];
+
+        csvfile_int(csv, row->rank);
+        csvfile_int(csv, row->first.bytes);
+        csvfile_int(csv, row->peak.bytes);
+        csvfile_int(csv, row->last.bytes);
+        csvfile_int(csv, row->peak.time - report->whole.start);
+        csvfile_int(csv, row->minor);
+        csvfile_int(csv, row->major);
+        csvfile_int(csv, row->faulting);
+        csvfile_int(csv, row->sampled);
+        csvfile_int(csv, row->growth.is_steady ? row->growth.bytes : 0);
+        csvfile_row(csv);
+    }
+}
+
+static void put_faults(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->faults_count; i++) {
+        const struct report_fault *row = &report->faults[i];
+
+        csvfile_int(csv, row->rank);
+        csvfile_int(csv, row->tid);
+        put_place(csv, &row->place);
+        csvfile_text(csv, row->callers.caller.function);
+        csvfile_int(csv, (int64_t)row->minor);
+        csvfile_int(csv, (int64_t)row->major);
+        csvfile_row(csv);
+    }
+}
+
 #define CAUSE_COLUMNS_OF                                                       \
     "cause wait rank ranks ns error_ns count at_start blamed_rank call "       \
     "function file line"
@@ -397,6 +431,12 @@ static const struct {
      "rank tid name cpu_ns ready_ns blocked_ns region_work_ns team_wait_ns "
      "lock_wait_ns",
      put_threads},
+    {"memory",
+     "rank first_bytes peak_bytes last_bytes peak_rel_ns minor_faults "
+     "major_faults faulting_ns sampled_ns growth_bytes",
+     put_memory},
+    {"page_faults", "rank tid function file line caller minor major",
+     put_faults},
     {"ranges", "name calls total_ns median_ns max_ns ranks idle_ns",
      put_ranges},
     {"pairs",

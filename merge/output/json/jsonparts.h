@@ -56,6 +56,8 @@ void json_dependence(struct ck_json *j,
                      const struct report_cause *cause);
 /* sub_devices, unfinished, failed, copy_places. */
 void json_work(struct ck_json *j, const struct report *report);
+/* launch_stacks (jsonwork.c). */
+void json_launch_stacks(struct ck_json *j, const struct report *report);
 /* busy_of (jsonlevels.c). */
 void json_levels(struct ck_json *j, const struct report *report);
 /* sent, received and collective of calls; traffic (jsontraffic.c). */

@@ -168,6 +168,31 @@ static double share_of(ck_time_t part, ck_time_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
+/* Where samples met it. */
+static void put_sampled(struct ck_json *j, const struct report_sampled *sampled)
+{
+    if (sampled->total > 0) {
+        ck_json_object(j, "sampled");
+        json_place(j, &sampled->place);
+        ck_json_double(j, "share", share_of(sampled->ns, sampled->total));
+        json_callers(j, &sampled->callers);
+        if (sampled->faulting > 0) {
+            ck_json_double(j, "faulting_share",
+                           share_of(sampled->faulting, sampled->ns));
+        }
+        if (sampled->minor + sampled->major > 0) {
+            ck_json_uint(j, "minor_faults", sampled->minor);
+            ck_json_uint(j, "major_faults", sampled->major);
+        }
+        if (sampled->is_others) {
+            ck_json_bool(j, "other_threads", true);
+        }
+        ck_json_end(j);
+    } else {
+        ck_json_null(j, "sampled");
+    }
+}
+
 /* What was seen of a thread beyond its calls and ranges. */
 static void put_seen(struct ck_json *j, const struct report_activity *activity)
 {
@@ -179,6 +204,14 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
         ck_json_double(
             j, "blocked_share",
             share_of(activity->running.blocked, activity->running.total));
+        if (activity->running.majors > 0) {
+            ck_json_uint(j, "major_faults", activity->running.majors);
+            ck_json_object(j, "faulted_in");
+            json_place(j, &activity->running.majors_place);
+            json_callers(j, &activity->running.majors_callers);
+            ck_json_uint(j, "major", activity->running.majors_there);
+            ck_json_end(j);
+        }
         ck_json_end(j);
     } else {
         ck_json_null(j, "running");
@@ -193,28 +226,7 @@ static void put_seen(struct ck_json *j, const struct report_activity *activity)
     } else {
         ck_json_null(j, "kernel");
     }
-    if (activity->sampled.total > 0) {
-        ck_json_object(j, "sampled");
-        json_place(j, &activity->sampled.place);
-        ck_json_double(j, "share",
-                       share_of(activity->sampled.ns, activity->sampled.total));
-        json_callers(j, &activity->sampled.callers);
-        if (activity->sampled.faulting > 0) {
-            ck_json_double(
-                j, "faulting_share",
-                share_of(activity->sampled.faulting, activity->sampled.ns));
-        }
-        if (activity->sampled.minor + activity->sampled.major > 0) {
-            ck_json_uint(j, "minor_faults", activity->sampled.minor);
-            ck_json_uint(j, "major_faults", activity->sampled.major);
-        }
-        if (activity->sampled.is_others) {
-            ck_json_bool(j, "other_threads", true);
-        }
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "sampled");
-    }
+    put_sampled(j, &activity->sampled);
     if (activity->holder.tid != 0) {
         ck_json_object(j, "holder");
         ck_json_uint(j, "tid", activity->holder.tid);
@@ -810,6 +822,7 @@ void output_json_put(struct ck_json *j,
     put_kernels(j, report);
     json_work(j, report);
     put_lines(j, report);
+    json_launch_stacks(j, report);
     put_calls(j, report);
     json_traffic(j, report);
     put_libc(j, report);

@@ -145,3 +145,41 @@ void json_work(struct ck_json *j, const struct report *report)
     }
     ck_json_end(j);
 }
+
+/* Device work by the stack that launched it. */
+void json_launch_stacks(struct ck_json *j, const struct report *report)
+{
+    const struct report_launch_stacks *stacks = &report->launch_stacks;
+
+    ck_json_object(j, "launch_stacks");
+    ck_json_uint(j, "matched", stacks->matched);
+    ck_json_uint(j, "deferred", stacks->deferred);
+    ck_json_uint(j, "unmatched", stacks->unmatched);
+    ck_json_uint(j, "unknown", stacks->unknown);
+    ck_json_int(j, "matched_ns", stacks->matched_ns);
+    ck_json_int(j, "deferred_ns", stacks->deferred_ns);
+    ck_json_int(j, "unmatched_ns", stacks->unmatched_ns);
+    ck_json_int(j, "unknown_ns", stacks->unknown_ns);
+    ck_json_array(j, "rows");
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct report_launch_row *row = &stacks->rows[i];
+
+        ck_json_object(j, NULL);
+        json_rank(j, "rank", row->rank);
+        json_text(j, "work", row->work);
+        json_place(j, &row->place);
+        ck_json_int(j, "ns", row->ns);
+        ck_json_uint(j, "launches", row->launches);
+        ck_json_double(j, "share", row->share);
+        ck_json_array(j, "stack");
+        for (size_t k = 0; k < row->frames_count; k++) {
+            ck_json_object(j, NULL);
+            json_place(j, &row->frames[k]);
+            ck_json_end(j);
+        }
+        ck_json_end(j);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+    ck_json_end(j);
+}

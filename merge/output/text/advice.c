@@ -13,6 +13,8 @@
 
 /* More than an n-th of the time without a CPU is that, whatever was done. */
 #define WORTH_PREEMPTED 2
+/* So many page faults that read are a reason to be blocked. */
+#define MANY_MAJORS 50
 /* Pieces of that length are many small ones. */
 #define SMALL (200 * CK_TIME_US)
 
@@ -157,6 +159,9 @@ const char *advice_find(const struct advice_case *of)
     }
     if (is_build(of->did->call)) {
         return build_once;
+    }
+    if (of->did->call == NULL && of->did->running.majors >= MANY_MAJORS) {
+        return read_ahead;
     }
     if (of->did->call == NULL && is_faulting(&of->did->sampled)) {
         return of->did->sampled.major > 0 ? read_ahead : fault_less;

@@ -169,6 +169,8 @@ void page_load(const struct page *page);
  * where no device worked (texthot.c). */
 void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
+/* Device work by launching stack (textlaunchstacks.c). */
+void page_launch_stacks(const struct page *page);
 /* Memory of the ranks and page faults (textmemory.c). */
 void page_memory(const struct page *page);
 /* Collectives of NCCL that ranks called differently (textdisagree.c). */

@@ -724,6 +724,7 @@ static void put_device_tables(const struct page *page)
 {
     page_submits(page);
     page_kernels(page);
+    page_launch_stacks(page);
     page_copies(page);
 }
 

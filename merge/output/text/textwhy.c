@@ -22,6 +22,8 @@
 #define WORTH_SPLIT 20
 /* Nor is less than an n-th of page faults. */
 #define WORTH_FAULTS 10
+/* Fewer page faults that read are no reason to be blocked. */
+#define WORTH_MAJORS 50
 /* Nor is less than an n-th of a startup. */
 #define WORTH_PART 20
 /* Columns of a device where it is named. */
@@ -190,6 +192,24 @@ static void put_blocked(const struct page *page,
     put_preempted(page, &did->running);
 }
 
+/* "; it had 20,468 page faults that read from a disk, most of them in scan
+ *     (faults.c:99) below step_read" */
+static void put_majors(const struct page *page,
+                       const struct report_running *running)
+{
+    if (running->majors < WORTH_MAJORS) {
+        return;
+    }
+    fprintf(page->file,
+            "; it had %s page faults that had to read,\n    %s %% of them in ",
+            word_count(running->majors).text,
+            word_percent((ck_time_t)running->majors_there,
+                         (ck_time_t)running->majors)
+                .text);
+    put_call(page, running->majors_place.function, &running->majors_place);
+    put_callers(page, &running->majors_callers);
+}
+
 /* What is known of a thread that was in no call: where samples met it, and
  * how long it had no CPU. */
 static void put_between(const struct page *page,
@@ -224,6 +244,7 @@ static void put_between(const struct page *page,
     if (running->blocked * WORTH_OFF > running->total) {
         fprintf(page->file, ",\n    %s %% of it blocked in the kernel",
                 word_percent(running->blocked, running->total).text);
+        put_majors(page, running);
     }
 }
 

@@ -129,6 +129,18 @@ static void what_only_the_late_one_was_in_explains_it(void **state)
     expect(parts, 2, "remesh", "step");
 }
 
+/* What both did was sampled more often in the late one, by chance. */
+static void chance_hides_no_explanation(void **state)
+{
+    const struct callpaths_part parts[] = {
+        {PATH(KERNEL, REMESH, STEP, MAIN), true, 80, 0},
+        {PATH(KERNEL, COMPUTE, STEP, MAIN), true, 40, 22},
+    };
+
+    (void)state;
+    expect(parts, 2, "remesh", "step");
+}
+
 /* All are in it, the late one for longer: it does little else. */
 static void what_takes_longer_explains_itself(void **state)
 {
@@ -190,6 +202,8 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(
             what_only_the_late_one_was_in_explains_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(chance_hides_no_explanation, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_takes_longer_explains_itself,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(who_did_many_things_is_not_named, setup,

@@ -1,0 +1,396 @@
+/* launchstacks.c - device work by the stack that launched it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Work is added up by process, launching call and name. Which launches
+ * were before the first sample of their call is known at the end. A call that
+ * several functions make has the stack that most of its samples have, with
+ * their share.
+ */
+#include "merge/analysis/devices/launchstacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/model/array.h"
+#include "merge/model/memory.h"
+#include "merge/model/table.h"
+
+/* What one call launched. */
+struct launched {
+    uint32_t process;
+    uint64_t site; /* 0 = not known */
+    const char *work;
+    ck_time_t ns;
+    uint64_t launches;
+};
+
+/* Samples of a process with one stack. */
+struct sampled {
+    uint32_t process;
+    uint32_t stack;
+    ck_time_t first;
+    int64_t ns;
+};
+
+/* When a call launched, for the counts. */
+struct launch {
+    uint32_t row;
+    ck_time_t time;
+    ck_time_t ns;
+};
+
+struct launchstacks {
+    const struct defs *defs;         /* borrowed */
+    const struct lookback *lookback; /* borrowed */
+    struct region region;
+    struct table *keys; /* process, site, name */
+    struct launched *items;
+    size_t count, room;
+    struct table *stacks; /* process, stack */
+    struct sampled *samples;
+    size_t samples_count, samples_room;
+    struct launch *early; /* before their call was sampled, as far as known */
+    size_t early_count, early_room;
+};
+
+/* Launches whose time is kept; of others it is not asked whether they were
+ * before the first sample. */
+#define EARLY_MAX ((size_t)1 << 17)
+
+struct launchstacks *launchstacks_create(const struct defs *defs,
+                                         const struct lookback *lookback,
+                                         struct region region)
+{
+    struct launchstacks *stacks = xcalloc(1, sizeof(*stacks));
+
+    stacks->defs = defs;
+    stacks->lookback = lookback;
+    stacks->region = region;
+    stacks->keys = table_create();
+    stacks->stacks = table_create();
+    return stacks;
+}
+
+void launchstacks_destroy(struct launchstacks *stacks)
+{
+    if (stacks != NULL) {
+        table_destroy(stacks->keys);
+        table_destroy(stacks->stacks);
+        free(stacks->items);
+        free(stacks->samples);
+        free(stacks->early);
+        free(stacks);
+    }
+}
+
+static void sample_take(struct launchstacks *stacks,
+                        const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    uint32_t process = history_process(
+        lookback_history(stacks->lookback),
+        stacks->defs->processes[event->process].agent, event->record->name);
+    int64_t number;
+
+    if (process == DEFS_NONE || record->stack == 0 || record->weight <= 0) {
+        return;
+    }
+    number = table_number_of(stacks->stacks, process, record->stack, 0);
+    if ((size_t)number == stacks->samples_count) {
+        array_grow(&stacks->samples, &stacks->samples_room,
+                   stacks->samples_count, sizeof(*stacks->samples));
+        stacks->samples[stacks->samples_count++] =
+            (struct sampled){.process = process,
+                             .stack = (uint32_t)record->stack,
+                             .first = event->start};
+    }
+    stacks->samples[number].ns += record->weight;
+}
+
+/* Who launched a kernel or a copy. */
+struct launcher {
+    uint32_t tid;
+    uint32_t call;
+    const char *work;
+};
+
+static struct launcher launcher_of(const struct launchstacks *stacks,
+                                   const struct timeline_event *event)
+{
+    const struct ck_kernel *kernel = (const struct ck_kernel *)event->record;
+    const struct ck_copy *copy = (const struct ck_copy *)event->record;
+
+    if (ck_kind_class(event->record->kind) == CK_CLASS_COPY) {
+        return (struct launcher){copy->tid, copy->call,
+                                 ck_kind_name(event->record->kind)};
+    }
+    return (struct launcher){
+        kernel->tid, kernel->call,
+        defs_name(stacks->defs, event->process, event->record->name)};
+}
+
+static void work_take(struct launchstacks *stacks,
+                      const struct timeline_event *event)
+{
+    const struct history *host = lookback_history(stacks->lookback);
+    struct launcher launcher = launcher_of(stacks, event);
+    uint32_t thread = history_thread(host, event->process, launcher.tid);
+    const struct history_span *call =
+        thread == HISTORY_NONE || launcher.call == 0
+            ? NULL
+            : history_call_span(host, thread, launcher.call);
+    uint64_t site = call == NULL ? 0 : call->site;
+    int64_t number = table_number_of(stacks->keys, event->process, site,
+                                     (uint64_t)(uintptr_t)launcher.work);
+
+    if ((size_t)number == stacks->count) {
+        array_grow(&stacks->items, &stacks->room, stacks->count,
+                   sizeof(*stacks->items));
+        stacks->items[stacks->count++] = (struct launched){
+            .process = event->process, .site = site, .work = launcher.work};
+    }
+    stacks->items[number].ns += event->end - event->start;
+    stacks->items[number].launches++;
+    if (call != NULL && stacks->early_count < EARLY_MAX) {
+        array_grow(&stacks->early, &stacks->early_room, stacks->early_count,
+                   sizeof(*stacks->early));
+        stacks->early[stacks->early_count++] =
+            (struct launch){.row = (uint32_t)number,
+                            .time = call->start,
+                            .ns = event->end - event->start};
+    }
+}
+
+int launchstacks_take(struct launchstacks *stacks,
+                      const struct timeline_event *event)
+{
+    if (event->start < stacks->region.start ||
+        event->start >= stacks->region.end) {
+        return 0;
+    }
+    if (event->record->kind == CK_KIND_SAMPLE) {
+        sample_take(stacks, event);
+    } else if ((event->record->flags & CK_FLAG_BAD_TIME) == 0 &&
+               defs_is_wanted(stacks->defs, event->rank)) {
+        work_take(stacks, event);
+    }
+    return 0;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static bool is_same(const struct place *a, const struct place *b)
+{
+    /* Kept texts: equal ones are one pointer. */
+    return a->function == b->function && a->file == b->file &&
+           a->line == b->line;
+}
+
+/* The frame of the launching call in a stack: its return address, or its line
+ * of Python, which has other numbers there. `depth` = there is none. */
+static uint32_t site_find(const struct defs *defs,
+                          const struct launched *item,
+                          const struct defs_stack *stack)
+{
+    struct place place = defs_place(defs, item->process, item->site);
+    uint32_t at = 0;
+
+    if (item->site < CK_SITE_TOLD) {
+        while (at < stack->depth && stack->frames[at] != item->site) {
+            at++;
+        }
+        return at;
+    }
+    for (; at < stack->depth; at++) {
+        struct place its;
+
+        if (stack->frames[at] < CK_SITE_TOLD || place.file == NULL) {
+            continue;
+        }
+        its = defs_place(defs, item->process, stack->frames[at]);
+        if (is_same(&its, &place)) {
+            break;
+        }
+    }
+    return at;
+}
+
+/* One way to a call. */
+struct way {
+    uint64_t hash; /* of the frames from the call outwards */
+    const struct defs_stack *stack;
+    uint32_t at;
+    int64_t ns;
+};
+
+static uint64_t way_hash(const struct defs_stack *stack, uint32_t at)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+
+    for (; at < stack->depth; at++) {
+        hash = (hash ^ stack->frames[at]) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* The ways of one call. */
+struct ways {
+    struct way *items;
+    size_t count, room;
+    int64_t ns; /* of all */
+    ck_time_t first;
+};
+
+static void ways_add(struct ways *ways,
+                     const struct sampled *sample,
+                     const struct defs_stack *stack,
+                     uint32_t at)
+{
+    struct way way = {way_hash(stack, at), stack, at, 0};
+    size_t i = 0;
+
+    while (i < ways->count && ways->items[i].hash != way.hash) {
+        i++;
+    }
+    if (i == ways->count) {
+        array_grow(&ways->items, &ways->room, i, sizeof(*ways->items));
+        ways->items[ways->count++] = way;
+    }
+    ways->items[i].ns += sample->ns;
+    ways->ns += sample->ns;
+    ways->first = sample->first < ways->first ? sample->first : ways->first;
+}
+
+static struct ways ways_find(const struct launchstacks *stacks,
+                             const struct launched *item)
+{
+    const struct defs_agent *agent =
+        &stacks->defs->agents[stacks->defs->processes[item->process].agent];
+    struct ways ways = {.first = INT64_MAX};
+
+    for (size_t i = 0; item->site != 0 && i < stacks->samples_count; i++) {
+        const struct sampled *sample = &stacks->samples[i];
+        const struct defs_stack *stack;
+        uint32_t at;
+
+        if (sample->process != item->process ||
+            sample->stack > agent->stacks_count) {
+            continue;
+        }
+        stack = &agent->stacks[sample->stack - 1];
+        at = site_find(stacks->defs, item, stack);
+        if (at < stack->depth) {
+            ways_add(&ways, sample, stack, at);
+        }
+    }
+    return ways;
+}
+
+/* The heaviest way, outermost first; frames without a function are left out. */
+static void frames_fill(const struct defs *defs,
+                        const struct launched *item,
+                        const struct ways *ways,
+                        struct report_launch_row *row)
+{
+    const struct way *best = &ways->items[0];
+    struct place found[REPORT_LAUNCH_FRAMES];
+    size_t count = 0;
+
+    for (size_t i = 1; i < ways->count; i++) {
+        best = ways->items[i].ns > best->ns ? &ways->items[i] : best;
+    }
+    row->share = (double)best->ns / (double)ways->ns;
+    for (uint32_t at = best->at;
+         at < best->stack->depth && count < REPORT_LAUNCH_FRAMES; at++) {
+        struct place place =
+            defs_place(defs, item->process, best->stack->frames[at]);
+
+        if (place.function != NULL && strcmp(place.function, "_start") != 0) {
+            found[count++] = place;
+        }
+    }
+    row->frames_count = count;
+    for (size_t i = 0; i < count; i++) {
+        row->frames[i] = found[count - 1 - i];
+    }
+}
+
+static int by_ns(const void *left, const void *right)
+{
+    const struct report_launch_row *a = left;
+    const struct report_launch_row *b = right;
+
+    return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+/* Launches of a call that was sampled are joined with that stack. */
+static void counts_add(struct report_launch_stacks *report,
+                       const struct launched *item,
+                       const struct ways *ways)
+{
+    if (item->site == 0) {
+        report->unknown += item->launches;
+        report->unknown_ns += item->ns;
+    } else if (ways->count == 0) {
+        report->unmatched += item->launches;
+        report->unmatched_ns += item->ns;
+    } else {
+        report->matched += item->launches;
+        report->matched_ns += item->ns;
+    }
+}
+
+/* Of those joined, the ones before the first sample of their call. */
+static void deferred_count(const struct launchstacks *stacks,
+                           const ck_time_t *firsts,
+                           struct report_launch_stacks *report)
+{
+    for (size_t i = 0; i < stacks->early_count; i++) {
+        const struct launch *launch = &stacks->early[i];
+
+        if (firsts[launch->row] != INT64_MAX &&
+            launch->time < firsts[launch->row]) {
+            report->matched--;
+            report->matched_ns -= launch->ns;
+            report->deferred++;
+            report->deferred_ns += launch->ns;
+        }
+    }
+}
+
+void launchstacks_report(const struct launchstacks *stacks,
+                         struct report *report)
+{
+    struct report_launch_stacks *to = &report->launch_stacks;
+    ck_time_t *firsts = xcalloc(stacks->count + 1, sizeof(*firsts));
+
+    to->rows = xcalloc(stacks->count + 1, sizeof(*to->rows));
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct launched *item = &stacks->items[i];
+        struct report_launch_row *row = &to->rows[to->count++];
+        struct ways ways = ways_find(stacks, item);
+
+        *row = (struct report_launch_row){
+            .rank = stacks->defs->processes[item->process].rank,
+            .work = item->work,
+            .place = defs_place(stacks->defs, item->process, item->site),
+            .ns = item->ns,
+            .launches = item->launches};
+        if (ways.count > 0) {
+            frames_fill(stacks->defs, item, &ways, row);
+        }
+        counts_add(to, item, &ways);
+        firsts[i] = ways.first;
+        free(ways.items);
+    }
+    deferred_count(stacks, firsts, to);
+    free(firsts);
+    if (to->count > 1) {
+        qsort(to->rows, to->count, sizeof(*to->rows), by_ns);
+    }
+    if (to->count > LAUNCHSTACKS_LISTED_MAX) {
+        to->count = LAUNCHSTACKS_LISTED_MAX;
+    }
+}

@@ -1,0 +1,31 @@
+/* launchstacks.h - device work by the stack that launched it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * No stack is unwound when work is launched. CPU samples of the process have
+ * stacks; one that the launching call's return address is in, or its line of
+ * Python, shows who called it.
+ */
+#ifndef CK_MERGE_ANALYSIS_DEVICES_LAUNCHSTACKS_H
+#define CK_MERGE_ANALYSIS_DEVICES_LAUNCHSTACKS_H
+
+#include "merge/analysis/history/lookback.h"
+#include "merge/report/report.h"
+
+/* Rows of a report; the shortest are left out. */
+#define LAUNCHSTACKS_LISTED_MAX 64
+
+struct launchstacks;
+/* Borrowed; the lookback takes each event before. */
+struct launchstacks *launchstacks_create(const struct defs *defs,
+                                         const struct lookback *lookback,
+                                         struct region region);
+void launchstacks_destroy(struct launchstacks *stacks);
+/* CPU samples, kernels and copies. */
+int launchstacks_take(struct launchstacks *stacks,
+                      const struct timeline_event *event);
+/* Write report->launch_stacks. */
+void launchstacks_report(const struct launchstacks *stacks,
+                         struct report *report);
+
+#endif

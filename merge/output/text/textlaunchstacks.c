@@ -1,0 +1,80 @@
+/* textlaunchstacks.c - device work by launching stack, of the text report
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "merge/output/text/page.h"
+
+#include "merge/output/words.h"
+
+#define TOP_ROWS 6
+/* Less than an n-th of all device time has no row. */
+#define WORTH_ROW 50
+/* Frames of a row, the innermost ones. */
+#define FRAMES 6
+#define NAME 28
+
+static ck_time_t all_of(const struct report_launch_stacks *stacks)
+{
+    return stacks->matched_ns + stacks->deferred_ns + stacks->unmatched_ns +
+           stacks->unknown_ns;
+}
+
+static void put_row(const struct page *page,
+                    const struct report_launch_row *row,
+                    ck_time_t all)
+{
+    size_t first = row->frames_count > FRAMES ? row->frames_count - FRAMES : 0;
+
+    fprintf(page->file, " %5s %% %9s  ", word_percent(row->ns, all).text,
+            word_time(row->ns).text);
+    page_column(page, row->work == NULL ? "(no name)" : row->work, NAME);
+    fprintf(page->file, " %7s\n         ", word_rank(row->rank).text);
+    if (first > 0) {
+        fputs("... > ", page->file);
+    }
+    for (size_t i = first; i < row->frames_count; i++) {
+        page_cell(page, row->frames[i].function, NAME);
+        fputs(i + 1 < row->frames_count ? " > " : " ", page->file);
+    }
+    fputc('(', page->file);
+    page_place(page, &row->place);
+    fputc(')', page->file);
+    if (row->share < 0.995) {
+        fprintf(page->file, ", %.0f %% of the samples there", 100 * row->share);
+    }
+    fputc('\n', page->file);
+}
+
+void page_launch_stacks(const struct page *page)
+{
+    const struct report_launch_stacks *stacks = &page->report->launch_stacks;
+    ck_time_t all = all_of(stacks);
+    size_t shown = 0;
+
+    for (size_t i = 0; i < stacks->count && shown < TOP_ROWS; i++) {
+        const struct report_launch_row *row = &stacks->rows[i];
+
+        if (row->ns * WORTH_ROW < all) {
+            break;
+        }
+        if (row->frames_count == 0) {
+            continue;
+        }
+        if (shown++ == 0) {
+            fprintf(page->file,
+                    "\n%s LAUNCHED BY (stacks of samples in the launching "
+                    "call)%s\n",
+                    page_bold(page), page_normal(page));
+        }
+        put_row(page, row, all);
+    }
+    if (shown > 0) {
+        fprintf(page->file,
+                " joined: %s launches by a sample before, %s by a later one; "
+                "%s without a sample, %s without a call\n",
+                word_count(stacks->matched).text,
+                word_count(stacks->deferred).text,
+                word_count(stacks->unmatched).text,
+                word_count(stacks->unknown).text);
+    }
+}

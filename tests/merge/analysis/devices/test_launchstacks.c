@@ -1,0 +1,211 @@
+/* test_launchstacks.c - device work by the stack that launched it
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "merge/analysis/devices/launchstacks.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
+
+#define TID 7
+#define SITE 100 /* in launch(), called by train() and by check() */
+#define OTHER 101
+#define PYTHON (CK_SITE_TOLD + 5) /* as the program itself has it */
+#define SAMPLED_PYTHON (CK_SITE_TOLD + 900)
+
+static struct defs *defs;
+static struct align *align;
+static struct lookback *lookback;
+static struct launchstacks *stacks;
+static struct report report;
+static uint32_t calls;
+
+static void place_put(uint64_t address, const char *function, uint32_t line)
+{
+    names_set_place(
+        defs->processes[0].names, address,
+        (struct place){texts_keep(defs->texts, function, strlen(function)),
+                       texts_keep(defs->texts, "a.c", 3), line});
+}
+
+/* Addresses, innermost first. */
+static void stack_put(uint64_t inner, uint64_t outer)
+{
+    struct defs_agent *agent = &defs->agents[0];
+    size_t at = agent->stacks_count++;
+
+    agent->stacks =
+        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
+    agent->stacks_room = agent->stacks_count;
+    agent->stacks[at] = (struct defs_stack){
+        .frames = calloc(3, sizeof(uint64_t)), .count = 3, .depth = 3};
+    agent->stacks[at].frames[0] = 1; /* in the driver */
+    agent->stacks[at].frames[1] = inner;
+    agent->stacks[at].frames[2] = outer;
+}
+
+static int setup(void **state)
+{
+    struct region region = {0, 1000};
+    uint8_t id[16] = {1};
+    uint32_t agent;
+
+    (void)state;
+    defs = defs_create();
+    agent = defs_agent_find(defs, id);
+    (void)defs_process_find(defs, agent, 1);
+    (void)defs_thread_find(defs, 0, TID);
+    assert_int_equal(names_set(defs->processes[0].names, 1,
+                               texts_keep(defs->texts, "forward", 7)),
+                     0);
+    place_put(SITE, "launch", 10);
+    place_put(OTHER, "launch", 11);
+    place_put(200, "train", 20);
+    place_put(201, "check", 30);
+    place_put(PYTHON, "step", 40);
+    place_put(SAMPLED_PYTHON, "step", 40);
+    stack_put(SITE, 200);
+    stack_put(SITE, 201);
+    stack_put(SAMPLED_PYTHON, 200);
+    assert_int_equal(defs_close(defs), 0);
+    assert_int_equal(comm_close(defs), 0);
+    align = align_create();
+    assert_int_equal(align_close(align, defs), 0);
+    lookback = lookback_create(defs, align, 4096);
+    stacks = launchstacks_create(defs, lookback, region);
+    memset(&report, 0, sizeof(report));
+    calls = 0;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    launchstacks_destroy(stacks);
+    lookback_destroy(lookback);
+    align_destroy(align);
+    defs_destroy(defs);
+    report_fini(&report);
+    return 0;
+}
+
+static struct timeline_event
+event_of(const struct ck_event *record, ck_time_t start, ck_time_t end)
+{
+    return (struct timeline_event){
+        .record = record, .start = start, .end = end};
+}
+
+/* A launch of 5 ns, whose kernel runs for 10. */
+static void launch(ck_time_t time, uint64_t site)
+{
+    struct ck_call call = {
+        .e = {.kind = CK_KIND_API_CUDA_RUNTIME, .name = 1, .start = time},
+        .dur = 5,
+        .call = ++calls,
+        .site = site};
+    struct ck_kernel kernel = {
+        .e = {.kind = CK_KIND_KERNEL, .name = 1, .start = time + 10},
+        .dur = 10,
+        .tid = TID,
+        .call = calls};
+    struct timeline_event event = event_of(&call.e, time, time + 5);
+
+    assert_int_equal(lookback_take(lookback, &event, 0), 0);
+    event = event_of(&kernel.e, time + 10, time + 20);
+    assert_int_equal(launchstacks_take(stacks, &event), 0);
+}
+
+static void sample(ck_time_t time, uint64_t stack)
+{
+    struct ck_sample record = {
+        .e = {.kind = CK_KIND_SAMPLE, .name = 1, .start = time},
+        .tid = TID,
+        .stack = stack,
+        .weight = 10};
+    struct timeline_event event = event_of(&record.e, time, time);
+
+    assert_int_equal(launchstacks_take(stacks, &event), 0);
+}
+
+static void
+launches_have_the_stack_that_most_samples_of_their_call_have(void **state)
+{
+    const struct report_launch_row *row;
+
+    (void)state;
+    launch(100, SITE);
+    sample(202, 1);
+    launch(200, SITE);
+    sample(302, 1);
+    sample(303, 1);
+    sample(304, 2);
+    launch(300, SITE);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.count, 1);
+    row = &report.launch_stacks.rows[0];
+    assert_string_equal(row->work, "forward");
+    assert_int_equal(row->launches, 3);
+    assert_int_equal(row->ns, 30);
+    assert_int_equal(row->frames_count, 2);
+    assert_string_equal(row->frames[0].function, "train");
+    assert_string_equal(row->frames[1].function, "launch");
+    assert_true(row->share > 0.74 && row->share < 0.76);
+    assert_int_equal(report.launch_stacks.deferred, 2);
+    assert_int_equal(report.launch_stacks.matched, 1);
+    assert_int_equal(report.launch_stacks.deferred_ns, 20);
+    assert_int_equal(report.launch_stacks.matched_ns, 10);
+}
+
+static void a_call_that_no_sample_met_is_counted(void **state)
+{
+    struct ck_kernel kernel = {
+        .e = {.kind = CK_KIND_KERNEL, .name = 1}, .tid = TID, .call = 12345};
+    struct timeline_event event = event_of(&kernel.e, 500, 507);
+
+    (void)state;
+    sample(90, 1);
+    launch(100, OTHER);
+    assert_int_equal(launchstacks_take(stacks, &event), 0);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.unmatched, 1);
+    assert_int_equal(report.launch_stacks.unmatched_ns, 10);
+    assert_int_equal(report.launch_stacks.unknown, 1);
+    assert_int_equal(report.launch_stacks.unknown_ns, 7);
+    assert_int_equal(report.launch_stacks.rows[0].frames_count, 0);
+}
+
+static void a_line_of_python_is_found_by_its_place(void **state)
+{
+    (void)state;
+    sample(90, 3);
+    launch(100, PYTHON);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.matched, 1);
+    assert_string_equal(report.launch_stacks.rows[0].frames[1].function,
+                        "step");
+    assert_int_equal(report.launch_stacks.rows[0].frames[1].line, 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            launches_have_the_stack_that_most_samples_of_their_call_have, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(a_call_that_no_sample_met_is_counted,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_of_python_is_found_by_its_place,
+                                        setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
