@@ -752,6 +752,7 @@ int main(int argc, char **argv)
                               .has_page = true};
     struct job job = {.options = &options};
     struct ck_err err = {""};
+    const struct sigaction lost = {.sa_handler = file_lost};
     enum ck_cli_result result;
     int code;
 
@@ -765,7 +766,7 @@ int main(int argc, char **argv)
     } else {
         files_raise();
         tempfiles_watch();
-        (void)signal(SIGBUS, file_lost);
+        (void)sigaction(SIGBUS, &lost, NULL);
         code = job_do(&job, &err);
     }
     if (code == CK_EXIT_FAILED || code == CK_EXIT_MISUSE) {

@@ -370,8 +370,8 @@ static void records_that_are_gone_are_counted_exactly(void **state)
                         "\"rank\": 4, \"records\": 1000}");
     assert_int_equal(program_merge(&text, "/", "--verify %s", dir), 3);
     assert_non_null(strstr(text,
-                           "1010 records that were stored, as manifest.json "
-                           "says, are not in the run any more"));
+                           "1010 records that were stored, by manifest.json, "
+                           "are not in the run any more"));
     assert_non_null(strstr(text, "rank 4 is not in the run"));
     assert_int_equal(program_merge(&text, "/", "%s", dir), 3);
     assert_non_null(strstr(text, "not all was kept: 1,010 of 1,014 events were "

@@ -28,9 +28,9 @@ static const struct {
 static void put_word(struct sink *sink, const char *word)
 {
     for (; *word != '\0'; word++) {
-        char c = (unsigned char)*word < ' ' || *word == '\x7f' ? ' ' : *word;
+        bool is_control = (unsigned char)*word < ' ' || *word == '\x7f';
 
-        sink_bytes(sink, &c, 1);
+        sink_bytes(sink, is_control ? " " : word, 1);
     }
 }
 

@@ -27,10 +27,10 @@ static void stack_put(uint64_t first, uint64_t second)
     agent->stacks =
         realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
     agent->stacks_room = agent->stacks_count;
-    agent->stacks[count].frames = calloc(2, sizeof(uint64_t));
+    agent->stacks[count] = (struct defs_stack){
+        .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
     agent->stacks[count].frames[0] = first;
     agent->stacks[count].frames[1] = second;
-    agent->stacks[count].count = 2;
 }
 
 static void
