@@ -33,7 +33,8 @@ for _ in $(seq 600); do
 done
 same "addresses printed" 1 "$(grep -c 'shown at http://127.0.0.2:' "$work/launched.err")"
 url=$(grep -o 'http://.*' "$work/launched.err")
-/usr/bin/python3 -c "$fetch" "${url}metrics" | grep -q '^ck_job_ranks{' ||
+/usr/bin/python3 -c "$fetch" "${url}metrics" >"$work/metrics" &&
+    grep -q '^ck_job_ranks{' "$work/metrics" ||
     fail "no metrics at the address that cklaunch printed"
 same "mode of the log with the token" 600 "$(stat -c %a "$work/launched/ckagg.log")"
 "$bin/cklaunch" --http "$(echo "$url" | cut -d / -f 3)" -n 1 --dir "$work/beside" -- \

@@ -343,6 +343,9 @@ stretch_find(const struct delay *delay, uint32_t thread, struct region part)
     while (count > first && items[count - 1].end > part.end) {
         count--;
     }
+    if (count == first) {
+        return (struct stretch){NULL, 0};
+    }
     return (struct stretch){items + first, count - first};
 }
 

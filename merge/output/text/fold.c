@@ -120,7 +120,8 @@ static void line_add(struct fold *fold, const char **text)
     }
     *text = *at == '\n' ? at + 1 : at;
     line.count = fold->cells_count - line.first;
-    line.is_table = is_table(fold->cells + line.first, line.count);
+    line.is_table =
+        line.count > 0 && is_table(fold->cells + line.first, line.count);
     array_grow(&fold->lines, &fold->room, fold->count, sizeof(*fold->lines));
     fold->lines[fold->count++] = line;
 }
