@@ -15,6 +15,8 @@
 
 /* Calls that holders are remembered in, of all locks. */
 #define CALLS_MAX 65536
+/* Threads that wait for one lock, of a damaged run: more are not looked at. */
+#define WAITERS_MAX 65536
 
 struct waiter {
     ck_time_t end;
@@ -25,7 +27,9 @@ struct waiter {
 struct lock {
     uint32_t process;
     uint64_t address;
-    uint32_t holder;                 /* thread; DEFS_NONE = not known */
+    uint32_t holder; /* thread; DEFS_NONE = not known */
+    uint32_t next;   /* of its process that is active; DEFS_NONE = none */
+    bool is_active;
     ck_time_t passed;                /* time before it is in `by` */
     ck_time_t by[LOCKS_WAITERS + 1]; /* so many waited; [0] is not kept */
     struct waiter *waiting;          /* by end */
@@ -76,10 +80,9 @@ struct locks {
     ck_time_t *owns;
     size_t owns_count, owns_room;
     struct user *users; /* by thread */
-    /* Locks that were waited for lately, by process: those that a holder may be
-     * looked for in. */
+    /* By process the first of the locks that were waited for lately, in which a
+     * holder may be looked for; DEFS_NONE = none. */
     uint32_t *active;
-    size_t active_count, active_room;
     struct evidence *evidence;
     uint64_t left_out;
 };
@@ -99,6 +102,10 @@ struct locks *locks_create(const struct defs *defs,
     locks->user_keys = table_create();
     locks->own_keys = table_create();
     locks->users = xcalloc(defs->threads_count + 1, sizeof(*locks->users));
+    locks->active = xcalloc(defs->processes_count + 1, sizeof(*locks->active));
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        locks->active[i] = DEFS_NONE;
+    }
     locks->evidence = evidence_create(defs);
     return locks;
 }
@@ -176,6 +183,9 @@ static void waiter_add(struct lock *lock, struct waiter waiter)
 {
     size_t at = lock->waiting_count;
 
+    if (at == WAITERS_MAX) {
+        return;
+    }
     array_grow(&lock->waiting, &lock->waiting_room, lock->waiting_count,
                sizeof(*lock->waiting));
     while (at > 0 && lock->waiting[at - 1].end > waiter.end) {
@@ -257,16 +267,15 @@ own_add(struct locks *locks, uint32_t thread, uint32_t site, ck_time_t ns)
     }
 }
 
-static void activate(struct locks *locks, uint32_t lock)
+static void activate(struct locks *locks, uint32_t number)
 {
-    for (size_t i = 0; i < locks->active_count; i++) {
-        if (locks->active[i] == lock) {
-            return;
-        }
+    struct lock *lock = &locks->items[number];
+
+    if (!lock->is_active) {
+        lock->is_active = true;
+        lock->next = locks->active[lock->process];
+        locks->active[lock->process] = number;
     }
-    array_grow(&locks->active, &locks->active_room, locks->active_count,
-               sizeof(*locks->active));
-    locks->active[locks->active_count++] = lock;
 }
 
 static void wait_take(struct locks *locks, const struct lock_event *of)
@@ -281,6 +290,9 @@ static void wait_take(struct locks *locks, const struct lock_event *of)
     }
     number = (uint32_t)(lock - locks->items);
     lock_pass(locks, lock, event->start);
+    if (lock->holder == event->thread) {
+        lock->holder = DEFS_NONE; /* it let it go, and another one took it */
+    }
     if (of->holder != 0) {
         uint32_t holder =
             history_thread(locks->history, event->process, of->holder);
@@ -314,26 +326,23 @@ static void wait_take(struct locks *locks, const struct lock_event *of)
  * without a waiter are no longer looked at. */
 static uint32_t held_by(struct locks *locks, uint32_t thread, ck_time_t now)
 {
-    uint32_t process = locks->defs->threads[thread].process;
+    uint32_t *at = &locks->active[locks->defs->threads[thread].process];
     uint32_t held = DEFS_NONE;
-    size_t kept = 0;
 
-    for (size_t i = 0; i < locks->active_count; i++) {
-        uint32_t number = locks->active[i];
-        struct lock *lock = &locks->items[number];
+    while (*at != DEFS_NONE) {
+        struct lock *lock = &locks->items[*at];
 
-        if (lock->process == process) {
-            lock_pass(locks, lock, now);
-            if (lock->waiting_count == 0) {
-                continue;
-            }
-            if (lock->holder == thread) {
-                held = number;
-            }
+        lock_pass(locks, lock, now);
+        if (lock->waiting_count == 0) {
+            lock->is_active = false;
+            *at = lock->next;
+            continue;
         }
-        locks->active[kept++] = number;
+        if (lock->holder == thread) {
+            held = *at;
+        }
+        at = &lock->next;
     }
-    locks->active_count = kept;
     return held;
 }
 
@@ -344,7 +353,7 @@ static void deed_take(struct locks *locks, const struct timeline_event *event)
     struct table_key key;
     int64_t number;
 
-    if (locks->active_count == 0 || event->start < locks->region.start ||
+    if (event->start < locks->region.start ||
         event->start >= locks->region.end) {
         return;
     }
@@ -371,8 +380,7 @@ static void sample_take(struct locks *locks, const struct timeline_event *event)
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     uint32_t thread, lock;
 
-    if (locks->active_count == 0 || record->weight <= 0 ||
-        event->start < locks->region.start ||
+    if (record->weight <= 0 || event->start < locks->region.start ||
         event->start >= locks->region.end) {
         return;
     }

@@ -148,11 +148,46 @@ static void locks_are_apart_by_their_addresses(void **state)
     report_fini(&report);
 }
 
+static void sample_put(struct locks *locks, uint32_t thread, ck_time_t at)
+{
+    struct ck_sample sample = {
+        .e = {.kind = CK_KIND_SAMPLE, .units = 1, .name = 1, .start = at},
+        .tid = 100 + thread,
+        .weight = 5};
+    struct timeline_event event = {.record = &sample.e,
+                                   .start = at,
+                                   .end = at,
+                                   .process = process,
+                                   .thread = threads[thread]};
+
+    assert_int_equal(locks_take(locks, &event), 0);
+}
+
+/* Another one got it without a wait. */
+static void a_thread_that_waits_does_not_hold_it(void **state)
+{
+    struct locks *locks = locks_create(defs, history, (struct region){0, 400});
+    struct report report = {0};
+
+    (void)state;
+    wait_put(locks, 0, (struct span){10, 20}, 0x1);
+    wait_put(locks, 1, (struct span){15, 30}, 0x1);
+    sample_put(locks, 0, 25); /* holds it, while the other one waits */
+    wait_put(locks, 1, (struct span){40, 60}, 0x1);
+    sample_put(locks, 1, 50); /* had it last, and waits */
+    locks_report(locks, &report);
+    assert_int_equal(report.threads.locks_count, 1);
+    assert_int_equal(report.threads.locks[0].did.total, 5);
+    locks_destroy(locks);
+    report_fini(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_those_of_each_instant),
         cmocka_unit_test(locks_are_apart_by_their_addresses),
+        cmocka_unit_test(a_thread_that_waits_does_not_hold_it),
     };
 
     chance_seed(CHANCE_SEED);
