@@ -18,6 +18,11 @@
 
 /* Times of late threads that are kept of a process. */
 #define LATE_KEPT 64
+/* A damaged run alone has more: regions that are not over, parts of them, and
+ * threads of one team. */
+#define OPEN_MAX 65536
+#define PARTS_MAX (1u << 19)
+#define MEMBERS_MAX UINT16_MAX
 
 /* While threads of a team waited for its last one. */
 struct late {
@@ -43,6 +48,7 @@ struct teams {
     struct teamrows *rows;
     struct process *processes; /* by number in the definitions */
     ck_time_t due;             /* no region ends before */
+    size_t open, parts;        /* regions that are not over, and their parts */
     uint64_t astray, shorts, tasks, nested;
 };
 
@@ -124,6 +130,8 @@ static void team_close(struct teams *teams, struct team *team)
         process->late[process->late_next++ % LATE_KEPT] = late;
     }
     teamrows_over(teams->rows, team);
+    teams->open--;
+    teams->parts -= team->parts_count;
     team_fini(team);
 }
 
@@ -182,6 +190,11 @@ static void region_take(struct teams *teams, const struct timeline_event *event)
         .part = {event->start, event->end},
     };
 
+    if (record->size > MEMBERS_MAX || teams->open == OPEN_MAX) {
+        teams->astray++;
+        return;
+    }
+    teams->open++;
     team.row = teamrows_region(
         teams->rows, team_of(teams, event->process, record->outer), event);
     teams->nested += record->level > 0;
@@ -211,8 +224,11 @@ static void part_take(struct teams *teams,
                       const struct timeline_event *event)
 {
     const struct ck_team *record = (const struct ck_team *)event->record;
-    struct team_part *part = team_part(team, record->thread);
+    size_t before = team->parts_count;
+    struct team_part *part =
+        teams->parts >= PARTS_MAX ? NULL : team_part(team, record->thread);
 
+    teams->parts += team->parts_count - before;
     if (part == NULL || part->thread != DEFS_NONE) {
         teams->astray++;
         return;
