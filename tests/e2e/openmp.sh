@@ -170,6 +170,19 @@ off() {
         "$(json "$work/off/report.json" "len(j['openmp']['regions'])")"
 }
 
+# A runtime that goes with the plugin that it came with: the program ends well,
+# and each of the regions is there.
+reopened() {
+    record reopen reopen "$tests/reopen_plugin.so"
+    same "output with a plugin opened again" "3 times" "$(cat "$work/reopen.out")"
+    same "its regions" 3 "$(json "$work/reopen/report.json" \
+        "sum(x['count'] for x in j['openmp']['regions'])")"
+}
+
+if [ -f "$tests/reopen_plugin.so" ]; then
+    reopened
+    echo "ok: a plugin opened again"
+fi
 for compiler in gcc clang; do
     [ -x "$tests/teams_$compiler" ] || { echo "no teams_$compiler"; continue; }
     by_truth imbalance $compiler 5

@@ -79,6 +79,18 @@ bool omp_is_off(void)
     return !inject_is_loaded() || inject_ring.header->is_openmp_off != 0;
 }
 
+/* What our table points into stays, also where its last user is closed. */
+static void runtime_pin(const struct omp_runtime *runtime)
+{
+    struct found found = {
+        .site = (uint64_t)(uintptr_t)runtime->next[OMP_omp_get_thread_num]};
+
+    if (found.site != 0 && dlopen != NULL &&
+        dl_iterate_phdr(object_look, &found) != 0 && found.path[0] != '\0') {
+        (void)dlopen(found.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
 static void runtime_fill(struct omp_runtime *runtime, const char *path)
 {
     void *handle = path == NULL || path[0] == '\0' || dlopen == NULL
@@ -95,6 +107,7 @@ static void runtime_fill(struct omp_runtime *runtime, const char *path)
     }
     runtime->is_plain =
         omp_is_off() || definition(handle, "__kmpc_fork_call") != NULL;
+    runtime_pin(runtime);
     if (handle != NULL) {
         (void)dlclose(handle);
     }
