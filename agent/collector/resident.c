@@ -48,6 +48,8 @@ struct resident {
     struct followed followed[RESIDENT_PROCESSES];
     size_t count;
     uint32_t images; /* header->incarnations when the table was looked at */
+    bool is_settled; /* it was the same at the look before */
+    uint32_t entries[CK_RING_PROCESSES]; /* the table's numbers then */
 };
 
 struct resident *resident_create(struct ck_ring_header *header,
@@ -187,17 +189,6 @@ walk_look(struct resident *resident, struct followed *process, ck_time_t now)
         now + (pause > RESIDENT_WALK_PAUSE ? pause : RESIDENT_WALK_PAUSE);
 }
 
-/* Is it followed already? Then it stays as it is. */
-static bool is_followed(const struct resident *resident, uint32_t incarnation)
-{
-    for (size_t i = 0; i < resident->count; i++) {
-        if (resident->followed[i].incarnation == incarnation) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* One that was replaced by another image, or has ended, makes room. */
 static void ended_forget(struct resident *resident)
 {
@@ -212,6 +203,7 @@ static void ended_forget(struct resident *resident)
     resident->count = kept;
 }
 
+/* Of one process the newest image. */
 static void follow(struct resident *resident,
                    const struct ck_ring_process *entry,
                    uint32_t incarnation)
@@ -221,7 +213,9 @@ static void follow(struct resident *resident,
     while (at < resident->count && resident->followed[at].pid != entry->pid) {
         at++;
     }
-    if (at == RESIDENT_PROCESSES) {
+    if (at == RESIDENT_PROCESSES ||
+        (at < resident->count &&
+         resident->followed[at].incarnation > incarnation)) {
         return;
     }
     resident->followed[at] =
@@ -229,13 +223,14 @@ static void follow(struct resident *resident,
     resident->count += at == resident->count;
 }
 
-/* Images that are new in the ring's table; of one process the newest. */
+/* Images that are new in the ring's table. A process is counted before it has
+ * its entry: the table is looked at once more. */
 static void table_look(struct resident *resident)
 {
     struct ck_ring_process *table = ck_ring_processes(resident->header);
     uint32_t images = atomic_load(&resident->header->incarnations);
 
-    if (images == resident->images) {
+    if (images == resident->images && resident->is_settled) {
         return;
     }
     ended_forget(resident);
@@ -244,13 +239,16 @@ static void table_look(struct resident *resident)
         uint32_t number =
             atomic_load_explicit(&table[i].incarnation, memory_order_acquire);
 
-        if (number > resident->images && table[i].pid != 0 &&
-            (table[i].pid_space == 0 ||
-             table[i].pid_space == resident->pid_space) &&
-            !is_followed(resident, number)) {
+        if (number == 0 || number == resident->entries[i]) {
+            continue;
+        }
+        resident->entries[i] = number;
+        if (table[i].pid != 0 && (table[i].pid_space == 0 ||
+                                  table[i].pid_space == resident->pid_space)) {
             follow(resident, &table[i], number);
         }
     }
+    resident->is_settled = images == resident->images;
     resident->images = images;
 }
 

@@ -150,6 +150,31 @@ static void a_process_that_is_gone_is_left_alone(void **state)
     assert_null(last(CK_MEMORY_RESIDENT));
 }
 
+/* The ring counts a process before it has its entry. */
+static void a_process_that_was_just_entering_is_found(void **state)
+{
+    (void)state;
+    atomic_store(&header->incarnations, NUMBER);
+    look();
+    assert_null(last(CK_MEMORY_RESIDENT));
+    enter((uint32_t)getpid(), NUMBER);
+    look();
+    assert_non_null(last(CK_MEMORY_RESIDENT));
+}
+
+/* Entries are used again: they are not in the order of their numbers. */
+static void of_two_images_of_a_process_the_newer_is_followed(void **state)
+{
+    struct ck_ring_process *older = ck_ring_processes(header) + 1;
+
+    (void)state;
+    older->pid = (uint32_t)getpid();
+    atomic_store(&older->incarnation, NUMBER - 1);
+    enter((uint32_t)getpid(), NUMBER);
+    look();
+    assert_non_null(last(CK_MEMORY_RESIDENT)); /* none of the other image */
+}
+
 static void no_look_comes_before_its_time(void **state)
 {
     (void)state;
@@ -172,6 +197,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_process_that_is_gone_is_left_alone,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_process_that_was_just_entering_is_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            of_two_images_of_a_process_the_newer_is_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(no_look_comes_before_its_time, setup,
                                         teardown),
     };
