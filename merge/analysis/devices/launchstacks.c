@@ -15,6 +15,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 /* What one call launched. */
 struct launched {
@@ -93,7 +94,9 @@ static void sample_take(struct launchstacks *stacks,
         stacks->defs->processes[event->process].agent, event->record->name);
     int64_t number;
 
-    if (process == DEFS_NONE || record->stack == 0 || record->weight <= 0) {
+    if (process == DEFS_NONE || record->stack == 0 ||
+        record->stack > UINT32_MAX || record->weight <= 0 ||
+        record->weight > UINT32_MAX) {
         return;
     }
     number = table_number_of(stacks->stacks, process, record->stack, 0);
@@ -263,6 +266,23 @@ static void ways_add(struct ways *ways,
     ways->first = sample->first < ways->first ? sample->first : ways->first;
 }
 
+/* Where the samples of that process begin, in order of processes. */
+static size_t samples_first(const struct launchstacks *stacks, uint32_t process)
+{
+    size_t low = 0, high = stacks->samples_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (stacks->samples[middle].process < process) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 static struct ways ways_find(const struct launchstacks *stacks,
                              const struct launched *item)
 {
@@ -270,13 +290,15 @@ static struct ways ways_find(const struct launchstacks *stacks,
         &stacks->defs->agents[stacks->defs->processes[item->process].agent];
     struct ways ways = {.first = INT64_MAX};
 
-    for (size_t i = 0; item->site != 0 && i < stacks->samples_count; i++) {
+    for (size_t i = samples_first(stacks, item->process);
+         item->site != 0 && i < stacks->samples_count &&
+         stacks->samples[i].process == item->process;
+         i++) {
         const struct sampled *sample = &stacks->samples[i];
         const struct defs_stack *stack;
         uint32_t at;
 
-        if (sample->process != item->process ||
-            sample->stack > agent->stacks_count) {
+        if (sample->stack > agent->stacks_count) {
             continue;
         }
         stack = &agent->stacks[sample->stack - 1];
@@ -360,12 +382,17 @@ static void deferred_count(const struct launchstacks *stacks,
     }
 }
 
-void launchstacks_report(const struct launchstacks *stacks,
-                         struct report *report)
+CK_ORDER(by_process, struct sampled, CK_UP(process) ?: CK_UP(stack))
+
+void launchstacks_report(struct launchstacks *stacks, struct report *report)
 {
     struct report_launch_stacks *to = &report->launch_stacks;
     ck_time_t *firsts = xcalloc(stacks->count + 1, sizeof(*firsts));
 
+    if (stacks->samples_count > 1) {
+        qsort(stacks->samples, stacks->samples_count, sizeof(*stacks->samples),
+              by_process);
+    }
     to->rows = xcalloc(stacks->count + 1, sizeof(*to->rows));
     for (size_t i = 0; i < stacks->count; i++) {
         const struct launched *item = &stacks->items[i];

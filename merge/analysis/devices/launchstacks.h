@@ -25,7 +25,6 @@ void launchstacks_destroy(struct launchstacks *stacks);
 int launchstacks_take(struct launchstacks *stacks,
                       const struct timeline_event *event);
 /* Write report->launch_stacks. */
-void launchstacks_report(const struct launchstacks *stacks,
-                         struct report *report);
+void launchstacks_report(struct launchstacks *stacks, struct report *report);
 
 #endif

@@ -137,7 +137,12 @@ void lookback_end(struct lookback *lookback, uint32_t process, ck_time_t time)
 
 ck_time_t lookback_ended(const struct lookback *lookback, uint32_t thread)
 {
-    return lookback->ends[lookback->defs->threads[thread].process];
+    return lookback_gone(lookback, lookback->defs->threads[thread].process);
+}
+
+ck_time_t lookback_gone(const struct lookback *lookback, uint32_t process)
+{
+    return lookback->ends[process];
 }
 
 void lookback_client(struct lookback *lookback,

@@ -32,6 +32,8 @@ void lookback_destroy(struct lookback *lookback);
 void lookback_end(struct lookback *lookback, uint32_t process, ck_time_t time);
 /* When the thread's process ended; INT64_MAX = not known. */
 ck_time_t lookback_ended(const struct lookback *lookback, uint32_t thread);
+/* The same of a process, whether or not a thread of it is known. */
+ck_time_t lookback_gone(const struct lookback *lookback, uint32_t process);
 /* For a client that asks about each thread from another time on: `f` takes what
  * it still wants of the thread, if need be, and returns from when on. One at
  * most. `spans` are kept of the thread: few may stay for later; SIZE_MAX:

@@ -59,8 +59,8 @@ static struct spot *spot_find(struct faultplaces *places,
                               uint32_t process,
                               const struct ck_sample *record)
 {
-    int64_t number = table_number_of(places->keys, process, record->tid,
-                                     record->stack & UINT32_MAX);
+    int64_t number =
+        table_number_of(places->keys, process, record->tid, record->stack);
 
     if ((size_t)number == places->count) {
         array_grow(&places->spots, &places->room, places->count,
@@ -83,7 +83,8 @@ int faultplaces_take(void *consumer, const struct timeline_event *event)
     struct spot *spot;
 
     if (event->start < places->region.start ||
-        event->start >= places->region.end || record->weight <= 0) {
+        event->start >= places->region.end || record->weight <= 0 ||
+        record->weight > UINT32_MAX || record->stack > UINT32_MAX) {
         return 0;
     }
     process = history_process(lookback_history(places->lookback),
@@ -326,7 +327,7 @@ static void functions_report(struct report *report,
                              const struct placed *placed,
                              size_t count)
 {
-    size_t used = 0, rows = report->faults_count, end;
+    size_t used = 0, rows = report->faults_count, spot = 0, end;
 
     report->fault_places = xcalloc(rows + 1, sizeof(*report->fault_places));
     for (size_t at = 0; at < rows; at = end) {
@@ -339,11 +340,11 @@ static void functions_report(struct report *report,
             end++;
         }
         report->fault_places[used] = function_make(first, end - at);
-        for (size_t i = 0; i < count; i++) {
-            if (placed[i].place.function == first->place.function &&
-                placed[i].place.file == first->place.file) {
-                report->fault_places[used].faulting += placed[i].spot->faulting;
-            }
+        for (; spot < count &&
+               placed[spot].place.function == first->place.function &&
+               placed[spot].place.file == first->place.file;
+             spot++) {
+            report->fault_places[used].faulting += placed[spot].spot->faulting;
         }
         used++;
     }

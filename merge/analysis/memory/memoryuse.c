@@ -22,8 +22,13 @@
 #define GROWTH_BYTES ((int64_t)8 << 20)
 #define GROWTH_SHARE 20 /* of the peak: an n-th */
 
+/* More than any process has: damaged. Sums of these fit. */
+#define BYTES_MAX ((int64_t)1 << 52)
+
 /* A process's last values. */
 struct process {
+    uint32_t next; /* of those of its rank that were looked at, DEFS_NONE */
+    bool is_in;    /* among them */
     int64_t now[CK_MEMORY_SWAPPED + 1];
     int64_t most; /* as the kernel has it */
 };
@@ -35,6 +40,7 @@ struct rank {
     struct report_resident first, last, peak;
     int64_t huge, swapped;
     uint32_t process; /* the only one so far; DEFS_NONE = there are several */
+    uint32_t looked;  /* the first of those that were looked at, DEFS_NONE */
 };
 
 struct memoryuse {
@@ -57,6 +63,7 @@ struct memoryuse *memoryuse_create(const struct defs *defs,
     for (size_t i = 0; i < defs->ranks_count; i++) {
         use->ranks[i].stride = 1;
         use->ranks[i].huge = -1;
+        use->ranks[i].looked = DEFS_NONE;
     }
     return use;
 }
@@ -112,27 +119,41 @@ static void point_add(struct rank *rank, struct report_resident point)
 static bool
 is_over(const struct memoryuse *use, uint32_t process, ck_time_t time)
 {
-    uint32_t thread = lookback_main(use->lookback, process);
-
-    return thread != HISTORY_NONE &&
-           lookback_ended(use->lookback, thread) <= time;
+    return lookback_gone(use->lookback, process) <= time;
 }
 
-static int64_t rank_sum(const struct memoryuse *use,
-                        int32_t rank,
+/* One that is over leaves the list. */
+static int64_t rank_sum(struct memoryuse *use,
+                        struct rank *rank,
                         ck_time_t time,
                         enum ck_memory which)
 {
-    const struct defs *defs = use->defs;
+    uint32_t *link = &rank->looked;
     int64_t sum = 0;
 
-    for (uint32_t i = 0; i < defs->processes_count; i++) {
-        if (defs->processes[i].rank == rank &&
-            use->processes[i].now[which] > 0 && !is_over(use, i, time)) {
-            sum += use->processes[i].now[which];
+    while (*link != DEFS_NONE) {
+        struct process *process = &use->processes[*link];
+
+        if (is_over(use, *link, time)) {
+            process->is_in = false;
+            *link = process->next;
+        } else {
+            sum += process->now[which];
+            link = &process->next;
         }
     }
     return sum;
+}
+
+static void rank_join(struct memoryuse *use, struct rank *rank, uint32_t number)
+{
+    struct process *process = &use->processes[number];
+
+    if (!process->is_in) {
+        process->is_in = true;
+        process->next = rank->looked;
+        rank->looked = number;
+    }
 }
 
 static void record_add(struct memoryuse *use,
@@ -155,8 +176,9 @@ static void record_add(struct memoryuse *use,
     } else if (rank->process != process) {
         rank->process = DEFS_NONE;
     }
+    rank_join(use, rank, process);
     its->now[record->reason] = record->value;
-    sum = rank_sum(use, number, time, (enum ck_memory)record->reason);
+    sum = rank_sum(use, rank, time, (enum ck_memory)record->reason);
     if (record->reason == CK_MEMORY_RESIDENT) {
         point_add(rank, (struct report_resident){time, sum});
         its->most = record->enabled > its->most ? record->enabled : its->most;
@@ -178,6 +200,7 @@ int memoryuse_take(void *consumer, const struct timeline_event *event)
     uint32_t process;
 
     if (event->record->kind != CK_KIND_MEMORY || record->value < 0 ||
+        record->value > BYTES_MAX || record->enabled > BYTES_MAX ||
         record->reason < CK_MEMORY_RESIDENT ||
         record->reason > CK_MEMORY_SWAPPED) {
         return 0;

@@ -183,6 +183,20 @@ static void a_call_that_no_sample_met_is_counted(void **state)
     assert_int_equal(report.launch_stacks.rows[0].frames_count, 0);
 }
 
+/* As files that are damaged have them. */
+static void numbers_that_no_stack_has_are_left_out(void **state)
+{
+    (void)state;
+    sample(90, (uint64_t)1 << 32);
+    sample(91, ((uint64_t)1 << 32) + 1);
+    sample(92, UINT32_MAX);
+    launch(100, SITE);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.matched, 0);
+    assert_int_equal(report.launch_stacks.unmatched, 1);
+    assert_int_equal(report.launch_stacks.rows[0].frames_count, 0);
+}
+
 static void a_line_of_python_is_found_by_its_place(void **state)
 {
     (void)state;
@@ -202,6 +216,8 @@ int main(void)
             launches_have_the_stack_that_most_samples_of_their_call_have, setup,
             teardown),
         cmocka_unit_test_setup_teardown(a_call_that_no_sample_met_is_counted,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(numbers_that_no_stack_has_are_left_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_python_is_found_by_its_place,
                                         setup, teardown),

@@ -139,6 +139,29 @@ static void faults_count_for_function_line_thread_and_rank(void **state)
     assert_int_equal(report.memory[1].major_sampled, 17);
 }
 
+/* As files that are damaged have them. */
+static void weights_and_stacks_that_none_has_are_left_out(void **state)
+{
+    struct ck_sample sample = {
+        .e = {.kind = CK_KIND_SAMPLE, .flags = CK_FLAG_FAULTING},
+        .tid = TID,
+        .stack = 1,
+        .weight = INT64_MAX};
+
+    (void)state;
+    put(0, 200, sample);
+    put(0, 210, sample);
+    sample.weight = 10;
+    sample.stack = ((uint64_t)1 << 32) + 1;
+    put(0, 220, sample);
+    sample.stack = UINT32_MAX;
+    put(0, 230, sample);
+    faultplaces_report(places, &report);
+    assert_int_equal(report.memory[0].sampled, 10);
+    assert_int_equal(report.fault_places_count, 1);
+    assert_null(report.fault_places[0].place.function);
+}
+
 static void samples_count_how_long_faults_took(void **state)
 {
     struct ck_sample sample = {
@@ -179,6 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             faults_count_for_function_line_thread_and_rank, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            weights_and_stacks_that_none_has_are_left_out, setup, teardown),
         cmocka_unit_test_setup_teardown(samples_count_how_long_faults_took,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -110,6 +110,29 @@ static void a_rank_has_what_its_processes_have(void **state)
     assert_int_equal(row(1)->huge, -1);
 }
 
+static void one_that_is_over_has_nothing(void **state)
+{
+    (void)state;
+    lookback_end(lookback, 0, 4 * CK_TIME_S);
+    resident(0, 1 * CK_TIME_S, 10 * MIB);
+    resident(1, 2 * CK_TIME_S, 5 * MIB);
+    resident(1, 5 * CK_TIME_S, 6 * MIB);
+    resident(1, 6 * CK_TIME_S, 7 * MIB);
+    assert_int_equal(row(0)->peak.bytes, 15 * MIB);
+    assert_int_equal(row(0)->last.bytes, 7 * MIB);
+}
+
+/* As files that are damaged have them. */
+static void more_than_memory_can_be_is_left_out(void **state)
+{
+    (void)state;
+    resident(0, 1 * CK_TIME_S, 10 * MIB);
+    resident(1, 2 * CK_TIME_S, INT64_MAX - MIB);
+    put(1, 3 * CK_TIME_S, MIB, INT64_MAX, CK_MEMORY_RESIDENT);
+    resident(0, 4 * CK_TIME_S, 11 * MIB);
+    assert_int_equal(row(0)->peak.bytes, 11 * MIB);
+}
+
 /* The kernel's own peak was between two looks. */
 static void the_peak_is_the_kernels_and_has_its_step(void **state)
 {
@@ -181,6 +204,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_rank_has_what_its_processes_have,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_over_has_nothing, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(more_than_memory_can_be_is_left_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             the_peak_is_the_kernels_and_has_its_step, setup, teardown),
