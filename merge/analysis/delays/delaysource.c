@@ -353,10 +353,14 @@ static double time_of(const struct source *source)
     return sum;
 }
 
-/* The thread may have had less of a part than those who waited. */
-static double higher(double ns)
+/* What of a function's excess handled page faults: the thread may have had less
+ * of a part than those who waited, of faults or of the rest. */
+static double faulting_of(const struct function *function)
 {
-    return ns > 0 ? ns : 0;
+    double most =
+        function->faulting < function->ns ? function->faulting : function->ns;
+
+    return most > 0 ? most : 0;
 }
 
 size_t delaysources_functions(const struct delaysources *sources,
@@ -386,7 +390,7 @@ size_t delaysources_functions(const struct delaysources *sources,
             .place = found[used].line,
             .callers = callers_find(sources, &sources->items[number],
                                     &found[used].line),
-            .faulting = (ck_time_t)higher(found[used].faulting),
+            .faulting = (ck_time_t)faulting_of(&found[used]),
             .is_others = is_others};
     }
     return used;
