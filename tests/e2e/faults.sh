@@ -74,7 +74,7 @@ same "the reason" "(1, 'fill', 'step_map', $(line fill), True, True)" \
         d['did']['sampled']['minor_faults'] > 100000))(j['delays']['items'][0])")"
 grep -q 'in fill (faults.c:[0-9]*) below step_map' "$work/map.txt" ||
     fail "the text does not name the function and its caller"
-grep -q '% of it handling page faults (1[0-9][0-9],[0-9]* minor)' \
+grep -q '% of it handling page faults (1[0-9][0-9],[0-9]* minor in all)' \
     "$work/map.txt" || fail "the text does not name the faults"
 
 # Memory that is touched once and kept: it grows, by what is touched a step.
@@ -92,6 +92,6 @@ grep -q 'Rank 1 grew steadily, by .* a step): a leak, a cache' \
 run read 15
 if [ "$(awk '$2 == 1 { print $4 }' "$work/read.truth")" -gt 5000 ]; then
     right read scan step_read "$(line scan)" major 17 || fail "read"
-    grep -q 'page faults that had to read,' "$work/read.txt" ||
+    grep -q 'page faults that had to read in all,' "$work/read.txt" ||
         fail "the text does not say what blocked the rank"
 fi

@@ -666,7 +666,7 @@ static void put_trust(const struct page *page)
             report->is_ledger_closed ? "closes" : "DOES NOT CLOSE",
             word_count((uint64_t)report->all.wall).text);
     }
-    put_stacks(page);
+    page_folded(page, put_stacks);
     put_cost(page);
 }
 

@@ -45,7 +45,7 @@ static void put_row(const struct page *page,
     fputc('\n', page->file);
 }
 
-void page_launch_stacks(const struct page *page)
+static void put_stacks(const struct page *page)
 {
     const struct report_launch_stacks *stacks = &page->report->launch_stacks;
     ck_time_t all = all_of(stacks);
@@ -77,4 +77,10 @@ void page_launch_stacks(const struct page *page)
                 word_count(stacks->unmatched).text,
                 word_count(stacks->unknown).text);
     }
+}
+
+/* Stacks of long names are longer than a line. */
+void page_launch_stacks(const struct page *page)
+{
+    page_folded(page, put_stacks);
 }

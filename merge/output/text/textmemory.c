@@ -244,7 +244,7 @@ static void put_places(const struct page *page)
     }
 }
 
-void page_memory(const struct page *page)
+static void put_memory(const struct page *page)
 {
     const struct report *report = page->report;
 
@@ -264,4 +264,9 @@ void page_memory(const struct page *page)
     if (are_faults_worth(report)) {
         put_places(page);
     }
+}
+
+void page_memory(const struct page *page)
+{
+    page_folded(page, put_memory);
 }

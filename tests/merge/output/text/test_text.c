@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "merge/output/text/advice.h"
+#include "merge/output/text/text.h"
 #include "tests/merge/saying.h"
 
 #define S ((ck_time_t)1000000000)
@@ -469,6 +470,88 @@ static void a_loss_of_samples_is_printed_beside_their_shares(void **state)
 }
 
 /* What a thread did that samples met at half of its time. */
+static void trust_say(const struct page *page)
+{
+    output_text_part(page->report, page->style, TEXT_TRUST, page->file);
+}
+
+/* Each line of the part has at most 100 columns; they are ASCII here. */
+static void assert_fits(void)
+{
+    for (const char *at = text; *at != '\0';) {
+        size_t length = strcspn(at, "\n");
+
+        assert_in_range(length, 0, 100);
+        at += length + (at[length] == '\n');
+    }
+}
+
+static void stacks_of_samples_fit_the_page(void **state)
+{
+    struct report report = {.present = 1,
+                            .size = 1,
+                            .samples.stacks = {.count = 1234567,
+                                               .whole = 1100000,
+                                               .cut = 50000,
+                                               .unknown = 40000,
+                                               .wrong = 30000,
+                                               .deep = 14567,
+                                               .pointers = 90000,
+                                               .frames = 99999999,
+                                               .deepest = 1023,
+                                               .bytes = 32768}};
+    const char *at;
+
+    (void)state;
+    say(trust_say, &report);
+    at = strstr(text, "stacks of 1234567 CPU samples unwound: ");
+    assert_non_null(at);
+    assert_in_range(strcspn(at, "\n"), 1, 100 - 13);
+    assert_non_null(strstr(at, "in part by frame pointers"));
+}
+
+#define LONG_NAME "a_function_whose_name_is_rather_long_in_all"
+
+static void tables_of_long_names_fit_the_page(void **state)
+{
+    struct place place = {LONG_NAME, LONG_NAME ".c", 1234};
+    struct report_memory memory = {
+        .rank = 0, .minor = 1, .major = 1000000, .sampled = S, .faulting = S};
+    struct report_fault_place fault = {.place = place,
+                                       .callers.caller = place,
+                                       .minor = 4001,
+                                       .major = 17,
+                                       .ranks = 1};
+    struct report_launch_row launch = {.work = LONG_NAME,
+                                       .place = place,
+                                       .frames_count = 6,
+                                       .share = 0.5,
+                                       .ns = S};
+    struct report report = {.has_ranks = true,
+                            .memory = &memory,
+                            .memory_count = 1,
+                            .fault_places = &fault,
+                            .fault_places_count = 1,
+                            .launch_stacks = {.rows = &launch,
+                                              .count = 1,
+                                              .matched = 1234567890,
+                                              .deferred = 1234567890,
+                                              .unmatched = 1234567890,
+                                              .unknown = 1234567890,
+                                              .matched_ns = S}};
+
+    (void)state;
+    for (size_t i = 0; i < launch.frames_count; i++) {
+        launch.frames[i] = place;
+    }
+    say(page_memory, &report);
+    assert_non_null(strstr(text, "PAGE FAULTS"));
+    assert_fits();
+    say(page_launch_stacks, &report);
+    assert_non_null(strstr(text, "LAUNCHED BY"));
+    assert_fits();
+}
+
 static void half_say(const struct page *page)
 {
     const struct report_activity did = {
@@ -489,6 +572,37 @@ static void a_loss_of_samples_is_printed_with_what_a_rank_did(void **state)
     say(half_say, &report);
     assert_non_null(
         strstr(text, "(50 % of samples; 10.0 % of all samples were lost)"));
+}
+
+static uint64_t minor_faults;
+
+static void faulting_say(const struct page *page)
+{
+    const struct report_activity did = {
+        .sampled = {.total = 2 * S,
+                    .ns = S,
+                    .place = {"fill", "fill.c", 12},
+                    .faulting = S / 2,
+                    .minor = minor_faults}};
+
+    page_activity(page, &did);
+}
+
+/* The kernel runs for an interrupt, too, where no system call led. */
+static void page_faults_are_claimed_where_some_were_sampled(void **state)
+{
+    struct report report = {
+        .samples = {.total = 10 * S, .count = 1000, .records = 1000}};
+
+    (void)state;
+    minor_faults = 0;
+    say(faulting_say, &report);
+    assert_non_null(
+        strstr(text, "50 % of it handling page faults or interrupts"));
+    minor_faults = 4001;
+    say(faulting_say, &report);
+    assert_non_null(
+        strstr(text, "50 % of it handling page faults (4,001 minor in all)"));
 }
 
 int main(void)
@@ -525,6 +639,10 @@ int main(void)
         cmocka_unit_test_teardown(a_long_wait_for_the_start_is_not_called_good,
                                   teardown),
         cmocka_unit_test_teardown(the_first_sentence_fits_the_page, teardown),
+        cmocka_unit_test_teardown(
+            page_faults_are_claimed_where_some_were_sampled, teardown),
+        cmocka_unit_test_teardown(stacks_of_samples_fit_the_page, teardown),
+        cmocka_unit_test_teardown(tables_of_long_names_fit_the_page, teardown),
         cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
                                   teardown),
     };
