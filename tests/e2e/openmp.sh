@@ -179,6 +179,24 @@ reopened() {
         "sum(x['count'] for x in j['openmp']['regions'])")"
 }
 
+# A region that the program ended in has no record; its threads had work.
+ended() {
+    record ends ends
+    same "a region that was over" 1 "$(json "$work/ends/report.json" \
+        "sum(x['count'] for x in j['openmp']['regions'])")"
+    if grep -q "threads had no work" "$work/ends/report.txt"; then
+        cat "$work/ends/report.txt"
+        fail "ends: both threads computed for a second"
+    fi
+    same "no record of the most of its time" True \
+        "$(json "$work/ends/report.json" "j['openmp']['ranks'][0]['states'][
+            'unknown_ns'] > 4 * j['openmp']['ranks'][0]['serial_ns']")"
+}
+
+if [ -x "$tests/ends" ]; then
+    ended
+    echo "ok: a program that ends in a region"
+fi
 if [ -f "$tests/reopen_plugin.so" ]; then
     reopened
     echo "ok: a plugin opened again"

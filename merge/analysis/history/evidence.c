@@ -267,6 +267,21 @@ bool evidence_is_team(const struct defs *defs, const struct evidence_item *item)
            defs_is_team(defs, item->a, stack->frames[0]);
 }
 
+bool evidence_is_work(const struct defs *defs, const struct evidence_item *item)
+{
+    const struct defs_stack *stack = stack_of(defs, item);
+
+    for (uint32_t i = 0; stack != NULL && i < stack->count; i++) {
+        const char *file = defs_file(defs, item->a, stack->frames[i]);
+
+        if (file != NULL && strstr(file, "/libc.so") == NULL) {
+            return !defs_is_team(defs, item->a, stack->frames[i]) &&
+                   !defs_is_own(defs, item->a, stack->frames[i]);
+        }
+    }
+    return false;
+}
+
 /* Samples of one place. */
 struct spot {
     struct place place;

@@ -50,6 +50,11 @@ bool evidence_is_own(const struct defs *defs, const struct evidence_item *item);
 bool evidence_is_team(const struct defs *defs,
                       const struct evidence_item *item);
 
+/* Did it meet code of the program, or what that called of libc? A runtime's
+ * thread that has no work yields there, too. */
+bool evidence_is_work(const struct defs *defs,
+                      const struct evidence_item *item);
+
 struct evidence;
 /* `defs` is borrowed. */
 struct evidence *evidence_create(const struct defs *defs);

@@ -50,6 +50,9 @@ struct process_row {
     ck_time_t members; /* sum of threads x time of regions */
     ck_time_t master_mpi;
     ck_time_t states[REPORT_TEAM_STATES];
+    /* Samples outside of regions: of its first thread, and of others that were
+     * in teams, in code of the program. */
+    ck_time_t serial_cpu, unseen_cpu;
     bool is_several;
 };
 
@@ -418,6 +421,16 @@ void teamrows_serial(struct teamrows *rows, struct evidence_item item)
 {
     item.activity = SORTS * item.a + SORT_SERIAL;
     evidence_add(rows->evidence, &item);
+    rows->processes[item.a].serial_cpu += item.weight;
+}
+
+void teamrows_unseen(struct teamrows *rows,
+                     uint32_t thread,
+                     const struct evidence_item *item)
+{
+    if (rows->threads[thread].number != DEFS_NONE) {
+        rows->processes[item->a].unseen_cpu += item->weight;
+    }
 }
 
 void teamrows_awaited(struct teamrows *rows, uint32_t row, ck_time_t ns)
@@ -560,6 +573,18 @@ static uint32_t process_find(const struct teamrows *rows, int32_t rank)
     return best;
 }
 
+/* Of the time outside of regions that in which the other threads had work all
+ * the same: in a region that has no record, as one that the program ended in.
+ * Their share of the CPU is known, for all threads lack CPUs alike. */
+static ck_time_t unseen_of(const struct process_row *from, ck_time_t serial)
+{
+    double all = (double)from->serial_cpu * ((double)from->threads - 1);
+
+    return all <= (double)from->unseen_cpu
+               ? (from->unseen_cpu > 0 ? serial : 0)
+               : (ck_time_t)((double)serial * (double)from->unseen_cpu / all);
+}
+
 static struct report_team_rank rank_row(const struct teamrows *rows,
                                         uint32_t process,
                                         const struct report_rank *rank)
@@ -576,12 +601,16 @@ static struct report_team_rank rank_row(const struct teamrows *rows,
                        ? rank->useful + from->master_mpi
                        : region_length(rows->region) - rank->gone,
     };
+    ck_time_t unseen;
 
     if (row.outside < row.parallel) {
         row.outside = row.parallel;
     }
     memcpy(row.states, from->states, sizeof(row.states));
     row.serial = (n - 1) * (row.outside - row.parallel);
+    unseen = unseen_of(from, row.serial);
+    row.serial -= unseen;
+    row.states[REPORT_TEAM_UNKNOWN] += unseen;
     row.idle = n * row.parallel - from->members;
     row.useful = row.outside - row.parallel + row.states[REPORT_TEAM_WORK];
     row.serial_did = evidence_sampled(

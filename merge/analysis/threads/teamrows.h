@@ -55,6 +55,10 @@ void teamrows_did(struct teamrows *rows,
                   struct evidence_item item);
 /* A sample of a thread between its outermost regions. */
 void teamrows_serial(struct teamrows *rows, struct evidence_item item);
+/* One of another thread, in code of the program. */
+void teamrows_unseen(struct teamrows *rows,
+                     uint32_t thread,
+                     const struct evidence_item *item);
 /* Others waited so long for the rank, while its team waited. */
 void teamrows_awaited(struct teamrows *rows, uint32_t row, ck_time_t ns);
 

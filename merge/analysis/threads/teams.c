@@ -421,9 +421,13 @@ static void sample_take(struct teams *teams, const struct timeline_event *event)
             teamrows_did(teams->rows, team, row, item);
         }
     }
-    if (process->has_any && !is_in && thread == process->master &&
-        event->start >= process->mpi_until) {
+    if (!process->has_any || is_in || event->start < process->mpi_until) {
+        return;
+    }
+    if (thread == process->master) {
         teamrows_serial(teams->rows, item);
+    } else if (evidence_is_work(teams->defs, &item)) {
+        teamrows_unseen(teams->rows, thread, &item);
     }
 }
 
