@@ -200,15 +200,15 @@ static struct report_callers callers_find(const struct faultplaces *places,
     return callers;
 }
 
-static const char *thread_name(const struct defs *defs, const struct spot *spot)
+static const char *thread_name(const struct faultplaces *places,
+                               const struct spot *spot)
 {
-    for (size_t i = 0; i < defs->threads_count; i++) {
-        if (defs->threads[i].process == spot->process &&
-            defs->threads[i].tid == spot->tid) {
-            return defs->threads[i].name;
-        }
-    }
-    return NULL;
+    uint32_t thread = history_thread(lookback_history(places->lookback),
+                                     spot->process, spot->tid);
+
+    return thread >= places->defs->threads_count
+               ? NULL
+               : places->defs->threads[thread].name;
 }
 
 static struct report_fault row_make(const struct faultplaces *places,
@@ -218,7 +218,7 @@ static struct report_fault row_make(const struct faultplaces *places,
     struct report_fault row = {
         .rank = placed[0].rank,
         .tid = placed[0].spot->tid,
-        .thread = thread_name(places->defs, placed[0].spot),
+        .thread = thread_name(places, placed[0].spot),
         .place = line_find(placed, count),
         .callers = callers_find(places, placed, count),
     };
@@ -277,19 +277,28 @@ static int functions_first(const void *left, const void *right)
     return (its < other) - (its > other);
 }
 
-/* What is of a rank. */
+static int to_rank(const void *key, const void *row)
+{
+    int32_t rank = *(const int32_t *)key;
+    int32_t other = ((const struct report_memory *)row)->rank;
+
+    return (rank > other) - (rank < other);
+}
+
+/* What is of a rank; its rows are in order of ranks. */
 static void rank_add(struct report *report, int32_t rank, const struct spot *of)
 {
-    for (size_t i = 0; i < report->memory_count; i++) {
-        struct report_memory *row = &report->memory[i];
+    struct report_memory *row =
+        report->memory_count == 0
+            ? NULL
+            : bsearch(&rank, report->memory, report->memory_count,
+                      sizeof(*report->memory), to_rank);
 
-        if (row->rank == rank) {
-            row->minor_sampled += of->minor;
-            row->major_sampled += of->major;
-            row->faulting += of->faulting;
-            row->sampled += of->sampled;
-            return;
-        }
+    if (row != NULL) {
+        row->minor_sampled += of->minor;
+        row->major_sampled += of->major;
+        row->faulting += of->faulting;
+        row->sampled += of->sampled;
     }
 }
 

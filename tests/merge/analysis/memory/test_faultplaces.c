@@ -57,7 +57,8 @@ static int setup(void **state)
         uint32_t process = defs_process_find(defs, agent, 1);
 
         defs->agents[agent].rank = defs->processes[process].rank = rank;
-        (void)defs_thread_find(defs, process, TID);
+        defs->threads[defs_thread_find(defs, process, TID)].name =
+            rank == 1 ? strdup("worker") : NULL;
         stack_put(process, "fill", 10);
         stack_put(process, "fill", 11);
         stack_put(process, "scan", 90);
@@ -122,6 +123,7 @@ static void faults_count_for_function_line_thread_and_rank(void **state)
     assert_int_equal(report.faults_count, 3);
     assert_int_equal(report.faults[0].rank, 1);
     assert_int_equal(report.faults[0].tid, TID);
+    assert_string_equal(report.faults[0].thread, "worker");
     assert_string_equal(report.faults[0].place.function, "fill");
     assert_int_equal(report.faults[0].place.line, 11);
     assert_int_equal(report.faults[0].minor, 3 * EACH);
