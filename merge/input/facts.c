@@ -236,6 +236,17 @@ piece_next(const struct ck_text *text, size_t *at, size_t *length)
     return piece;
 }
 
+/* The number that a piece begins with: no NUL need be behind a text. */
+static uint32_t piece_number(const char *piece, size_t length)
+{
+    uint32_t number = 0;
+
+    for (size_t i = 0; i < length && piece[i] >= '0' && piece[i] <= '9'; i++) {
+        number = number * 10 + (uint32_t)(piece[i] - '0');
+    }
+    return number;
+}
+
 /* Function, file, line of a call that was inlined. False: there is none. */
 static bool inlined_next(struct defs *defs,
                          const struct ck_text *text,
@@ -256,7 +267,7 @@ static bool inlined_next(struct defs *defs,
     }
     call->file = length == 0 ? NULL : texts_keep(defs->texts, piece, length);
     piece = piece_next(text, at, &length);
-    call->line = piece == NULL ? 0 : (uint32_t)strtoul(piece, NULL, 10);
+    call->line = piece == NULL ? 0 : piece_number(piece, length);
     return piece != NULL;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "merge/clocks/align.h"
+#include "merge/input/facts.h"
 #include "merge/timeline/timeline.h"
 #include "tests/merge/chance.h"
 #include "tests/merge/reading.h"
@@ -375,6 +376,37 @@ static void facts_name_ranks_devices_and_places(void **state)
     assert_int_equal(reading->defs->agents[0].exit_time, 5000);
 }
 
+/* A symbol's text may fill its record: other bytes follow it. */
+static void a_line_of_an_inlined_call_ends_with_its_text(void **state)
+{
+    static const char bytes[32] = "leaf\0l.c\0main\0\0"
+                                  "1234567890123456";
+    struct reading *reading = *state;
+    size_t length = sizeof("leaf\0l.c\0main\0") + 2, count;
+    struct synth *synth = reading->synth;
+    uint32_t process;
+    struct {
+        struct ck_text text;
+        char bytes[sizeof(bytes)];
+    } record = {.text = {.e = {.kind = CK_KIND_SYMBOL, .name = 1},
+                         .object = 0x1234,
+                         .length = (uint32_t)length}};
+    const struct facts_source source = {.agent = 0, .process = 0};
+    const struct place *places;
+
+    synth_text(synth, CK_KIND_PROCESS, 1, 4711, 0, "./train", 7);
+    reading_read(reading);
+    memcpy(record.bytes, bytes, sizeof(bytes));
+    assert_int_equal(facts_read(reading->defs, NULL, &source, &record.text.e),
+                     0);
+    process = defs_process_find(reading->defs, 0, 1);
+    places = names_get_inlined(reading->defs->processes[process].names, 0x1234,
+                               &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(places[0].function, "main");
+    assert_int_equal(places[1].line, 12);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -394,6 +426,7 @@ int main(void)
         CASE(a_slot_used_by_two_threads_has_both),
         cmocka_unit_test(a_directory_that_is_no_run_is_refused),
         CASE(facts_name_ranks_devices_and_places),
+        CASE(a_line_of_an_inlined_call_ends_with_its_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
