@@ -71,6 +71,7 @@ static int agent_identity(struct defs *defs,
     agent->job = text_value(defs, text, "job", "");
     agent->command = text_value(defs, text, "command", "");
     agent->rank = (int32_t)text_number(text, "rank", DEFS_RANK_UNKNOWN);
+    agent->pid = (uint32_t)text_number(text, "pid", 0);
     agent->size = (int32_t)text_number(text, "size", 0);
     agent->is_profile = text_value(defs, text, "source", NULL) != NULL;
     if (agent->is_profile) {

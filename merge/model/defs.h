@@ -125,6 +125,7 @@ struct defs_agent {
     char hex[33];
     bool has_identity;
     const char *identity; /* key=value lines; "" */
+    uint32_t pid;         /* of the program it started; 0 = not known */
     int32_t rank;
     int32_t size; /* of the world, 0 = not known */
     const char *host;

@@ -175,6 +175,8 @@ struct report_standing {
     size_t frames_count;
     int signal;       /* that ended the thread; 0 = it was alive */
     bool is_cause;    /* the others were killed because of it */
+    bool is_program;  /* of the process that ckagent started, not of another
+                         one of the rank's */
     uint64_t address; /* that it accessed, where that is known */
     bool has_address;
 };

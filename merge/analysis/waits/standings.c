@@ -129,6 +129,7 @@ static int row_fill(const struct defs *defs,
                     struct report_standing *row)
 {
     const struct defs_process *process = &defs->processes[row->process];
+    uint32_t program = defs->agents[process->agent].pid;
     char state[4] = "";
 
     (void)ck_lines_get(from->lines, strlen(from->lines), "state", state,
@@ -147,6 +148,7 @@ static int row_fill(const struct defs *defs,
     row->at = axis_time(axis, process->agent, false, from->at);
     row->signal = (int)line_number(from->lines, "signal", 10);
     row->is_cause = line_number(from->lines, "died", 10) != 0;
+    row->is_program = program == 0 || process->pid == program;
     row->has_address = line_keep(defs, from->lines, "address")[0] != '\0';
     row->address = line_number(from->lines, "address", 16);
     if (row->name == NULL || row->call == NULL || row->file == NULL ||

@@ -55,14 +55,16 @@ static bool is_of(const struct report_rank *rank,
     return row->rank == rank->number;
 }
 
-/* The thread that took the signal; NULL = not known. */
+/* The thread that took the signal that ended the rank, not one of a process
+ * that the rank had started; NULL = not known. */
 static const struct report_standing *cause_find(const struct report *report,
                                                 const struct report_rank *rank)
 {
     for (size_t i = 0; i < report->deaths_count; i++) {
         const struct report_standing *row = &report->deaths[i];
 
-        if (is_of(rank, row) && row->is_cause && row->signal == rank->code) {
+        if (is_of(rank, row) && row->is_program && row->is_cause &&
+            row->signal == rank->code) {
             return row;
         }
     }

@@ -36,13 +36,17 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Of rank 0's process. */
-static void look(uint32_t tid, int64_t at, const char *lines, size_t length)
+/* Of a process of rank 0's. */
+static void look_at(uint32_t incarnation,
+                    uint32_t tid,
+                    int64_t at,
+                    const char *lines,
+                    size_t length)
 {
     union {
         struct ck_text text;
         char bytes[sizeof(struct ck_text) + 256];
-    } record = {.text = {.e = {.kind = CK_KIND_STANDING, .name = 1},
+    } record = {.text = {.e = {.kind = CK_KIND_STANDING, .name = incarnation},
                          .object = tid,
                          .length = (uint32_t)length}};
     const struct facts_source source = {.agent = 0, .process = 0};
@@ -52,6 +56,11 @@ static void look(uint32_t tid, int64_t at, const char *lines, size_t length)
     memcpy(record.bytes + sizeof(struct ck_text), lines, length);
     assert_int_equal(facts_read(world.defs, &clocks, &source, &record.text.e),
                      0);
+}
+
+static void look(uint32_t tid, int64_t at, const char *lines, size_t length)
+{
+    look_at(1, tid, at, lines, length);
 }
 
 static void report_make(void)
@@ -132,12 +141,43 @@ static void the_newest_looks_at_many_threads_are_kept(void **state)
     assert_int_equal(report.standings[500].tid, 5099);
 }
 
+/* A program may start others, which die of the same signal. */
+static void a_child_s_death_is_not_the_rank_s(void **state)
+{
+    static const char child[] = "state=X\nsignal=11\ndied=1\naddress=dead\n";
+    static const char rank[] = "state=X\nsignal=11\ndied=1\naddress=beef\n";
+    const struct text_style style = {.columns = 0};
+    struct page_given given = {.count = 0};
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    struct page page = {&report, &style, file, &given};
+    uint32_t program = defs_process_find(world.defs, 0, 2);
+
+    (void)state;
+    world.defs->agents[0].pid = 41;
+    world.defs->processes[program].pid = 41;
+    world.defs->processes[program].rank = 0;
+    look_at(1, 40, 100, child, sizeof(child) - 1);
+    look_at(2, 41, 200, rank, sizeof(rank) - 1);
+    report_make();
+    dies(0, SIGSEGV);
+    page_death(&page, &rows[0]);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(report.deaths_count, 2);
+    assert_non_null(strstr(text, "0xbeef"));
+    assert_null(strstr(text, "0xdead"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_look_becomes_a_row, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_look_that_is_cut_anywhere_becomes_a_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_s_death_is_not_the_rank_s,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             the_newest_looks_at_many_threads_are_kept, setup, teardown),
     };
