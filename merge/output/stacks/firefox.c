@@ -276,10 +276,17 @@ static void put_thread_head(struct sink *sink, const struct thread *thread)
                     "\"processShutdownTime\":null,\"registerTime\":0,"
                     "\"unregisterTime\":null,\"pausedRanges\":[],\"name\":");
     sink_string(sink, name);
+    sink_text(sink,
+              is_main ? ",\"isMainThread\":true" : ",\"isMainThread\":false");
+    sink_text(sink, ",\"processName\":\"");
+    if (row->rank < 0) {
+        sink_text(sink, "no rank");
+    } else {
+        sink_text(sink, "rank ");
+        sink_int(sink, row->rank);
+    }
     (void)snprintf(text, sizeof(text),
-                   ",\"isMainThread\":%s,\"processName\":\"rank %d\",\"pid\":"
-                   "\"%" PRIu32 "\",\"tid\":%" PRIu32 ",\n",
-                   is_main ? "true" : "false", (int)row->rank,
+                   "\",\"pid\":\"%" PRIu32 "\",\"tid\":%" PRIu32 ",\n",
                    stacktable_pid(thread->stacks, row), row->tid);
     sink_text(sink, text);
 }
