@@ -245,22 +245,6 @@ file_read(struct jits *jits, struct process *process, enum kind kind)
     }
 }
 
-static void process_look(struct jits *jits, struct process *process)
-{
-    ck_time_t began = ck_time_raw(), took;
-
-    if (jits->piece == NULL) {
-        jits->piece = malloc(PIECE_BYTES);
-    }
-    for (int kind = 0; kind < KINDS && jits->piece != NULL; kind++) {
-        file_read(jits, process, (enum kind)kind);
-    }
-    took = ck_time_raw() - began;
-    process->look_at =
-        began + took +
-        (took * LOOK_PART > LOOK_AGAIN ? took * LOOK_PART : LOOK_AGAIN);
-}
-
 /* ---- what is asked --------------------------------------------------------
  */
 
@@ -277,6 +261,30 @@ static bool process_find(const struct process *process,
     return false;
 }
 
+/* Read on, and find the address: with the first search after that, which sorts,
+ * it is what the pause is measured by. */
+static bool process_look(struct jits *jits,
+                         struct process *process,
+                         uint64_t address,
+                         struct jitplace *place)
+{
+    ck_time_t began = ck_time_raw(), took;
+    bool is_found;
+
+    if (jits->piece == NULL) {
+        jits->piece = malloc(PIECE_BYTES);
+    }
+    for (int kind = 0; kind < KINDS && jits->piece != NULL; kind++) {
+        file_read(jits, process, (enum kind)kind);
+    }
+    is_found = process_find(process, address, place);
+    took = ck_time_raw() - began;
+    process->look_at =
+        began + took +
+        (took * LOOK_PART > LOOK_AGAIN ? took * LOOK_PART : LOOK_AGAIN);
+    return is_found;
+}
+
 bool jits_find(struct jits *jits,
                pid_t pid,
                uint64_t address,
@@ -291,8 +299,7 @@ bool jits_find(struct jits *jits,
     }
     is_found = process_find(process, address, place);
     if (!is_found && ck_time_raw() >= process->look_at) {
-        process_look(jits, process);
-        is_found = process_find(process, address, place);
+        is_found = process_look(jits, process, address, place);
     }
     jits->tally.named += is_found;
     jits->tally.unnamed += !is_found;
