@@ -55,10 +55,12 @@ static int setup(void **state)
         uint8_t id[16] = {(uint8_t)(rank + 1)};
         uint32_t agent = defs_agent_find(defs, id);
         uint32_t process = defs_process_find(defs, agent, 1);
+        uint32_t thread;
 
         defs->agents[agent].rank = defs->processes[process].rank = rank;
-        defs->threads[defs_thread_find(defs, process, TID)].name =
-            rank == 1 ? strdup("worker") : NULL;
+        thread = defs_thread_find(defs, process, TID);
+        defs->threads[thread].name =
+            rank == 1 ? texts_keep(defs->texts, "worker", 6) : NULL;
         stack_put(process, "fill", 10);
         stack_put(process, "fill", 11);
         stack_put(process, "scan", 90);
