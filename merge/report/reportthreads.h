@@ -66,7 +66,8 @@ struct report_team_wait {
     uint64_t count;
     ck_time_t ns;
     ck_time_t longest;
-    struct report_last last;   /* of barriers */
+    ck_time_t worked;        /* of ns, by samples: in tasks without a record */
+    struct report_last last; /* of barriers */
     struct report_sampled did; /* threads that others waited for */
 };
 

@@ -193,6 +193,21 @@ ended() {
             'unknown_ns'] > 4 * j['openmp']['ranks'][0]['serial_ns']")"
 }
 
+# Tasks of a taskloop have no record: who runs them does not wait.
+taskloop() {
+    record taskloop taskloop
+    if grep -q "OpenMP threads waited" "$work/taskloop/report.txt"; then
+        cat "$work/taskloop/report.txt"
+        fail "taskloop: both threads ran tasks"
+    fi
+    same "work within a wait" True "$(json "$work/taskloop/report.json" \
+        "sum(w['worked_ns'] for w in j['openmp']['waits']) > 1e8")"
+}
+
+if [ -x "$tests/taskloop" ]; then
+    taskloop
+    echo "ok: a loop of tasks"
+fi
 if [ -x "$tests/ends" ]; then
     ended
     echo "ok: a program that ends in a region"

@@ -34,6 +34,7 @@ struct wait_row {
     uint64_t count;
     ck_time_t ns;
     ck_time_t longest;
+    ck_time_t worked; /* of ns, by samples */
 };
 
 /* A thread that was the last one, of a row of waits. */
@@ -417,6 +418,15 @@ void teamrows_did(struct teamrows *rows,
     evidence_add(rows->evidence, &item);
 }
 
+void teamrows_worked(struct teamrows *rows,
+                     const struct team *team,
+                     uint32_t row,
+                     ck_time_t ns)
+{
+    row = row == DEFS_NONE ? rows->regions[team->row].end_row : row;
+    rows->waits[row].worked += ns;
+}
+
 void teamrows_serial(struct teamrows *rows, struct evidence_item item)
 {
     item.activity = SORTS * item.a + SORT_SERIAL;
@@ -548,7 +558,8 @@ static void waits_report(const struct teamrows *rows,
                                          .state = from->state,
                                          .count = from->count,
                                          .ns = from->ns,
-                                         .longest = from->longest};
+                                         .longest = from->longest,
+                                         .worked = from->worked};
         row->last = last_find(rows, (uint32_t)i, &row->ranks);
         row->did =
             evidence_sampled(rows->evidence, (uint32_t)(SORTS * i + SORT_WAIT));

@@ -53,6 +53,12 @@ void teamrows_did(struct teamrows *rows,
                   const struct team *team,
                   uint32_t row,
                   struct evidence_item item);
+/* A sample of a thread in such a wait that ran code of the program: a task that
+ * has no record. */
+void teamrows_worked(struct teamrows *rows,
+                     const struct team *team,
+                     uint32_t row,
+                     ck_time_t ns);
 /* A sample of a thread between its outermost regions. */
 void teamrows_serial(struct teamrows *rows, struct evidence_item item);
 /* One of another thread, in code of the program. */

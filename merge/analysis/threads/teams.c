@@ -386,6 +386,16 @@ static uint32_t waiting(const struct team *team,
     return count;
 }
 
+/* By its records it waits for others, with no task. */
+static bool is_waiting(const struct team_part *part,
+                       const struct team_item *top,
+                       ck_time_t now)
+{
+    return top == NULL || top->end <= now ? now >= part->end
+                                          : top->state == REPORT_TEAM_BARRIER ||
+                                                top->state == REPORT_TEAM_AWAIT;
+}
+
 static void sample_take(struct teams *teams, const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
@@ -413,6 +423,13 @@ static void sample_take(struct teams *teams, const struct timeline_event *event)
             continue;
         }
         top = part->depth == 0 ? NULL : &part->items[part->depth - 1];
+        if (is_waiting(part, top, event->start) &&
+            evidence_is_work(teams->defs, &item)) {
+            teamrows_worked(teams->rows, team,
+                            top == NULL || top->end <= event->start ? DEFS_NONE
+                                                                    : top->row,
+                            item.weight);
+        }
         if ((top == NULL || top->end <= event->start
                  ? event->start < part->end
                  : top->state == REPORT_TEAM_WORK) &&

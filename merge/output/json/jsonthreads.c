@@ -77,6 +77,7 @@ static void put_wait(struct ck_json *j, const struct report_team_wait *row)
     ck_json_uint(j, "count", row->count);
     ck_json_int(j, "ns", row->ns);
     ck_json_int(j, "longest_ns", row->longest);
+    ck_json_int(j, "worked_ns", row->worked);
     put_last(j, &row->last);
     put_sampled(j, "awaited_were_in", &row->did);
     ck_json_end(j);

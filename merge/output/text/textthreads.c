@@ -224,7 +224,8 @@ void page_threads_answer(const struct page *page)
     if (threads->locks_count > 0 && is_convoy(report, &threads->locks[0])) {
         page_folded(page, put_convoy);
     }
-    if (threads->waits_count > 0 && is_much(report, threads->waits[0].ns)) {
+    if (threads->waits_count > 0 && is_much(report, threads->waits[0].ns) &&
+        threads->waits[0].worked * ANSWER_SHARE < threads->waits[0].ns) {
         page_folded(page, put_wait_answer);
     }
     if (awaited_find(report) != NULL &&
