@@ -25,8 +25,12 @@
 #include <gelf.h>
 
 #include "schema/order.h"
+#include "schema/time.h"
 
 #define FINDS_UNSORTED 16
+/* Time for what was inlined in a file: large units take milliseconds for each
+ * address, and files and lines of the others are worth more. */
+#define INLINED_TIME (500 * CK_TIME_MS)
 
 struct function {
     uint64_t start;
@@ -53,8 +57,9 @@ struct symboltable {
     struct unit *units;  /* sorted by start; read when first needed */
     size_t unit_count;
     uint64_t unit_bias;
-    bool has_units; /* they were tried */
-    bool has_lines; /* in the file itself */
+    ck_time_t inlined_time; /* that it took so far */
+    bool has_units;         /* they were tried */
+    bool has_lines;         /* in the file itself */
     bool has_symtab;
 };
 
@@ -552,6 +557,7 @@ static void inlined_put(struct symboltable *table,
                         uint64_t address,
                         struct symbol_place *place)
 {
+    ck_time_t began = ck_time_raw();
     Dwarf_Addr bias = 0;
     Dwarf_Die *unit = dwfl_module_addrdie(table->module, address, &bias);
 
@@ -563,6 +569,7 @@ static void inlined_put(struct symboltable *table,
         place->inlined_count =
             inlined_find(unit, address - bias, place->inlined);
     }
+    table->inlined_time += ck_time_raw() - began;
 }
 
 void symboltable_find(struct symboltable *table,
@@ -583,7 +590,7 @@ void symboltable_find(struct symboltable *table,
     } else if (table->module != NULL) {
         unit_find(table, address, place);
     }
-    if (place->line > 0) {
+    if (place->line > 0 && table->inlined_time < INLINED_TIME) {
         inlined_put(table, address, place);
     }
 }
