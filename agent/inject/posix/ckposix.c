@@ -15,32 +15,9 @@
 #include "agent/inject/posix/posixexec.h"
 #include "agent/inject/posix/posixpath.h"
 #include "agent/inject/posix/posixsocket.h"
+#include "agent/inject/words.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-#define PARAMETERS_1 long w0
-#define PARAMETERS_2 PARAMETERS_1, long w1
-#define PARAMETERS_3 PARAMETERS_2, long w2
-#define PARAMETERS_4 PARAMETERS_3, long w3
-#define PARAMETERS_5 PARAMETERS_4, long w4
-#define PARAMETERS_6 PARAMETERS_5, long w5
-#define PARAMETERS_7 PARAMETERS_6, long w6
-
-#define NAMES_1 w0
-#define NAMES_2 NAMES_1, w1
-#define NAMES_3 NAMES_2, w2
-#define NAMES_4 NAMES_3, w3
-#define NAMES_5 NAMES_4, w4
-#define NAMES_6 NAMES_5, w5
-#define NAMES_7 NAMES_6, w6
-
-#define TYPES_1 long
-#define TYPES_2 TYPES_1, long
-#define TYPES_3 TYPES_2, long
-#define TYPES_4 TYPES_3, long
-#define TYPES_5 TYPES_4, long
-#define TYPES_6 TYPES_5, long
-#define TYPES_7 TYPES_6, long
 
 /* The second word, where there is one. */
 #define SECOND_1 0
