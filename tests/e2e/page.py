@@ -283,7 +283,7 @@ class Page:
                 self.same("the end of its wait is in view, with an arrow", True, self.browser.run("""(() => {
                     const [from, to] = selection.range, end = theTimeline.arrowEnd(from, to);
                     theTimeline.draw();
-                    return end < theTimeline.span[1] && (end === to || theTimeline.arrows[0] > 0); })()"""))
+                    return end <= theTimeline.span[1] && (end === to || theTimeline.arrows[0] > 0); })()"""))
                 self.browser.wait(f"{picture} !== {json.dumps(whole)}", "Show moves the timeline")
         self.browser.key("Escape", "Escape")
 

@@ -495,7 +495,7 @@ class Timeline {
     for (let i = 0; i < waits.start.length; i++) {
       const end = waits.start[i] + waits.length[i];
 
-      if (end > this.span[0] && end < this.span[1] && waits.whom[i] >= 0 && this.rankAt.has(waits.whom[i]) &&
+      if (end > this.span[0] && end <= this.span[1] && waits.whom[i] >= 0 && this.rankAt.has(waits.whom[i]) &&
           this.rankAt.has(waits.rank[i]) && (isRankSelected(waits.rank[i]) || isRankSelected(waits.whom[i]))) {
         seen.push(i);
       }
