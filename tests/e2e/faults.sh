@@ -15,11 +15,11 @@ line() {
     grep -n "here: $1 " "$source" | cut -d: -f1
 }
 
-# run SHAPE STEPS
+# run SHAPE STEPS [RANK ROUNDS]
 run() {
     rm -rf "${work:?}/$1" "$work/$1".out*
     (cd "$work" && timeout 100 mpirun -n 3 "${apart[@]}" "$work/$1.out" \
-        "$bin/ckagent" --report none --dir "$work/$1" -- "$program" "$1" "$2") \
+        "$bin/ckagent" --report none --dir "$work/$1" -- "$program" "$@") \
         2>"$work/$1.err" </dev/null || { cat "$work/$1.err"; fail "mpirun"; }
     wait_done "$work/$1"
     cat "$work/$1".out.* >"$work/$1.truth"
@@ -78,7 +78,8 @@ grep -q '% of it handling page faults (1[0-9][0-9],[0-9]* minor in all)' \
     "$work/map.txt" || fail "the text does not name the faults"
 
 # Memory that is touched once and kept: it grows, by what is touched a step.
-run touch 40
+# Long enough to be looked at more than six times.
+run touch 40 1 20000
 right touch fill step_touch "$(line fill)" minor 4001 || fail "touch"
 same "growth a step" "True True True" "$(json "$work/touch/report.json" \
     "' '.join(str(x) for x in (lambda m: (m['growth']['steady'],

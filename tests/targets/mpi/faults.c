@@ -184,6 +184,7 @@ int main(int argc, char **argv)
     const char *shape = argc > 1 ? argv[1] : "map";
     int steps = argc > 2 ? atoi(argv[2]) : 40;
     int late = argc > 3 ? atoi(argv[3]) : 1;
+    int rounds = argc > 4 ? atoi(argv[4]) : 2000; /* of each step's work */
     int rank, sum, one = 1;
     long faulted = 0;
     int64_t took = 0;
@@ -196,7 +197,7 @@ int main(int argc, char **argv)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < steps; i++) {
-        compute(2000);
+        compute(rounds);
         if (rank == late) {
             int64_t begun = now();
 
