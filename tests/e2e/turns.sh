@@ -37,7 +37,7 @@ if how != "pairs":
     for rank, ns in truth.items():
         seen = sum(w["ns"] for w in report["waits"] if
                    w["host"]["call"] == "MPI_Allreduce" and
-                   w["blamed_rank"] == rank)
+                   w.get("blamed_rank") == rank)
         print(how, rank, "caused", seen, "by its stamps", ns)
         assert abs(seen - ns) < 0.1 * ns + 0.03 * sum(truth.values()), rank
 # Between steps, in the 2 ms of all, and in a meeting to which all had come.
