@@ -175,7 +175,7 @@ off() {
 reopened() {
     record reopen reopen "$tests/reopen_plugin.so"
     same "output with a plugin opened again" "3 times" "$(cat "$work/reopen.out")"
-    same "its regions" 3 "$(json "$work/reopen/report.json" \
+    same "its regions" 6 "$(json "$work/reopen/report.json" \
         "sum(x['count'] for x in j['openmp']['regions'])")"
 }
 

@@ -49,6 +49,7 @@ static void team_run(void *state)
     }
     omp_past.region = 0;
     omp_part_begin(&part, team->region.number, thread, size);
+    part.runtime = runtime;
     omp_here = &part;
     team->code(team->data);
     omp_here = outer;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "agent/inject/inject.h"
+#include "agent/inject/omp/ompteam.h"
 #include "agent/inject/symbol.h"
 
 /* Weak as in floor.h. */
@@ -141,18 +142,15 @@ static const struct omp_runtime *runtime_keep(const struct omp_runtime *runtime)
     return &runtimes[at].runtime;
 }
 
-const struct omp_runtime *omp_runtime_find(uint64_t site)
+/* What the library at the path, or the program, was linked with. */
+static const struct omp_runtime *runtime_of(const char *path)
 {
     static INJECT_ROOM struct omp_runtime last; /* of all there is no room for
                                                  */
-    struct found found = {.site = site, .begin = site, .end = site + 1};
     struct omp_runtime runtime;
     const struct omp_runtime *kept;
-    int saved = errno;
-    uint32_t at;
 
-    (void)dl_iterate_phdr(object_look, &found);
-    runtime_fill(&runtime, found.path);
+    runtime_fill(&runtime, path);
     kept = runtime_keep(&runtime);
     if (kept == NULL) {
         if (last.next[OMP_GOMP_parallel] == NULL) {
@@ -160,6 +158,34 @@ const struct omp_runtime *omp_runtime_find(uint64_t site)
             last.is_plain = true;
         }
         kept = &last;
+    }
+    return kept;
+}
+
+const struct omp_runtime *omp_runtime_own(void)
+{
+    const struct omp_runtime *runtime =
+        omp_here != NULL ? omp_here->runtime : omp_past.runtime;
+    int saved = errno;
+
+    if (runtime == NULL) {
+        runtime = runtime_of(NULL);
+        errno = saved;
+    }
+    return runtime;
+}
+
+const struct omp_runtime *omp_runtime_find(uint64_t site)
+{
+    struct found found = {.site = site, .begin = site, .end = site + 1};
+    uint64_t here = (uint64_t)(uintptr_t)omp_runtime_find;
+    const struct omp_runtime *kept = NULL;
+    int saved = errno;
+    uint32_t at;
+
+    (void)dl_iterate_phdr(object_look, &found);
+    if (here < found.begin || here >= found.end) {
+        kept = runtime_of(found.path);
     }
     at = atomic_load(&omp_modules_count) < OMP_MODULES_MAX
              ? atomic_fetch_add(&omp_modules_count, 1)
@@ -172,5 +198,5 @@ const struct omp_runtime *omp_runtime_find(uint64_t site)
                               memory_order_release);
     }
     errno = saved;
-    return kept;
+    return kept != NULL ? kept : omp_runtime_own();
 }

@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum omp_function {
@@ -31,8 +32,8 @@ struct omp_runtime {
 /* A program or library that called one of our wrappers. */
 struct omp_module {
     uint64_t begin;
-    _Atomic uint64_t size; /* 0 = being filled in */
-    const struct omp_runtime *runtime;
+    _Atomic uint64_t size;             /* 0 = being filled in */
+    const struct omp_runtime *runtime; /* NULL = it is our own library */
 };
 #define OMP_MODULES_MAX 64
 
@@ -45,6 +46,11 @@ const struct omp_runtime *omp_runtime_find(uint64_t site);
 /* Has this agent's user turned recording of OpenMP off, or is there no agent?
  */
 bool omp_is_off(void);
+
+/* Of code that our own functions called, and that called a wrapper as the last
+ * thing it does, so that the wrapper returns to ours: what runs this thread's
+ * part. Never NULL. */
+const struct omp_runtime *omp_runtime_own(void);
 
 /* The runtime of the code that a wrapper returns to. */
 static inline const struct omp_runtime *omp_runtime(const void *site)
@@ -59,7 +65,8 @@ static inline const struct omp_runtime *omp_runtime(const void *site)
         /* acquire: pairs with the release in omp_runtime_find() */
         if (address - module->begin <
             atomic_load_explicit(&module->size, memory_order_acquire)) {
-            return module->runtime;
+            return module->runtime != NULL ? module->runtime
+                                           : omp_runtime_own();
         }
     }
     return omp_runtime_find(address);

@@ -18,6 +18,8 @@
  * are counted. */
 #define OMP_WAIT_LEAST 1000
 
+struct omp_runtime;
+
 /* A thread's part of a region. */
 struct omp_part {
     const struct omp_part *outer; /* that it is nested in; NULL = none */
@@ -27,6 +29,8 @@ struct omp_part {
     uint32_t barriers;
     uint32_t shorts; /* waits for locks that were not recorded */
     uint32_t level;
+    /* What runs it; NULL = not by our wrappers. */
+    const struct omp_runtime *runtime;
 };
 
 /* A region as the thread that begins it sees it. */

@@ -238,9 +238,9 @@ class Leaving(Case):
         lines, done = traced("cl_many", str(count), "held")
         self.assertEqual((done.returncode, done.stdout),
                          (0, "%d commands\n" % count), done.stderr)
-        self.assertEqual(lines.lost_in_ring(), 0)
+        # Each was followed; what a full slot had no room for is counted.
         self.assertEqual(lines.of("lost"), [])
-        self.assertEqual(len(lines.of("fill")), count)
+        self.assertEqual(len(lines.of("fill")) + lines.lost_in_ring(), count)
 
 
 class Threads(Case):

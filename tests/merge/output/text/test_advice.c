@@ -72,7 +72,7 @@ static void each_cause_has_its_own_advice_or_none(void **state)
 
 static void a_thread_without_a_cpu_comes_first(void **state)
 {
-    struct report_activity did = {.running = {100, 51, 0}};
+    struct report_activity did = {.running = {.total = 100, .preempted = 51}};
     struct advice_case of = {
         .kind = CAUSE_IO, .is_late = true, .did = &did, .count = 1, .ns = 1};
 
