@@ -148,20 +148,23 @@ gather() {
 
 # in_doubt NAME RANK...: what the ranks were not at work is waits, or it is not
 # known whether it is: next to nothing is taken for anything else.
+least=0.8 # of the time not at work: waits, and what is in doubt
 in_doubt() {
-    /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" "${@:2}" <<'PY'
+    /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" $least \
+        "${@:2}" <<'PY'
 import json, sys
 j = json.load(open(sys.argv[1]))
 rows = {r["rank"]: r for r in j["ranks"]}
 for line in open(sys.argv[2]):
     rank, worked, whole = (int(word) for word in line.split()[1:])
-    if str(rank) not in sys.argv[3:]:
+    if str(rank) not in sys.argv[4:]:
         continue
     row = rows[rank]
     print("rank %d: not at work for %.1f ms; waited %.1f, in doubt %.1f ms" % (
         rank, (whole - worked) / 1e6, row["waited_ns"] / 1e6,
         row["waited_unknown_ns"] / 1e6))
-    if row["waited_ns"] + row["waited_unknown_ns"] < 0.8 * (whole - worked):
+    if row["waited_ns"] + row["waited_unknown_ns"] < \
+            float(sys.argv[3]) * (whole - worked):
         # Others have the CPUs: ranks have none in MPI, too.
         sys.exit(3 if j["load"]["other_cpus"] > 0.5 else "less than it waited")
 PY
@@ -205,8 +208,10 @@ polls() {
 }
 
 # Who went on outside of MPI keeps a posted collective: known are only the waits for
-# those that posted it late.
+# those that posted it late. Of a rank most of whose wait is known so, the rest is
+# in no doubt (docs/analysis.md), but in MPI: on a quiet machine 23 to 31 %.
 posted() {
+    local least=0.6
     run posted -n 3 "${apart[@]}" "$work/posted.out" "$bin/ckagent" \
         --dir "$work/posted" -- "$program" posted
     in_doubt posted 0 1 || return

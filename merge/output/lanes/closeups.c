@@ -18,9 +18,10 @@
 #define COPIED (RING / 2)
 #define COPIED_LAST (RING / 4 * 3)
 #define LOOK ((size_t)1 << 12)
-/* Causes that are kept apart, at most. Of two that share a place the one with
- * more time stays. */
+/* Causes that are kept apart, at most. Each may have one of some places; where
+ * they are taken, the one with less time leaves. */
 #define PLACES 1024
+#define PLACES_OF_ONE 8
 /* One with less than this part of all time is not worth copying. */
 #define WORTH 256
 #define STEPS_BESIDE 2
@@ -361,24 +362,30 @@ static bool is_better(struct region one, struct region other)
     return more > 0 || (more == 0 && one.start < other.start);
 }
 
-/* The place of the cause; NULL = another one has it and more time. */
+/* The place of the cause; NULL = others have its places and more time. */
 static struct place *place_find(struct closeups *closeups,
                                 const struct closeup_of *of,
                                 ck_time_t length)
 {
-    struct place *place = &closeups->places[place_of(of)];
+    uint32_t first = place_of(of);
+    struct place *least = &closeups->places[first];
 
-    if (place->weight > 0 && is_same(&place->of, of)) {
-        place->weight += length;
-        return place;
+    for (uint32_t i = 0; i < PLACES_OF_ONE; i++) {
+        struct place *place = &closeups->places[(first + i) % PLACES];
+
+        if (place->weight > 0 && is_same(&place->of, of)) {
+            place->weight += length;
+            return place;
+        }
+        least = place->weight < least->weight ? place : least;
     }
-    if (place->weight > length) {
-        place->weight -= length;
+    if (least->weight > length) {
+        least->weight -= length;
         return NULL;
     }
-    free(place->taken.items);
-    *place = (struct place){.of = *of, .weight = length};
-    return place;
+    free(least->taken.items);
+    *least = (struct place){.of = *of, .weight = length};
+    return least;
 }
 
 /* The piece with what it goes on from. */
