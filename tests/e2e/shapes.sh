@@ -208,8 +208,8 @@ polls() {
 }
 
 # Who went on outside of MPI keeps a posted collective: known are only the waits for
-# those that posted it late. Of a rank most of whose wait is known so, the rest is
-# in no doubt (docs/analysis.md), but in MPI: on a quiet machine 23 to 31 %.
+# those that posted it late. If most of a wait is known in this way, its rest is MPI's
+# and not in doubt (docs/analysis.md): on a quiet machine 23 to 31 %.
 posted() {
     local least=0.6
     run posted -n 3 "${apart[@]}" "$work/posted.out" "$bin/ckagent" \
