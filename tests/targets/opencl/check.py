@@ -240,7 +240,10 @@ class Leaving(Case):
                          (0, "%d commands\n" % count), done.stderr)
         # Each was followed; what a full slot had no room for is counted.
         self.assertEqual(lines.of("lost"), [])
-        self.assertEqual(len(lines.of("fill")) + lines.lost_in_ring(), count)
+        written = len(lines.of("fill"))
+        self.assertLessEqual(written, count)
+        # The calls may be among those that had no room, too.
+        self.assertGreaterEqual(written + lines.lost_in_ring(), count)
 
 
 class Threads(Case):
