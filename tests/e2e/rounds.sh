@@ -64,7 +64,7 @@ for line in open(sys.argv[1]):
 for name, seen in cases.items():
     print("%-40s %s" % (name, ", ".join("%d %s" % (seen[v], v) for v in seen)))
 total = sum(cases.values(), collections.Counter())
-print("all: %s; others took %d %% of the CPU time in the middle, %d %% at most" % (
+print("all: %s; others took %d %% of the CPU time (median), %d %% at most" % (
     ", ".join("%d %s" % (total[v], v) for v in total),
     sorted(load)[len(load) // 2] if load else 0, max(load, default=0)))
 sys.exit(total["WRONG"] > 0)

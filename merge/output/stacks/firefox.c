@@ -63,6 +63,28 @@ put_equal(struct sink *sink, const char *name, const char *value, size_t count)
     sink_text(sink, "],");
 }
 
+/* A column of `count` numbers: 0, step, 2 step ... */
+static void
+put_steps(struct sink *sink, const char *name, int64_t step, size_t count)
+{
+    sink_string(sink, name);
+    sink_text(sink, ":[");
+    for (size_t i = 0; i < count; i++) {
+        put_separator(sink, i);
+        sink_int(sink, step * (int64_t)i);
+    }
+    sink_text(sink, "],");
+}
+
+static void put_known(struct sink *sink, bool is_known, int64_t value)
+{
+    if (is_known) {
+        sink_int(sink, value);
+    } else {
+        sink_text(sink, "null");
+    }
+}
+
 /* Nanoseconds as milliseconds. */
 static void put_ms(struct sink *sink, int64_t ns)
 {
@@ -162,21 +184,14 @@ static void put_frames(struct sink *sink, const struct thread *thread)
         put_separator(sink, i);
         sink_int(sink, category_of(frame_place(thread, i)));
     }
-    sink_text(sink, "],\"func\":[");
-    for (size_t i = 0; i < count; i++) {
-        put_separator(sink, i);
-        sink_int(sink, (int64_t)i);
-    }
-    sink_text(sink, "],\"line\":[");
+    sink_text(sink, "],");
+    put_steps(sink, "func", 1, count);
+    sink_text(sink, "\"line\":[");
     for (size_t i = 0; i < count; i++) {
         uint32_t line = frame_place(thread, i)->line;
 
         put_separator(sink, i);
-        if (line > 0) {
-            sink_int(sink, line);
-        } else {
-            sink_text(sink, "null");
-        }
+        put_known(sink, line > 0, line);
     }
     sink_text(sink, "],\"length\":");
     sink_int(sink, (int64_t)count);
@@ -193,19 +208,12 @@ static void put_functions(struct sink *sink, const struct thread *thread)
     put_equal(sink, "resource", "-1", count);
     put_equal(sink, "lineNumber", "null", count);
     put_equal(sink, "columnNumber", "null", count);
-    sink_text(sink, "\"name\":[");
+    put_steps(sink, "name", 2, count);
+    sink_text(sink, "\"fileName\":[");
     for (size_t i = 0; i < count; i++) {
         put_separator(sink, i);
-        sink_int(sink, (int64_t)(2 * i));
-    }
-    sink_text(sink, "],\"fileName\":[");
-    for (size_t i = 0; i < count; i++) {
-        put_separator(sink, i);
-        if (frame_place(thread, i)->file != NULL) {
-            sink_int(sink, (int64_t)(2 * i + 1));
-        } else {
-            sink_text(sink, "null");
-        }
+        put_known(sink, frame_place(thread, i)->file != NULL,
+                  (int64_t)(2 * i + 1));
     }
     sink_text(sink, "],\"length\":");
     sink_int(sink, (int64_t)count);
@@ -221,11 +229,7 @@ static void put_stacks(struct sink *sink, const struct thread *thread)
         int64_t below = (int64_t)table_key(thread->nodes, i).a - 1;
 
         put_separator(sink, i);
-        if (below >= 0) {
-            sink_int(sink, below);
-        } else {
-            sink_text(sink, "null");
-        }
+        put_known(sink, below >= 0, below);
     }
     sink_text(sink, "],\"frame\":[");
     for (size_t i = 0; i < count; i++) {
