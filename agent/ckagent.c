@@ -23,6 +23,7 @@
 #include "agent/process/torchrun.h"
 #include "agent/ring/ringsize.h"
 #include "agent/collector/salvage.h"
+#include "agent/perf/offcpu.h"
 #include "agent/perf/sampler.h"
 #include "agent/stream/spool.h"
 #include "agent/front/rank0substitute.h"
@@ -65,6 +66,7 @@ static struct options {
     int64_t posix_threshold;
     int64_t sample_hz;
     int64_t stack_bytes;
+    int64_t off_cpu;
     bool has_page;
     bool is_insecure;
     bool is_strict;
@@ -82,6 +84,7 @@ static struct options {
     .posix_threshold = 10 * CK_TIME_US,
     .sample_hz = SAMPLER_HZ,
     .stack_bytes = SAMPLER_STACK_BYTES,
+    .off_cpu = OFFCPU_LEAST,
     .spool_limit = (int64_t)SPOOL_LIMIT_BYTES,
 };
 
@@ -121,6 +124,9 @@ static const struct ck_cli_option table[] = {
      "callers "
      "in code without frame pointers: at most 60 KiB, 0 to follow frame "
      "pointers only (default 16 KiB)"},
+    {CK_CLI_DURATION, "off-cpu", 0, "TIME", &options.off_cpu, NULL,
+     "Record the stack of a thread that waits in the kernel for at least TIME; "
+     "0 records none (default 1ms)"},
     {CK_CLI_CHOICE, "python", 0, NULL, &options.python, "on|off",
      "Read function, file and line of the Python code that sampled threads "
      "run, from outside of the program (default on)"},
@@ -344,6 +350,9 @@ static int options_check(struct ck_err *err)
         options.stack_bytes > SAMPLER_STACK_BYTES_MAX) {
         return ck_err_set(err, "--sample-stack: 0 to 60KiB");
     }
+    if (options.off_cpu < 0 || options.off_cpu > CK_TIME_S) {
+        return ck_err_set(err, "--off-cpu: 0 to 1s");
+    }
     if (options.posix_threshold < 0 || options.posix_threshold > CK_TIME_S) {
         return ck_err_set(err, "--posix-threshold: 0 to 1s");
     }
@@ -431,6 +440,7 @@ static void wish_fill(struct front_wish *wish,
     wish->report = report_choice();
     wish->sample_hz = options.sample_hz;
     wish->stack_bytes = (uint32_t)options.stack_bytes;
+    wish->off_cpu = options.off_cpu;
     wish->python = python_choice(wish->argv[0]);
     wish->is_speaker = is_first;
     wish->is_waiting = must_wait(identity);

@@ -91,6 +91,7 @@ static const struct ck_cli_option option_table[] = {
      "DIR/report.html, chrome to DIR/trace.json, perfetto to "
      "DIR/trace.pftrace, "
      "sqlite to DIR/trace.sqlite, folded to DIR/stacks.folded, "
+     "folded-waits to DIR/waits.folded, "
      "speedscope to DIR/stacks.speedscope.json, flamescope to "
      "DIR/stacks.perf, firefox to DIR/stacks.firefox.json, csv=TABLES to a "
      "directory; "

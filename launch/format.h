@@ -19,6 +19,7 @@
     FORMAT(SQLITE, "sqlite")                                                   \
     FORMAT(CSV, "csv")                                                         \
     FORMAT(FOLDED, "folded")                                                   \
+    FORMAT(FOLDED_WAITS, "folded-waits")                                       \
     FORMAT(SPEEDSCOPE, "speedscope")                                           \
     FORMAT(FLAMESCOPE, "flamescope")                                           \
     FORMAT(FIREFOX, "firefox")                                                 \

@@ -468,6 +468,8 @@ static void stacks_report(const struct defs *defs, struct report *report)
         {"stacks_uncopied", &stacks->uncopied},
         {"stacks_frames", &stacks->frames},
         {"stacks_unread", &stacks->unread},
+        {"waits", &stacks->waits},
+        {"wait_stacks", &stacks->wait_stacks},
     };
 
     stacks->bytes_least = UINT64_MAX;

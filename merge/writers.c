@@ -92,6 +92,7 @@ int writers_where(struct writers *writers, struct ck_err *err)
         {CK_FORMAT_SQLITE, "trace.sqlite", writers->sqlite_path},
         {CK_FORMAT_PERFETTO, "trace.pftrace", writers->perfetto_path},
         {CK_FORMAT_FOLDED, "stacks.folded", writers->folded_path},
+        {CK_FORMAT_FOLDED_WAITS, "waits.folded", writers->waits_path},
         {CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
          writers->speedscope_path},
         {CK_FORMAT_FLAMESCOPE, "stacks.perf", writers->flamescope_path},
@@ -117,7 +118,7 @@ bool writers_has(int format)
     return format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
            format == CK_FORMAT_SQLITE || format == CK_FORMAT_FOLDED ||
            format == CK_FORMAT_SPEEDSCOPE || format == CK_FORMAT_FLAMESCOPE ||
-           format == CK_FORMAT_FIREFOX;
+           format == CK_FORMAT_FIREFOX || format == CK_FORMAT_FOLDED_WAITS;
 }
 
 /* Are samples asked for one by one? */
@@ -301,6 +302,21 @@ static bool has_flames(const struct options *options)
             asked(options, CK_FORMAT_SVG_FLAME, &file) != NULL);
 }
 
+/* 0, or -1 with err. */
+static int
+waits_open(struct writers *writers, struct region part, struct ck_err *err)
+{
+    if (writers->waits_path[0] == '\0') {
+        return 0;
+    }
+    writers->waits = stacktable_create(writers->defs, part);
+    if (writers->waits == NULL) {
+        return ck_err_set(err, "out of memory");
+    }
+    stacktable_of_waits(writers->waits);
+    return 0;
+}
+
 static int files_open(struct writers *writers, struct ck_err *err)
 {
     struct region part = part_of(writers->report);
@@ -338,7 +354,7 @@ static int files_open(struct writers *writers, struct ck_err *err)
             stacktable_keep(writers->stacks);
         }
     }
-    return 0;
+    return waits_open(writers, part, err);
 }
 
 /* What is drawn in the page. */
@@ -410,6 +426,10 @@ size_t writers_consumers(const struct writers *writers,
         consumers[count++] = (struct timeline_consumer){
             stacktable_take, writers->stacks, (uint32_t)1 << CK_CLASS_SAMPLE};
     }
+    if (writers->waits != NULL) {
+        consumers[count++] = (struct timeline_consumer){
+            stacktable_take, writers->waits, (uint32_t)1 << CK_CLASS_SAMPLE};
+    }
     return writers->is_held ? count : writers_across(writers, consumers, count);
 }
 
@@ -455,6 +475,18 @@ static int moments_finish(const struct writers *writers, struct ck_err *err)
                                err);
 }
 
+/* Stacks of waits. */
+static int waits_finish(const struct writers *writers, struct ck_err *err)
+{
+    if (writers->waits == NULL) {
+        return 0;
+    }
+    return stacktable_resolve(writers->waits) != 0
+               ? ck_err_set(err, "out of memory")
+               : folded_write(writers->waits, FOLDED_MICROSECONDS,
+                              writers->waits_path, err);
+}
+
 static int stacks_finish(const struct writers *writers, struct ck_err *err)
 {
     const struct speedscope about = {writers->report->name,
@@ -467,7 +499,8 @@ static int stacks_finish(const struct writers *writers, struct ck_err *err)
         return ck_err_set(err, "out of memory");
     }
     if (writers->folded_path[0] != '\0' &&
-        folded_write(writers->stacks, writers->folded_path, err) != 0) {
+        folded_write(writers->stacks, FOLDED_SAMPLES, writers->folded_path,
+                     err) != 0) {
         return -1;
     }
     if (writers->speedscope_path[0] != '\0' &&
@@ -480,7 +513,7 @@ static int stacks_finish(const struct writers *writers, struct ck_err *err)
 
 int writers_finish(struct writers *writers, struct ck_err *err)
 {
-    if (stacks_finish(writers, err) != 0) {
+    if (stacks_finish(writers, err) != 0 || waits_finish(writers, err) != 0) {
         return -1;
     }
     if (writers->lanes != NULL) {
@@ -523,6 +556,11 @@ void writers_say(const struct writers *writers)
         ck_info("the stacks are in %s, a line each, for flamegraph.pl",
                 writers->folded_path);
     }
+    if (writers->waits_path[0] != '\0') {
+        ck_info("the stacks of waits are in %s, a line each with microseconds, "
+                "for flamegraph.pl",
+                writers->waits_path);
+    }
     if (writers->speedscope_path[0] != '\0') {
         ck_info("the stacks are in %s: open it at https://www.speedscope.app",
                 writers->speedscope_path);
@@ -554,4 +592,5 @@ void writers_fini(struct writers *writers)
     free(writers->dids);
     flames_destroy(writers->flames);
     stacktable_destroy(writers->stacks);
+    stacktable_destroy(writers->waits);
 }

@@ -21,7 +21,7 @@
 #include "merge/report/report.h"
 
 /* Consumers that writers_consumers() adds at most. */
-#define WRITERS_MOST 6
+#define WRITERS_MOST 7
 
 struct writers {
     const struct options *options; /* borrowed, as the next three */
@@ -36,6 +36,7 @@ struct writers {
     char sqlite_path[PATH_MAX];
     char perfetto_path[PATH_MAX];
     char folded_path[PATH_MAX];
+    char waits_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
     char flamescope_path[PATH_MAX];
     char firefox_path[PATH_MAX];
@@ -48,6 +49,7 @@ struct writers {
     size_t dids_count;
     struct flames *flames;
     struct stacktable *stacks;
+    struct stacktable *waits; /* without a CPU */
 };
 
 /* Where they go; no output replaces what is read, or what is not of ckmerge.

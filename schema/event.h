@@ -55,8 +55,10 @@ enum ck_flag {
     CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
     CK_FLAG_SITE = 128,      /* a kernel of an imported profile without a call
                                 of its own: correlation is its call site */
-    CK_FLAG_FAULTING = 32,   /* a CPU sample in the kernel that no system call
-                                led to: at that rate, a page fault */
+    CK_FLAG_STACK = 32,    /* a time off the CPU that an OFF_CPU record has the
+                              stack of */
+    CK_FLAG_FAULTING = 32, /* a CPU sample in the kernel that no system call
+                              led to: at that rate, a page fault */
 };
 
 /* Why records are missing (ck_counter.reason of a LOST record). */

@@ -155,6 +155,8 @@ void account_exit(const struct account *account)
         {"samples_lost", (int64_t)tally.samples_lost},
         {"switches", (int64_t)tally.switches},
         {"switches_lost", (int64_t)tally.switches_lost},
+        {"waits", (int64_t)tally.waits},
+        {"wait_stacks", (int64_t)tally.wait_stacks},
         {"stacks", (int64_t)stacks.tally.stacks},
         {"stacks_whole", (int64_t)stacks.tally.whole},
         {"stacks_cut", (int64_t)stacks.tally.cut},

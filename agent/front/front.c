@@ -524,7 +524,8 @@ static void meters_open(struct front *front)
             &(struct sampler_wish){.hz = front->wish->sample_hz,
                                    .sharers = wish->identity->place.local_size,
                                    .python = front->wish->python,
-                                   .stack_bytes = front->wish->stack_bytes},
+                                   .stack_bytes = front->wish->stack_bytes,
+                                   .off_cpu = front->wish->off_cpu},
             &front->sampler_err);
         wish->sampler = front->sampler;
         wish->sampler_why =

@@ -25,6 +25,7 @@ struct front_wish {
     enum front_report report;
     int64_t sample_hz;    /* 0 = no samples */
     uint32_t stack_bytes; /* of sampled stacks, to unwind them */
+    ck_time_t off_cpu;    /* waits that long have a stack; 0 = none */
     enum sampler_python python;
     bool is_speaker; /* of all ranks: logs where the run is */
     bool is_waiting; /* --strict: no start before an aggregator answered */

@@ -13,7 +13,6 @@
 #include "agent/perf/deaths.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,9 +26,11 @@
 #include "agent/perf/perfcall.h"
 #include "agent/perf/perfevent.h"
 #include "agent/perf/perfring.h"
+#include "agent/perf/tracepoint.h"
 #include "schema/clock/domain.h"
 #include "schema/store/run.h"
 
+#define EVENT "signal/signal_deliver"
 #define CPUS_MAX 1024
 /* Pages of a ring, and of those of all agents on a CPU. */
 #define PAGES 64
@@ -80,38 +81,14 @@ struct deaths {
 /* ---- the tracepoint -------------------------------------------------------
  */
 
-/* A file of it. False: it cannot be read. */
-static bool event_read(const char *name, char *text, size_t room)
-{
-    static const char *const roots[] = {"/sys/kernel/tracing",
-                                        "/sys/kernel/debug/tracing"};
-    ssize_t got = -1;
-
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && got <= 0; i++) {
-        char path[128];
-        int fd;
-
-        (void)snprintf(path, sizeof(path), "%s/events/signal/signal_deliver/%s",
-                       roots[i], name);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        got = fd < 0 ? -1 : read(fd, text, room - 1);
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-    }
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
-
 /* Its number, and where a record has the signal's. False: not known. */
 static bool event_find(uint64_t *number, uint32_t *signal_offset)
 {
     char text[4096];
     const char *at;
 
-    if (!event_read("id", text, sizeof(text)) ||
-        sscanf(text, "%" SCNu64, number) != 1 ||
-        !event_read("format", text, sizeof(text))) {
+    if (!tracepoint_number(EVENT, number) ||
+        !tracepoint_read(EVENT, "format", text, sizeof(text))) {
         return false;
     }
     at = strstr(text, "field:int sig;");

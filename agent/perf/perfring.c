@@ -139,19 +139,16 @@ static void record_take(struct perfring *ring,
     }
 }
 
-void perfring_drain(struct perfring *ring, perfring_take_f take, void *state)
+/* Take what is before `head`. */
+static void drain_to(struct perfring *ring,
+                     uint64_t head,
+                     perfring_take_f take,
+                     void *state)
 {
     static uint64_t wrapped[RECORD_MAX / sizeof(uint64_t)]; /* one thread */
-    uint8_t *data;
-    uint64_t tail, head;
+    uint8_t *data = (uint8_t *)ring->page + page_bytes();
+    uint64_t tail = ring->page->data_tail;
 
-    if (ring->page == NULL) {
-        return;
-    }
-    data = (uint8_t *)ring->page + page_bytes();
-    tail = ring->page->data_tail;
-    /* acquire: pairs with the kernel's store of the head after the data */
-    head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     while (head - tail >= sizeof(struct perf_event_header)) {
         size_t at = tail % ring->bytes;
         const struct perf_event_header *record = (const void *)(data + at);
@@ -172,4 +169,27 @@ void perfring_drain(struct perfring *ring, perfring_take_f take, void *state)
     }
     /* release: the kernel may overwrite what was read */
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void perfring_mark(struct perfring *ring)
+{
+    if (ring->page != NULL) {
+        /* acquire: pairs with the kernel's store of the head after the data */
+        ring->mark = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    }
+}
+
+void perfring_drain_marked(struct perfring *ring,
+                           perfring_take_f take,
+                           void *state)
+{
+    if (ring->page != NULL) {
+        drain_to(ring, ring->mark, take, state);
+    }
+}
+
+void perfring_drain(struct perfring *ring, perfring_take_f take, void *state)
+{
+    perfring_mark(ring);
+    perfring_drain_marked(ring, take, state);
 }

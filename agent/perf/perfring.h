@@ -25,6 +25,7 @@ struct perfring {
     int fd;                            /* of the event, owned */
     struct perf_event_mmap_page *page; /* NULL = not mapped */
     size_t bytes;                      /* of the data */
+    uint64_t mark;                     /* perfring_mark() */
     struct perfring_tally tally;
 };
 
@@ -61,5 +62,11 @@ void perfring_fini(struct perfring *ring);
 typedef void (*perfring_take_f)(void *state,
                                 const struct perf_event_header *record);
 void perfring_drain(struct perfring *ring, perfring_take_f take, void *state);
+/* Remember how much is in it, and take no more than that: what comes later is
+ * left for the next time. */
+void perfring_mark(struct perfring *ring);
+void perfring_drain_marked(struct perfring *ring,
+                           perfring_take_f take,
+                           void *state);
 
 #endif

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "agent/perf/deaths.h"
+#include "agent/perf/offcpu.h"
 #include "agent/perf/perfevent.h"
 #include "agent/perf/perfring.h"
 #include "agent/perf/sampleframes.h"
@@ -50,6 +51,8 @@
 #define WIDE_SHARERS 2
 /* Of the stack of a page fault. */
 #define FAULT_STACK_BYTES 8192
+/* Of a thread that leaves the CPU. */
+#define OFF_STACK_BYTES 8192
 /* Python frames are read only so soon behind one. */
 #define FAULT_FRESH (2 * CK_TIME_MS)
 /* Process ids that are looked up at once; a power of two. */
@@ -105,8 +108,10 @@ struct sampler {
     struct pythons *pythons; /* NULL = not wanted */
     struct deaths *deaths;   /* NULL = not permitted */
     struct ck_err deaths_why;
-    uint64_t owned;     /* samples */
-    uint64_t pid_space; /* that pids are of here */
+    struct offcpu *offcpu;    /* NULL = not wanted, or not permitted */
+    struct ck_err offcpu_why; /* "" = not wanted */
+    uint64_t owned;           /* samples */
+    uint64_t pid_space;       /* that pids are of here */
     struct image images[IMAGES];
     uint32_t images_seen; /* header->incarnations when they were looked up */
     /* Places in the ring's table that were in use then: a script's programs
@@ -257,6 +262,28 @@ static int events_open(struct sampler *sampler, pid_t pid, int sharers)
     return 0;
 }
 
+/* Stacks of waits. */
+static void waits_open(struct sampler *sampler,
+                       pid_t pid,
+                       const struct sampler_wish *wish,
+                       int sharers)
+{
+    const struct offcpu_wish offcpu = {.is_wide = sampler->is_wide,
+                                       .sharers = sharers,
+                                       .stack_bytes = sampler->stack_bytes <
+                                                              OFF_STACK_BYTES
+                                                          ? sampler->stack_bytes
+                                                          : OFF_STACK_BYTES,
+                                       .may_lock = perfring_may_lock()};
+
+    if (wish->off_cpu > 0) {
+        sampler->offcpu = offcpu_create(pid, &offcpu, &sampler->offcpu_why);
+    }
+    if (sampler->offcpu != NULL) {
+        switches_stacks(sampler->switches, wish->off_cpu);
+    }
+}
+
 struct sampler *sampler_create(pid_t held_child,
                                const struct sampler_wish *wish,
                                struct ck_err *why_not)
@@ -294,6 +321,7 @@ struct sampler *sampler_create(pid_t held_child,
         return NULL;
     }
     sampler->pid_space = ck_ring_pid_space();
+    waits_open(sampler, held_child, wish, sharers);
     sampler->deaths = deaths_create(
         held_child,
         &(struct deaths_wish){sampler->is_wide, sharers, sampler->stack_bytes},
@@ -324,6 +352,7 @@ void sampler_destroy(struct sampler *sampler)
     unowned_destroy(sampler->unowned);
     pythons_destroy(sampler->pythons);
     deaths_destroy(sampler->deaths);
+    offcpu_destroy(sampler->offcpu);
     free(sampler);
     errno = saved;
 }
@@ -353,6 +382,7 @@ static void rings_map(struct sampler *sampler)
             ring_map(sampler, ring, i);
         }
     }
+    offcpu_map(sampler->offcpu, sampler->filled_fd);
 }
 
 int sampler_filled_fd(const struct sampler *sampler)
@@ -433,28 +463,39 @@ static uint32_t image_find(const struct step *step, uint32_t pid)
     return image->incarnation;
 }
 
+/* Names and the number of a stack. */
+static uint32_t stack_put(const struct step *step,
+                          uint32_t incarnation,
+                          const struct unowned_sample *sample)
+{
+    struct pythons *pythons = step->sampler->pythons;
+
+    for (uint32_t i = 0; i < sample->count; i++) {
+        if (pythons != NULL) {
+            pythons_name(pythons, step->selfstream, incarnation,
+                         sample->frames[i]);
+        }
+        sampleframes_name(step->sampler->frames, step->selfstream, incarnation,
+                          sample->frames[i]);
+    }
+    return sample->count == 0
+               ? 0
+               : stacks_number(step->sampler->stacks, step->selfstream,
+                               step->symbols,
+                               &(struct stack){incarnation, sample->frames,
+                                               sample->count});
+}
+
 static void sample_put(const struct step *step, struct unowned_sample *sample)
 {
     uint32_t incarnation = image_find(step, sample->pid);
-    struct pythons *pythons = step->sampler->pythons;
 
     if (incarnation == 0) {
         unowned_drop(step->sampler->unowned, sample);
         return;
     }
     sample->record.e.name = incarnation;
-    for (uint32_t i = 0; pythons != NULL && i < sample->count; i++) {
-        pythons_name(pythons, step->selfstream, incarnation, sample->frames[i]);
-    }
-    for (uint32_t i = 0; i < sample->count; i++) {
-        sampleframes_name(step->sampler->frames, step->selfstream, incarnation,
-                          sample->frames[i]);
-    }
-    if (sample->count > 0) {
-        sample->record.stack = stacks_number(
-            step->sampler->stacks, step->selfstream, step->symbols,
-            &(struct stack){incarnation, sample->frames, sample->count});
-    }
+    sample->record.stack = stack_put(step, incarnation, sample);
     if (sample->record.e.kind == CK_KIND_SAMPLE) {
         step->sampler->lasts[sample->record.tid % LASTS] =
             (struct last){sample->record.tid, (uint32_t)sample->record.stack,
@@ -516,10 +557,12 @@ static void kernel_put(const struct sampleframes_found *found,
     sample->count = kept + kernel;
 }
 
-/* Native frames, and those of Python in their place. */
+/* Native frames, and those of Python in their place: as they are now, if it is
+ * where it was. */
 static void frames_put(struct sampler *sampler,
                        const struct perfevent_sample *seen,
-                       struct unowned_sample *sample)
+                       struct unowned_sample *sample,
+                       bool has_stayed)
 {
     struct sampleframes_found found;
 
@@ -531,7 +574,7 @@ static void frames_put(struct sampler *sampler,
     sample->count = (uint32_t)found.count;
     sample->record.ip = found.ip;
     /* The Python frames of a fault are not read in haste. */
-    if (sample->record.e.kind == CK_KIND_SAMPLE ||
+    if (has_stayed || sample->record.e.kind == CK_KIND_SAMPLE ||
         ck_time_raw() - sample->record.e.start < FAULT_FRESH) {
         pythons_put(sampler->pythons, sample, found.is_unwound);
     }
@@ -571,7 +614,7 @@ static void sample_take(const struct step *step,
         unowned_drop(sampler->unowned, &sample); /* of what ran before */
         return;
     }
-    frames_put(sampler, seen, &sample);
+    frames_put(sampler, seen, &sample, false);
     if (incarnation != 0) {
         held_put(step, seen->pid);
         sample_put(step, &sample);
@@ -752,6 +795,35 @@ static void death_put(void *state, const struct death *death)
     (void)selfstream_text(step->selfstream, head, lines, length);
 }
 
+/* A thread left the CPU: its stack is unwound if that was, or is, a long wait.
+ * The Python frames of one that goes on are where they were. */
+static void wait_take(void *state, const struct perfevent_sample *seen)
+{
+    const struct step *step = state;
+    struct sampler *sampler = step->sampler;
+    struct unowned_sample sample = {
+        .record = {.e = {.kind = CK_KIND_OFF_CPU,
+                         .start = ck_domain_raw((ck_time_t)seen->time)},
+                   .tid = seen->tid},
+        .pid = seen->pid,
+    };
+    uint32_t incarnation = image_find(step, seen->pid);
+    bool goes_on;
+
+    if (incarnation == 0 ||
+        !switches_is_wanted(sampler->switches, seen->tid, sample.record.e.start,
+                            &goes_on)) {
+        return;
+    }
+    frames_put(sampler, seen, &sample, goes_on);
+    switches_stack(
+        sampler->switches,
+        &(struct switch_stack){.tid = seen->tid,
+                               .time = sample.record.e.start,
+                               .ip = sample.record.ip,
+                               .stack = stack_put(step, incarnation, &sample)});
+}
+
 void sampler_step(struct sampler *sampler,
                   struct selfstream *selfstream,
                   struct ck_ring_header *header,
@@ -769,6 +841,7 @@ void sampler_step(struct sampler *sampler,
         rings_map(sampler);
     }
     filled_hear(sampler);
+    offcpu_mark(sampler->offcpu);
     for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
         step.ring = (enum perfevent_ring)ring;
         for (size_t i = 0; i < sampler->count[ring]; i++) {
@@ -776,6 +849,9 @@ void sampler_step(struct sampler *sampler,
         }
     }
     switches_settle(sampler->switches, selfstream);
+    offcpu_step(sampler->offcpu, wait_take, &step);
+    offcpu_pace(sampler->offcpu, ck_time_raw());
+    switches_put(sampler->switches, selfstream);
     deaths_step(sampler->deaths, sampler->frames, death_put, &step);
 }
 
@@ -794,6 +870,7 @@ static struct perfring_tally tally_sum(const struct sampler *sampler,
 struct sampler_tally sampler_tally(const struct sampler *sampler)
 {
     struct perfring_tally samples, switches, minor, major;
+    struct switches_tally waits;
 
     if (sampler == NULL) {
         return (struct sampler_tally){0};
@@ -802,12 +879,15 @@ struct sampler_tally sampler_tally(const struct sampler *sampler)
     switches = tally_sum(sampler, PERFEVENT_SWITCHES);
     minor = tally_sum(sampler, PERFEVENT_MINOR);
     major = tally_sum(sampler, PERFEVENT_MAJOR);
+    waits = switches_tally(sampler->switches);
     return (struct sampler_tally){.samples = samples.taken,
                                   .samples_lost = samples.lost,
                                   .switches = switches.taken,
                                   .switches_lost = switches.lost,
                                   .faults = minor.taken + major.taken,
-                                  .faults_lost = minor.lost + major.lost};
+                                  .faults_lost = minor.lost + major.lost,
+                                  .waits = waits.waits,
+                                  .wait_stacks = waits.stacks};
 }
 
 struct sampler_stacks sampler_stacks(const struct sampler *sampler)
@@ -934,6 +1014,12 @@ void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
         selfstream_note(selfstream,
                         "places of page faults are not recorded: %s",
                         sampler->faults_why);
+    }
+    if (sampler->offcpu_why.text[0] != '\0') {
+        selfstream_note(selfstream,
+                        "the stacks of waits without a CPU are not recorded: "
+                        "%s",
+                        sampler->offcpu_why.text);
     }
     if (deaths_lost(sampler->deaths) > 0) {
         selfstream_note(selfstream,

@@ -40,6 +40,7 @@ struct sampler_wish {
                     gives a user for it; 0 = not known */
     enum sampler_python python;
     uint32_t stack_bytes; /* of a stack, to unwind it; 0 = frame pointers */
+    ck_time_t off_cpu;    /* waits that long have a stack, too; 0 = none */
 };
 
 /* Open the events on a child that is still held before its exec. NULL with
@@ -74,6 +75,8 @@ struct sampler_tally {
     uint64_t switches_lost;
     uint64_t faults; /* sampled ones */
     uint64_t faults_lost;
+    uint64_t waits;       /* that are long enough for a stack, */
+    uint64_t wait_stacks; /* and that have one */
 };
 struct sampler_tally sampler_tally(const struct sampler *sampler);
 /* The stacks of samples, and how many bytes of each were copied; all are 0

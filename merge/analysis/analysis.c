@@ -13,6 +13,7 @@
 #include "merge/analysis/idle/causes.h"
 #include "merge/analysis/delays/delay.h"
 #include "merge/analysis/devices/launchstacks.h"
+#include "merge/analysis/totals/blockedplaces.h"
 #include "merge/analysis/totals/efficiency.h"
 #include "merge/analysis/waits/initfinalize.h"
 #include "merge/analysis/totals/hotspots.h"
@@ -51,6 +52,7 @@ struct analysis {
     struct idealnetwork *idealnetwork;
     struct hotspots *hotspots;
     struct faultplaces *faultplaces;
+    struct blockedplaces *blockedplaces;
     struct launchstacks *launchstacks; /* NULL = there is no device */
     struct memoryuse *memoryuse;
     struct threads *threads;
@@ -168,6 +170,8 @@ struct analysis *analysis_create(const struct defs *defs,
         analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
         analysis->faultplaces =
             faultplaces_create(defs, analysis->lookback, region);
+        analysis->blockedplaces =
+            blockedplaces_create(defs, analysis->lookback, region);
         if (defs->physicals_count > 0 && has_stacks(defs)) {
             analysis->launchstacks =
                 launchstacks_create(defs, analysis->lookback, region);
@@ -201,6 +205,7 @@ void analysis_destroy(struct analysis *analysis)
     idealnetwork_destroy(analysis->idealnetwork);
     hotspots_destroy(analysis->hotspots);
     faultplaces_destroy(analysis->faultplaces);
+    blockedplaces_destroy(analysis->blockedplaces);
     launchstacks_destroy(analysis->launchstacks);
     memoryuse_destroy(analysis->memoryuse);
     threads_destroy(analysis->threads);
@@ -608,7 +613,12 @@ int analysis_take(void *state, const struct timeline_event *event)
         return -1;
     }
     switch (ck_kind_class(event->record->kind)) {
+    case CK_CLASS_MARK:
+        return blockedplaces_take(analysis->blockedplaces, event);
     case CK_CLASS_SAMPLE:
+        if (event->record->kind == CK_KIND_OFF_CPU) {
+            return blockedplaces_take(analysis->blockedplaces, event);
+        }
         if (analysis->launchstacks != NULL) {
             (void)launchstacks_take(analysis->launchstacks, event);
         }
@@ -723,6 +733,7 @@ int analysis_report(struct analysis *analysis, struct report *report)
     memoryuse_report(analysis->memoryuse, analysis->steps, analysis->region,
                      report);
     faultplaces_report(analysis->faultplaces, report);
+    blockedplaces_report(analysis->blockedplaces, report);
     if (analysis->launchstacks != NULL) {
         launchstacks_report(analysis->launchstacks, report);
     }

@@ -62,6 +62,7 @@ static void lists_free(struct report *report)
 static void memory_fini(struct report *report)
 {
     free(report->launch_stacks.rows);
+    free(report->blocked);
     free(report->faults);
     free(report->fault_places);
     for (size_t i = 0; i < report->memory_count; i++) {

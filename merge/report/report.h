@@ -490,6 +490,8 @@ struct report_stacks {
     uint64_t unread;      /* files of code that could not be read */
     uint64_t bytes;       /* copied of a stack at most; 0 = none was */
     uint64_t bytes_least; /* ... on the rank with the smallest rings */
+    uint64_t waits;       /* that were long enough for a stack, */
+    uint64_t wait_stacks; /* and that have one */
 };
 
 struct report_samples {
@@ -793,6 +795,9 @@ struct report {
     size_t hot_count;
     struct report_caller *callers; /* hottest first */
     size_t callers_count;
+    struct report_blocked *blocked; /* most time first */
+    size_t blocked_count;
+    struct report_blocked_sums blocked_sums;
     struct report_launch_stacks launch_stacks;
     struct report_fault *faults; /* most first */
     size_t faults_count;

@@ -27,4 +27,25 @@ struct report_sampled {
     bool is_others;        /* of the process's other threads: this one waited */
 };
 
+/* Where threads left the CPU to wait in the kernel, by function: longer waits
+ * only, in the region. */
+struct report_blocked {
+    struct place place; /* the line with the most time */
+    struct report_callers callers;
+    uint64_t waits;
+    ck_time_t ns;
+    ck_time_t longest;
+    uint32_t threads;
+    uint32_t ranks;
+    int32_t rank; /* with the most */
+    ck_time_t rank_ns;
+    bool is_users; /* below a function of the program's own */
+};
+
+struct report_blocked_sums {
+    ck_time_t blocked; /* all times of waiting in the kernel */
+    ck_time_t ns;      /* of it, with a stack */
+    uint64_t waits;    /* with one */
+};
+
 #endif

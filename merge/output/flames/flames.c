@@ -5,7 +5,7 @@
  * A path is a key of three numbers, whose frames are looked at once, at the
  * end:
  *   cpu     row of the table of stacks
- *   offcpu  thread, call, kind
+ *   offcpu  thread, call, kind; of a wait with a stack its row, 0, kind
  *   device  file, line and rank, kernel; of a copy process, kind, site
  *   idle    cause, wait and rank; rank waited for; what both did
  */
@@ -45,13 +45,12 @@ struct flames {
     struct flames_of of;
     struct flamecells *cells;
     struct stacktable *stacks;
+    struct stacktable *waits; /* stacks of waits without a CPU */
     struct open_calls **open; /* by thread of the definitions */
     bool has_offcpu; /* a thread was off the CPU: before that, calls need not be
                         remembered */
     struct table *chains; /* chain around it and 1, name, site and process:
                              number of the chain of calls */
-    size_t *rows;         /* of the table of stacks as it was filled: where
-                             each is now */
 };
 
 struct flames *flames_create(const struct flames_of *of)
@@ -61,12 +60,15 @@ struct flames *flames_create(const struct flames_of *of)
     flames->of = *of;
     flames->cells = flamecells_create(of->region, of->realtime);
     flames->stacks = stacktable_create(of->defs, of->region);
+    flames->waits = stacktable_create(of->defs, of->region);
     flames->open = xcalloc(of->defs->threads_count + 1, sizeof(*flames->open));
     flames->chains = table_create();
-    if (flames->cells == NULL || flames->stacks == NULL) {
+    if (flames->cells == NULL || flames->stacks == NULL ||
+        flames->waits == NULL) {
         flames_destroy(flames);
         return NULL;
     }
+    stacktable_of_waits(flames->waits);
     return flames;
 }
 
@@ -80,9 +82,9 @@ void flames_destroy(struct flames *flames)
         free(flames->open[i]);
     }
     free(flames->open);
-    free(flames->rows);
     table_destroy(flames->chains);
     stacktable_destroy(flames->stacks);
+    stacktable_destroy(flames->waits);
     flamecells_destroy(flames->cells);
     free(flames);
 }
@@ -99,6 +101,22 @@ static int sample_take(struct flames *flames,
     return flamecells_add(
         flames->cells, FLAME_CPU, (struct table_key){(uint64_t)row, 0, 0},
         (struct region){event->start, event->start}, record->weight);
+}
+
+/* A wait with a stack: spread over its time, as those without one are. */
+static int wait_take(struct flames *flames, const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    int64_t row = stacktable_sample(flames->waits, event);
+
+    if (row < 0) {
+        return row == STACKTABLE_NONE ? 0 : -1;
+    }
+    return flamecells_add(
+        flames->cells, FLAME_OFFCPU,
+        (struct table_key){(uint64_t)row, 0, CK_KIND_OFF_CPU},
+        (struct region){event->start, event->start + record->weight},
+        record->weight);
 }
 
 /* The calls that a thread is in. */
@@ -175,7 +193,7 @@ static int offcpu_take(struct flames *flames,
     int64_t chain;
 
     flames->has_offcpu = true;
-    if (thread < 0) {
+    if (thread < 0 || (record->e.flags & CK_FLAG_STACK) != 0) {
         return 0;
     }
     chain = chain_of(flames, (uint32_t)thread, event->start);
@@ -221,7 +239,9 @@ int flames_take(void *consumer, const struct timeline_event *event)
 
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_SAMPLE:
-        return sample_take(flames, event);
+        return event->record->kind == CK_KIND_OFF_CPU
+                   ? wait_take(flames, event)
+                   : sample_take(flames, event);
     case CK_CLASS_MARK:
         return event->record->kind == CK_KIND_PREEMPTED ||
                        event->record->kind == CK_KIND_BLOCKED
@@ -257,18 +277,10 @@ int flames_idle(struct flames *flames,
 
 int flames_finish(struct flames *flames)
 {
-    const struct stacktable_row *rows;
-    size_t count;
-
-    if (stacktable_resolve(flames->stacks) != 0) {
-        return -1;
-    }
-    rows = stacktable_rows(flames->stacks, &count);
-    flames->rows = xcalloc(count + 1, sizeof(*flames->rows));
-    for (size_t i = 0; i < count; i++) {
-        flames->rows[rows[i].number] = i;
-    }
-    return 0;
+    return stacktable_resolve(flames->stacks) != 0 ||
+                   stacktable_resolve(flames->waits) != 0
+               ? -1
+               : 0;
 }
 
 const struct flamecells *flames_cells(const struct flames *flames)
@@ -360,14 +372,14 @@ static void frame_thread(struct frames *to, const struct stacktable_row *row)
 }
 
 /* Functions that are not known are one frame, however many there are. */
-static void cpu_frames(struct frames *to, struct table_key key)
+static void stack_frames(struct frames *to,
+                         const struct stacktable *stacks,
+                         struct table_key key)
 {
-    const struct stacktable *stacks = to->flames->stacks;
     char name[STACKTABLE_NAME];
     bool is_unknown = false;
     size_t count;
-    const struct stacktable_row *row =
-        &stacktable_rows(stacks, &count)[to->flames->rows[key.a]];
+    const struct stacktable_row *row = stacktable_row(stacks, (uint32_t)key.a);
     const struct place *places = stacktable_places(stacks, &count);
 
     frame_rank(to, row->rank);
@@ -382,6 +394,11 @@ static void cpu_frames(struct frames *to, struct table_key key)
             frame(to, name);
         }
     }
+}
+
+static void cpu_frames(struct frames *to, struct table_key key)
+{
+    stack_frames(to, to->flames->stacks, key);
 }
 
 /* The calls from the outermost one on; there are DEPTH of them at most. */
@@ -406,9 +423,13 @@ static void chain_frames(struct frames *to, uint64_t number)
 static void offcpu_frames(struct frames *to, struct table_key key)
 {
     const struct defs *defs = to->flames->of.defs;
-    const struct stacktable_row row = {.thread = (uint32_t)key.a,
-                                       .process = defs->threads[key.a].process};
+    struct stacktable_row row = {.thread = (uint32_t)key.a};
 
+    if (key.c == CK_KIND_OFF_CPU) {
+        stack_frames(to, to->flames->waits, key);
+        return;
+    }
+    row.process = defs->threads[key.a].process;
     frame_rank(to, defs->processes[row.process].rank);
     frame_thread(to, &row);
     chain_frames(to, key.b);

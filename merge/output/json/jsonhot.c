@@ -19,6 +19,8 @@ static void put_stacks(struct ck_json *j, const struct report_stacks *stacks)
     ck_json_uint(j, "deepest", stacks->deepest);
     ck_json_uint(j, "files_not_read", stacks->unread);
     ck_json_uint(j, "copied_bytes", stacks->bytes);
+    ck_json_uint(j, "waits", stacks->waits);
+    ck_json_uint(j, "wait_stacks", stacks->wait_stacks);
     ck_json_end(j);
 }
 
@@ -42,6 +44,30 @@ static void put_callers(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_blocked(struct ck_json *j, const struct report *report)
+{
+    ck_json_int(j, "blocked_ns", report->blocked_sums.blocked);
+    ck_json_int(j, "blocked_with_stack_ns", report->blocked_sums.ns);
+    ck_json_array(j, "blocked_places");
+    for (size_t i = 0; i < report->blocked_count; i++) {
+        const struct report_blocked *row = &report->blocked[i];
+
+        ck_json_object(j, NULL);
+        json_place(j, &row->place);
+        json_callers(j, &row->callers);
+        ck_json_bool(j, "in_program", row->is_users);
+        ck_json_uint(j, "waits", row->waits);
+        ck_json_int(j, "ns", row->ns);
+        ck_json_int(j, "longest_ns", row->longest);
+        ck_json_uint(j, "threads", row->threads);
+        ck_json_uint(j, "ranks", row->ranks);
+        json_rank(j, "rank", row->rank);
+        ck_json_int(j, "rank_ns", row->rank_ns);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
 void json_hot(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "sampled");
@@ -56,6 +82,7 @@ void json_hot(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "switches_lost", report->samples.switches_lost);
     put_stacks(j, &report->samples.stacks);
     ck_json_end(j);
+    put_blocked(j, report);
     put_callers(j, report);
     ck_json_array(j, "hot_spots");
     for (size_t i = 0; i < report->hot_count; i++) {

@@ -17,7 +17,7 @@
 
 struct line {
     char *text;
-    uint64_t samples;
+    uint64_t amount;
 };
 
 static bool is_digits(const char *text)
@@ -73,18 +73,18 @@ CK_ORDER(by_text, struct line, strcmp(a->text, b->text))
 
 static void lines_put(struct sink *sink, const struct line *lines, size_t count)
 {
-    uint64_t samples = 0;
+    uint64_t amount = 0;
 
     for (size_t i = 0; i < count; i++) {
-        samples += lines[i].samples;
+        amount += lines[i].amount;
         if (i + 1 < count && strcmp(lines[i].text, lines[i + 1].text) == 0) {
             continue;
         }
         sink_text(sink, lines[i].text);
         sink_text(sink, " ");
-        sink_int(sink, (int64_t)samples);
+        sink_int(sink, (int64_t)amount);
         sink_text(sink, "\n");
-        samples = 0;
+        amount = 0;
     }
 }
 
@@ -106,6 +106,7 @@ static int lines_write(const struct line *lines,
 }
 
 int folded_write(const struct stacktable *table,
+                 enum folded_unit unit,
                  const char *path,
                  struct ck_err *err)
 {
@@ -115,7 +116,9 @@ int folded_write(const struct stacktable *table,
     int rc;
 
     for (size_t i = 0; i < count; i++) {
-        lines[i].samples = rows[i].samples;
+        lines[i].amount = unit == FOLDED_SAMPLES
+                              ? rows[i].samples
+                              : (uint64_t)rows[i].ns / (CK_TIME_S / 1000000);
         lines[i].text = line_text(table, &rows[i]);
     }
     qsort(lines, count, sizeof(*lines), by_text);

@@ -8,9 +8,16 @@
 #include "merge/output/stacks/stacktable.h"
 #include "schema/err.h"
 
-/* Sorted by bytes; equal lines are one, with the sum of their samples. 0, or -1
- * with err. */
+/* What the number behind a stack counts. */
+enum folded_unit {
+    FOLDED_SAMPLES,
+    FOLDED_MICROSECONDS,
+};
+
+/* Sorted by bytes; equal lines are one, with the sum of what they count. 0, or
+ * -1 with err. */
 int folded_write(const struct stacktable *table,
+                 enum folded_unit unit,
                  const char *path,
                  struct ck_err *err);
 

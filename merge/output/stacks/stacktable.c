@@ -28,6 +28,7 @@ struct stacktable {
     size_t count, room;
     struct place *places;
     size_t places_count, places_room;
+    unsigned kind;    /* of the records that are taken */
     bool has_moments; /* they are kept */
     struct stacktable_moment *moments;
     size_t moments_count, moments_room;
@@ -62,6 +63,7 @@ struct stacktable *stacktable_create(const struct defs *defs,
 
     table->defs = defs;
     table->part = part;
+    table->kind = CK_KIND_SAMPLE;
     table->images = table_create();
     table->threads = table_create();
     table->keys = table_create();
@@ -96,7 +98,8 @@ void stacktable_destroy(struct stacktable *table)
 /* The number of its row. */
 static int64_t sample_add(struct stacktable *table,
                           uint32_t process,
-                          const struct ck_sample *record)
+                          const struct ck_sample *record,
+                          ck_time_t ns)
 {
     int64_t number =
         table_number_of(table->keys, process, record->tid, record->stack);
@@ -115,7 +118,7 @@ static int64_t sample_add(struct stacktable *table,
             .rank = table->defs->processes[process].rank};
     }
     table->rows[number].samples++;
-    table->rows[number].ns += record->weight;
+    table->rows[number].ns += ns;
     return number;
 }
 
@@ -168,21 +171,46 @@ static void moment_add(struct stacktable *table,
         ((const struct ck_sample *)event->record)->cpu};
 }
 
+void stacktable_of_waits(struct stacktable *table)
+{
+    table->kind = CK_KIND_OFF_CPU;
+}
+
+/* What of the record's time counts; 0 = nothing. */
+static ck_time_t ns_in(const struct stacktable *table,
+                       const struct timeline_event *event)
+{
+    ck_time_t weight = ((const struct ck_sample *)event->record)->weight;
+    struct region part = {event->start, event->start + weight};
+
+    if (weight <= 0 || table->kind == CK_KIND_SAMPLE) {
+        return event->start >= table->part.start &&
+                       event->start < table->part.end && weight > 0
+                   ? weight
+                   : 0;
+    }
+    part.start =
+        part.start > table->part.start ? part.start : table->part.start;
+    part.end = part.end < table->part.end ? part.end : table->part.end;
+    return part.end > part.start ? part.end - part.start : 0;
+}
+
 int64_t stacktable_sample(struct stacktable *table,
                           const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     int64_t process, row;
+    ck_time_t ns;
 
-    if (event->record->kind != CK_KIND_SAMPLE ||
-        event->start < table->part.start || event->start >= table->part.end) {
+    if (event->record->kind != table->kind) {
         return STACKTABLE_NONE;
     }
+    ns = ns_in(table, event);
     process = process_number(table, event->process, event->record->name);
-    if (process < 0 || record->weight <= 0) {
+    if (process < 0 || ns == 0) {
         return STACKTABLE_NONE;
     }
-    row = sample_add(table, (uint32_t)process, record);
+    row = sample_add(table, (uint32_t)process, record, ns);
     if (table->has_moments) {
         moment_add(table, event, row);
     }

@@ -50,6 +50,9 @@ struct stacktable;
 struct stacktable *stacktable_create(const struct defs *defs,
                                      struct region part);
 void stacktable_destroy(struct stacktable *table);
+/* Take waits without a CPU in place of CPU samples; their weights are the times
+ * within the part. */
+void stacktable_of_waits(struct stacktable *table);
 /* Keep when each sample was, from now on. */
 void stacktable_keep(struct stacktable *table);
 /* A timeline_take_f. */

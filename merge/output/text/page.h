@@ -171,6 +171,10 @@ void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
 /* Device work by launching stack (textlaunchstacks.c). */
 void page_launch_stacks(const struct page *page);
+/* Where threads waited without a CPU, and how much of that has a stack
+ * (textblocked.c). */
+void page_blocked(const struct page *page);
+void page_blocked_trust(const struct page *page);
 /* Memory of the ranks and page faults (textmemory.c). */
 void page_memory(const struct page *page);
 /* Collectives of NCCL that ranks called differently (textdisagree.c). */

@@ -599,8 +599,7 @@ static void put_stacks(const struct page *page)
     (void)snprintf(cut, sizeof(cut), "deeper than %s",
                    word_bytes(stacks->bytes).text);
     fprintf(
-        page->file,
-        "             stacks of %llu CPU samples unwound: %s %% whole",
+        page->file, "             stacks of %llu samples unwound: %s %% whole",
         (unsigned long long)stacks->count,
         word_percent((ck_time_t)stacks->whole, (ck_time_t)stacks->count).text);
     put_stacks_part(page, stacks->cut, cut);
@@ -667,6 +666,7 @@ static void put_trust(const struct page *page)
             word_count((uint64_t)report->all.wall).text);
     }
     page_folded(page, put_stacks);
+    page_blocked_trust(page);
     put_cost(page);
 }
 
@@ -713,6 +713,7 @@ static void put_tables(const struct page *page)
     page_ranges(page);
     page_threads(page);
     page_hot(page);
+    page_blocked(page);
     page_memory(page);
     page_calls(page);
     page_traffic(page);

@@ -188,9 +188,97 @@ static void a_thread_that_comes_back_elsewhere_has_moved(void **state)
     assert_int_equal(switches_migrations(switches), 4);
 }
 
+/* The stack of a thread as it leaves the CPU. */
+static bool stack(uint32_t tid, ck_time_t time, uint32_t number)
+{
+    bool goes_on;
+    bool is_wanted = switches_is_wanted(switches, tid, time, &goes_on);
+
+    switches_stack(switches,
+                   &(struct switch_stack){
+                       .tid = tid, .time = time, .ip = 70, .stack = number});
+    return is_wanted;
+}
+
+/* The next OFF_CPU record is that; none with stack 0. */
+static const void *
+expect_stack(const void *after, uint32_t number, ck_time_t start, ck_time_t ns)
+{
+    const struct ck_sample *sample;
+
+    switches_put(switches, said.selfstream);
+    said_read(&said);
+    sample = said_next(&said, CK_KIND_OFF_CPU, after);
+    if (number == 0) {
+        assert_null(sample);
+        return NULL;
+    }
+    assert_non_null(sample);
+    assert_int_equal(sample->stack, number);
+    assert_int_equal(sample->ip, 70);
+    assert_int_equal(sample->e.start, start);
+    assert_int_equal(sample->weight, ns);
+    return sample;
+}
+
+static void a_long_wait_has_the_stack_of_its_switch(void **state)
+{
+    const struct ck_mark *mark;
+    const void *last;
+
+    (void)state;
+    switches_stacks(switches, 100000);
+    see(1, 1000000, IN);
+    see(1, 2000000, OUT); /* too short for a stack */
+    see(1, 2050000, IN);
+    see(1, 3000000, OUT);
+    see(1, 4000000, IN);
+    see(2, 3000000, PUSHED); /* could have run on */
+    see(2, 4000000, IN);
+    see(3, 5000000, OUT); /* goes on */
+    switches_settle(switches, said.selfstream);
+    assert_false(stack(1, 1999000, 4));
+    assert_true(stack(1, 2999000, 5));
+    assert_false(stack(1, 2040000, 6)); /* before it came to the CPU */
+    assert_false(stack(2, 2999000, 7));
+    assert_true(stack(3, 4999000, 8));
+    last = expect_stack(NULL, 5, 3000000, 1000000);
+    (void)expect_stack(last, 0, 0, 0);
+    see(3, 9000000, IN);
+    switches_settle(switches, said.selfstream);
+    last = expect_stack(last, 8, 5000000, 4000000);
+    (void)expect_stack(last, 0, 0, 0);
+    mark = said_next(&said, CK_KIND_BLOCKED, NULL); /* the short one */
+    assert_int_equal(mark->e.flags, CK_FLAG_RAW);
+    mark = said_next(&said, CK_KIND_BLOCKED, mark);
+    assert_int_equal(mark->e.flags, CK_FLAG_RAW | CK_FLAG_STACK);
+    assert_int_equal(mark->e.start, 3000000);
+    assert_int_equal(switches_tally(switches).waits, 2);
+    assert_int_equal(switches_tally(switches).stacks, 2);
+}
+
+static void a_stack_before_a_yield_is_of_no_later_wait(void **state)
+{
+    (void)state;
+    switches_stacks(switches, 100000);
+    see(1, 1000000, IN);
+    see(1, 2000000, OUT); /* a yield: dropped as it comes */
+    see(1, 2001000, IN);
+    see(1, 2010000, OUT);
+    see(1, 3000000, IN);
+    switches_settle(switches, said.selfstream);
+    assert_false(stack(1, 1999500, 4));
+    assert_true(stack(1, 2009500, 5));
+    (void)expect_stack(NULL, 5, 2010000, 990000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_long_wait_has_the_stack_of_its_switch,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_stack_before_a_yield_is_of_no_later_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_wait_and_a_preemption_are_distinguished, setup, teardown),
         cmocka_unit_test_setup_teardown(rings_of_two_cpus_are_put_in_order,

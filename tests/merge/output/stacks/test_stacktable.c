@@ -113,13 +113,50 @@ static const char *written(void)
     return text;
 }
 
+/* A wait of `ns`, and a CPU sample at its start. */
+static void wait(uint32_t process, ck_time_t time, uint64_t stack, ck_time_t ns)
+{
+    struct ck_sample record = {
+        .e = {.kind = CK_KIND_OFF_CPU, .name = 1, .start = time},
+        .tid = TID,
+        .stack = stack,
+        .weight = ns};
+    struct timeline_event event = {.record = &record.e,
+                                   .start = time,
+                                   .end = time,
+                                   .rank = (int32_t)process,
+                                   .process = process,
+                                   .thread = process};
+
+    assert_int_equal(stacktable_take(table, &event), 0);
+    sample(process, time, stack);
+}
+
 static const char *folded(void)
 {
     struct ck_err err;
 
     assert_int_equal(stacktable_resolve(table), 0);
-    assert_int_equal(folded_write(table, path, &err), 0);
+    assert_int_equal(folded_write(table, FOLDED_SAMPLES, path, &err), 0);
     return written();
+}
+
+static void waits_are_counted_by_their_time_in_the_part(void **state)
+{
+    struct ck_err err;
+
+    (void)state;
+    stacktable_destroy(table);
+    table = stacktable_create(defs, (struct region){100000, 1000000});
+    stacktable_of_waits(table);
+    wait(0, 50000, 1, 40000);    /* over before the part */
+    wait(0, 90000, 1, 30000);    /* 20 us in it */
+    wait(0, 200000, 1, 7000);    /* all of its 7 us */
+    wait(0, 990000, 1, 5000000); /* 10 us in it */
+    wait(1, 1000000, 1, 50000);  /* after it */
+    assert_int_equal(stacktable_resolve(table), 0);
+    assert_int_equal(folded_write(table, FOLDED_MICROSECONDS, path, &err), 0);
+    assert_string_equal(written(), "rank 0;thread main;main_;leaf:of_5 37\n");
 }
 
 static void equal_stacks_of_a_thread_are_one_line(void **state)
@@ -194,6 +231,7 @@ static void speedscope_has_all_ranks_and_then_each_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(waits_are_counted_by_their_time_in_the_part),
         CASE(equal_stacks_of_a_thread_are_one_line),
         CASE(samples_outside_of_the_part_are_left_out),
         CASE(a_stack_that_was_cut_begins_with_deeper),

@@ -1,0 +1,46 @@
+/* tracepoint.c - the kernel's tracepoints, as tracefs describes them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/perf/tracepoint.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define PATH_BYTES 192
+#define NUMBER_BYTES 32
+
+bool tracepoint_read(const char *event,
+                     const char *file,
+                     char *text,
+                     size_t room)
+{
+    static const char *const roots[] = {"/sys/kernel/tracing",
+                                        "/sys/kernel/debug/tracing"};
+    ssize_t got = -1;
+
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && got <= 0; i++) {
+        char path[PATH_BYTES];
+        int fd;
+
+        (void)snprintf(path, sizeof(path), "%s/events/%s/%s", roots[i], event,
+                       file);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        got = fd < 0 ? -1 : read(fd, text, room - 1);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+bool tracepoint_number(const char *event, uint64_t *number)
+{
+    char text[NUMBER_BYTES];
+
+    return tracepoint_read(event, "id", text, sizeof(text)) &&
+           sscanf(text, "%" SCNu64, number) == 1;
+}
