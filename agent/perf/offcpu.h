@@ -47,7 +47,8 @@ void offcpu_destroy(struct offcpu *offcpu);
 /* Map the rings; an epoll descriptor (-1 = none) reports when a part of one is
  * full. NULL: nothing, as below. */
 void offcpu_map(struct offcpu *offcpu, int filled_fd);
-/* Remember what there is now: switches that are read after that belong to it. */
+/* Remember what there is now: switches that are read after that belong to it.
+ */
 void offcpu_mark(struct offcpu *offcpu);
 /* Call `take` for each record up to the mark; borrowed during the call. */
 typedef void (*offcpu_take_f)(void *state, const struct perfevent_sample *seen);
