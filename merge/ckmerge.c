@@ -47,6 +47,7 @@
 #include "merge/clocks/causality.h"
 #include "merge/clocks/clockfacts.h"
 #include "merge/clocks/clocktwins.h"
+#include "merge/debugpackage.h"
 #include "merge/gate.h"
 #include "merge/input/latelookup.h"
 #include "merge/input/recover.h"
@@ -670,6 +671,10 @@ static int job_report(struct job *job, struct ck_err *err)
         return ck_err_set(err, "out of memory");
     }
     cpushortage_report(job->defs, report);
+    debugpackage_report(
+        job->defs,
+        &(struct debugpackage_roots){"/var/lib/dpkg/info", "/var/lib/rpm"},
+        &job->report);
     trust_report(job->defs, job->align, job->store, report);
     devicewaits_report(job->devicewaits, report);
     causality_report(job->causality, report);

@@ -526,6 +526,16 @@ struct report_hot {
     ck_time_t rank_ns;
 };
 
+/* The file that most samples met without a function's name; found on this host
+ * in that very build, it is known which package has its symbols. */
+struct report_unnamed {
+    const char *file; /* as its hot spot names it; NULL = none */
+    const char *path;
+    const char *build_id;
+    char package[128]; /* Debian's that has the file; "" = not known */
+    bool has_rpm;      /* else: the host keeps RPM's database */
+};
+
 /* A function of the user's with what it called, by the same samples. */
 struct report_caller {
     struct place place; /* without a line */
@@ -793,6 +803,7 @@ struct report {
     struct report_samples samples;
     struct report_hot *hot; /* hottest first */
     size_t hot_count;
+    struct report_unnamed unnamed;
     struct report_caller *callers; /* hottest first */
     size_t callers_count;
     struct report_blocked *blocked; /* most time first */

@@ -340,6 +340,20 @@ static void a_file_without_symbols_is_named_with_what_helps_once(void **state)
                         "package's -dbgsym) or compile");
     assert_non_null(hint);
     assert_null(strstr(hint + 2, "No symbols"));
+    report.unnamed = (struct report_unnamed){
+        .file = "pw.x", .build_id = "ab12", .package = "espresso"};
+    say(page_hot_answer, &report);
+    assert_non_null(strstr(text, "pw.x: install espresso-dbgsym (of"));
+    strcpy(report.unnamed.package, "libc6");
+    say(page_hot_answer, &report);
+    assert_non_null(strstr(text, "pw.x: install libc6-dbg or compile"));
+    report.unnamed.package[0] = '\0';
+    report.unnamed.has_rpm = true;
+    say(page_hot_answer, &report);
+    assert_non_null(strstr(text, "/usr/lib/debug/.build-id/ab/12.debug"));
+    report.unnamed.file = "another";
+    say(page_hot_answer, &report);
+    assert_null(strstr(text, ".build-id"));
     hot[0].is_file = hot[1].is_file = false;
     say(page_hot_answer, &report);
     assert_null(strstr(text, "No symbols"));

@@ -68,6 +68,20 @@ static void put_blocked(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_unnamed(struct ck_json *j, const struct report_unnamed *of)
+{
+    if (of->file == NULL) {
+        ck_json_null(j, "unnamed_code");
+        return;
+    }
+    ck_json_object(j, "unnamed_code");
+    json_text(j, "file", of->file);
+    json_text(j, "path", of->path);
+    json_text(j, "build_id", of->build_id);
+    json_text(j, "package", of->package[0] == '\0' ? NULL : of->package);
+    ck_json_end(j);
+}
+
 void json_hot(struct ck_json *j, const struct report *report)
 {
     ck_json_object(j, "sampled");
@@ -82,6 +96,7 @@ void json_hot(struct ck_json *j, const struct report *report)
     ck_json_uint(j, "switches_lost", report->samples.switches_lost);
     put_stacks(j, &report->samples.stacks);
     ck_json_end(j);
+    put_unnamed(j, &report->unnamed);
     put_blocked(j, report);
     put_callers(j, report);
     ck_json_array(j, "hot_spots");

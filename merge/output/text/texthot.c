@@ -4,6 +4,8 @@
  */
 #include "merge/output/text/page.h"
 
+#include <string.h>
+
 #include "merge/output/words.h"
 
 #define TOP_HOT 10
@@ -84,16 +86,48 @@ static const struct report_hot *file_find(const struct report *report)
     return NULL;
 }
 
+/* How to get the symbols of that file. */
+static void
+cure_put(const struct report_unnamed *unnamed, char *text, size_t room)
+{
+    const char *package = unnamed->package;
+
+    if (strcmp(package, "libc6") == 0) {
+        (void)snprintf(text, room, "install libc6-dbg");
+    } else if (package[0] != '\0') {
+        (void)snprintf(text, room,
+                       "install %s-dbgsym (of Debian's or Ubuntu's archive of "
+                       "debug symbols), or the -dbg package of the same "
+                       "source,",
+                       package);
+    } else if (unnamed->has_rpm && strlen(unnamed->build_id) > 2) {
+        (void)snprintf(text, room,
+                       "install its debuginfo (dnf install "
+                       "/usr/lib/debug/.build-id/%.2s/%s.debug)",
+                       unnamed->build_id, unnamed->build_id + 2);
+    } else {
+        (void)snprintf(text, room,
+                       "install its debug symbols (its package's -dbgsym)");
+    }
+}
+
 /* What would name the functions there; once in a report. */
 static void put_file(const struct page *page, const struct report_hot *hot)
 {
-    char line[512];
+    static const struct report_unnamed none = {.package = ""};
+    const struct report_unnamed *unnamed = &page->report->unnamed;
+    char line[1024], cure[512];
 
-    (void)snprintf(line, sizeof(line),
-                   "No symbols in %.200s: install its debug symbols (its "
-                   "package's -dbgsym) or compile it with -g, then record "
-                   "again.",
-                   hot->place.function);
+    if (unnamed->file == NULL ||
+        strcmp(unnamed->file, hot->place.function) != 0) {
+        unnamed = &none;
+    }
+    cure_put(unnamed, cure, sizeof(cure));
+    (void)snprintf(
+        line, sizeof(line),
+        "No symbols in %.200s: %s or compile it with -g, then record "
+        "again.",
+        hot->place.function, cure);
     fputc(' ', page->file);
     page_wrap(page, line, 1, 3);
     fputc('\n', page->file);

@@ -175,6 +175,30 @@ the_functions_of_a_stripped_file_are_those_of_its_debug_file(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* As Fedora's packages have them: compressed, in a section of the file. */
+static void a_stripped_file_may_have_its_symbols_compressed_in_it(void **state)
+{
+    char folder[] = "/tmp/ck-symbols.XXXXXX";
+    char path[64], command[1024];
+
+    (void)state;
+    copy_strip(folder);
+    (void)snprintf(
+        command, sizeof(command),
+        "cd %s && objcopy -S --keep-symbol=first_known program.debug mini && "
+        "rm program.debug && xz mini && "
+        "objcopy --add-section .gnu_debugdata=mini.xz program",
+        folder);
+    assert_int_equal(system(command), 0);
+    (void)snprintf(path, sizeof(path), "%s/program", folder);
+    symboltable_destroy(table);
+    table = symboltable_create(path, build_id);
+    assert_non_null(table);
+    assert_string_equal(name_of(first_known, 0), "first_known");
+    (void)snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +212,9 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             the_functions_of_a_stripped_file_are_those_of_its_debug_file, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            a_stripped_file_may_have_its_symbols_compressed_in_it, setup,
             teardown),
     };
 
