@@ -277,8 +277,7 @@ static bool hello_is_good(struct intake *intake,
 /* How an agent that gave a key may probe the clock, as lines of WELCOME. */
 static void clock_lines(struct intake *intake,
                         const struct ck_control *hello,
-                        char lines[LINES_BYTES],
-                        size_t *used)
+                        struct ck_lines *lines)
 {
     char hex[CK_AUTH_KEY_HEX + 1] = "";
     uint8_t key[CK_AUTH_KEY_BYTES];
@@ -290,10 +289,8 @@ static void clock_lines(struct intake *intake,
         return;
     }
     domain = clockserve_domain(intake->clockserve);
-    (void)ck_lines_put(lines, LINES_BYTES, used, "reference_boot_id",
-                       domain->boot_id);
-    (void)ck_lines_put(lines, LINES_BYTES, used, "reference_timens",
-                       domain->timens);
+    ck_lines_put(lines, "reference_boot_id", domain->boot_id);
+    ck_lines_put(lines, "reference_timens", domain->timens);
     if (!ck_lines_get(hello->text, hello->text_length, "clock_key", hex,
                       sizeof(hex)) ||
         ck_auth_key_parse(hex, key) != 0) {
@@ -305,10 +302,10 @@ static void clock_lines(struct intake *intake,
     if (session == 0) {
         return;
     }
-    (void)ck_lines_put_number(lines, LINES_BYTES, used, "clock_port",
-                              clockserve_port(intake->clockserve));
+    ck_lines_put_number(lines, "clock_port",
+                        clockserve_port(intake->clockserve));
     (void)snprintf(text, sizeof(text), "%016" PRIx64, session);
-    (void)ck_lines_put(lines, LINES_BYTES, used, "clock_session", text);
+    ck_lines_put(lines, "clock_session", text);
 }
 
 static void hello_welcome(struct intake *intake,
@@ -317,18 +314,15 @@ static void hello_welcome(struct intake *intake,
 {
     const struct job_facts *facts = job_facts(end->job);
     const char *slash = strrchr(facts->dir, '/');
-    char lines[LINES_BYTES];
-    size_t used = 0;
+    char text[LINES_BYTES];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-    lines[0] = '\0';
-    (void)ck_lines_put(lines, sizeof(lines), &used, "run",
-                       slash && slash[1] ? slash + 1 : facts->dir);
-    (void)ck_lines_put(lines, sizeof(lines), &used, "dir", facts->dir);
-    (void)ck_lines_put(lines, sizeof(lines), &used, "version", ck_version());
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "uid",
-                              (int64_t)geteuid());
-    clock_lines(intake, hello, lines, &used);
-    (void)reply_welcome(intake->reply, end->peer, lines);
+    ck_lines_put(&lines, "run", slash && slash[1] ? slash + 1 : facts->dir);
+    ck_lines_put(&lines, "dir", facts->dir);
+    ck_lines_put(&lines, "version", ck_version());
+    ck_lines_put_number(&lines, "uid", (int64_t)geteuid());
+    clock_lines(intake, hello, &lines);
+    (void)reply_welcome(intake->reply, end->peer, text);
 }
 
 static void take_hello(struct intake *intake,
@@ -506,12 +500,12 @@ static void take_clock(struct intake *intake,
                        const struct ck_control *control)
 {
     char hex[CK_PROBE_HEX] = "";
-    char line[CK_PROBE_HEX + 16] = "";
+    char text[CK_PROBE_HEX + 16];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
     uint8_t bytes[CK_PROBE_BYTES];
     uint8_t answer[CK_PROBE_BYTES];
     struct clocksession_arrival arrival = {.bytes = bytes,
                                            .received = ck_time_raw()};
-    size_t used = 0;
 
     if (!intake->clockserve ||
         !has_right(intake, &item->message->from, control)) {
@@ -525,9 +519,9 @@ static void take_clock(struct intake *intake,
                              answer) == CLOCKSESSION_GOOD) {
         agg_accept(intake->agg, item->message);
         ck_probe_to_hex(answer, hex);
-        (void)ck_lines_put(line, sizeof(line), &used, "probe", hex);
+        ck_lines_put(&lines, "probe", hex);
         (void)reply_text(intake->reply, &item->message->from, CK_CONTROL_CLOCK,
-                         line);
+                         text);
     }
 }
 

@@ -176,18 +176,16 @@ int clocklink_fd(const struct clocklink *link)
 
 static int mail_send(struct clocklink *link, const uint8_t *bytes)
 {
-    char lines[CK_PROBE_HEX + sizeof(link->token) + 64];
+    char text[CK_PROBE_HEX + sizeof(link->token) + 64];
     char hex[CK_PROBE_HEX];
-    size_t used = 0;
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
     ck_probe_to_hex(bytes, hex);
-    (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "probe", hex);
+    ck_lines_put(&lines, "probe", hex);
     if (link->token[0] != '\0') {
-        (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "token",
-                           link->token);
+        ck_lines_put(&lines, "token", link->token);
     }
-    lines[used] = '\0';
-    return ship_control(link->ship, CK_CONTROL_CLOCK, lines);
+    return ship_control(link->ship, CK_CONTROL_CLOCK, text);
 }
 
 int clocklink_send(struct clocklink *link,

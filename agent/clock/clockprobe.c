@@ -529,37 +529,28 @@ void clockprobe_finish(struct clockprobe *clock)
     }
 }
 
-void clockprobe_identity(const struct clockprobe *clock,
-                         char *lines,
-                         size_t room,
-                         size_t *used)
+void clockprobe_identity(const struct clockprobe *clock, struct ck_lines *lines)
 {
     if (clock->reference.domain.boot_id[0] != '\0') {
-        (void)ck_lines_put(lines, room, used, "reference_boot_id",
-                           clock->reference.domain.boot_id);
-        (void)ck_lines_put(lines, room, used, "reference_timens",
-                           clock->reference.domain.timens);
+        ck_lines_put(lines, "reference_boot_id",
+                     clock->reference.domain.boot_id);
+        ck_lines_put(lines, "reference_timens", clock->reference.domain.timens);
     }
     if (ck_domain_skew() != NULL) {
-        (void)ck_lines_put(lines, room, used, "test_clock", ck_domain_skew());
+        ck_lines_put(lines, "test_clock", ck_domain_skew());
     }
 }
 
-void clockprobe_exit(const struct clockprobe *clock,
-                     char *lines,
-                     size_t room,
-                     size_t *used)
+void clockprobe_exit(const struct clockprobe *clock, struct ck_lines *lines)
 {
-    clockprobe_identity(clock, lines, room, used);
+    clockprobe_identity(clock, lines);
     if (clock->exchanges.number > 0) {
-        (void)ck_lines_put(lines, room, used, "clock_way",
-                           clocklink_name(clock->way));
-        (void)ck_lines_put_number(lines, room, used, "clock_stamped",
-                                  clock->is_stamped);
-        (void)ck_lines_put_number(lines, room, used, "clock_asked",
-                                  (int64_t)clock->exchanges.number);
-        (void)ck_lines_put_number(lines, room, used, "clock_lost",
-                                  (int64_t)clock->exchanges.lost);
+        ck_lines_put(lines, "clock_way", clocklink_name(clock->way));
+        ck_lines_put_number(lines, "clock_stamped", clock->is_stamped);
+        ck_lines_put_number(lines, "clock_asked",
+                            (int64_t)clock->exchanges.number);
+        ck_lines_put_number(lines, "clock_lost",
+                            (int64_t)clock->exchanges.lost);
     }
 }
 

@@ -32,6 +32,7 @@
 /* Longest that the end of a job waits for its last burst. */
 #define CLOCKPROBE_LAST (100 * CK_TIME_MS)
 
+struct ck_lines;
 struct selfstream;
 struct session;
 struct clockprobe;
@@ -70,13 +71,8 @@ void clockprobe_finish(struct clockprobe *clock);
 /* Lines for the identity (the reference's domain) and for the exit (what was
  * probed, and how). */
 void clockprobe_identity(const struct clockprobe *clock,
-                         char *lines,
-                         size_t room,
-                         size_t *used);
-void clockprobe_exit(const struct clockprobe *clock,
-                     char *lines,
-                     size_t room,
-                     size_t *used);
+                         struct ck_lines *lines);
+void clockprobe_exit(const struct clockprobe *clock, struct ck_lines *lines);
 /* Why the clock is not known, for the report; false: there is nothing to
  * report. */
 bool clockprobe_why(const struct clockprobe *clock, char *text, size_t room);

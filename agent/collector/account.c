@@ -25,32 +25,27 @@ static int64_t cpu_ns(void)
 void account_beat(const struct account *account, char *text, size_t room)
 {
     const struct outbox_head *head = account->framewriter->outbox.head;
-    size_t used = 0;
+    struct ck_lines lines = ck_lines_in(text, room);
 
-    (void)ck_lines_put_number(text, room - 1, &used, "events",
-                              (int64_t)head->records);
-    (void)ck_lines_put_number(text, room - 1, &used, "bytes",
-                              (int64_t)head->stored);
-    (void)ck_lines_put_number(text, room - 1, &used, "lost",
-                              (int64_t)drain_lost(account->drain));
-    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
-    (void)ck_lines_put_number(
-        text, room - 1, &used, "outbox",
-        (int64_t)outbox_used(&account->framewriter->outbox));
-    (void)ck_lines_put_number(text, room - 1, &used, "spool",
-                              (int64_t)spool_bytes(account->spool));
-    text[used] = '\0';
+    ck_lines_put_number(&lines, "events", (int64_t)head->records);
+    ck_lines_put_number(&lines, "bytes", (int64_t)head->stored);
+    ck_lines_put_number(&lines, "lost", (int64_t)drain_lost(account->drain));
+    ck_lines_put_number(&lines, "cpu_ns", cpu_ns());
+    ck_lines_put_number(&lines, "outbox",
+                        (int64_t)outbox_used(&account->framewriter->outbox));
+    ck_lines_put_number(&lines, "spool", (int64_t)spool_bytes(account->spool));
 }
 
 void account_identity(const struct account *account)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
-    char lines[4096];
-    size_t used = identity_lines(account->wish->identity, account->wish->target,
-                                 NULL, lines, sizeof(lines));
+    char text[4096];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-    clockprobe_identity(account->clock, lines, sizeof(lines), &used);
-    (void)selfstream_text(account->selfstream, head, lines, used);
+    identity_lines(account->wish->identity, account->wish->target, NULL,
+                   &lines);
+    clockprobe_identity(account->clock, &lines);
+    (void)selfstream_text(account->selfstream, head, text, lines.used);
 }
 
 void account_begin(const struct account *account)
@@ -174,17 +169,15 @@ void account_exit(const struct account *account)
         .e = {.kind = CK_KIND_EXIT, .flags = is_known ? 0 : CK_FLAG_CUT},
         .object = (uint32_t)end->status,
     };
-    char lines[4096];
-    size_t used = 0;
+    char text[4096];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        (void)ck_lines_put_number(lines, sizeof(lines), &used, rows[i].key,
-                                  rows[i].value);
+        ck_lines_put_number(&lines, rows[i].key, rows[i].value);
     }
-    cpuload_lines(counters_load(account->wish->counters), lines, sizeof(lines),
-                  &used);
-    clockprobe_exit(account->clock, lines, sizeof(lines), &used);
-    (void)selfstream_text(account->selfstream, exit_record, lines, used);
+    cpuload_lines(counters_load(account->wish->counters), &lines);
+    clockprobe_exit(account->clock, &lines);
+    (void)selfstream_text(account->selfstream, exit_record, text, lines.used);
 }
 
 /* Of a program that a signal ended, but for those that are sent to end one. */
@@ -260,17 +253,13 @@ void account_notes(const struct account *account)
 
 void account_goodbye(const struct account *account, char *text, size_t room)
 {
-    size_t used = 0;
+    struct ck_lines lines = ck_lines_in(text, room);
 
     if (is_status_known(account)) {
-        (void)ck_lines_put_number(text, room - 1, &used, "status",
-                                  account->targetstate->end.status);
+        ck_lines_put_number(&lines, "status", account->targetstate->end.status);
     }
-    (void)ck_lines_put_number(
-        text, room - 1, &used, "events",
-        (int64_t)account->framewriter->outbox.head->records);
-    (void)ck_lines_put_number(text, room - 1, &used, "lost",
-                              (int64_t)drain_lost(account->drain));
-    (void)ck_lines_put_number(text, room - 1, &used, "cpu_ns", cpu_ns());
-    text[used] = '\0';
+    ck_lines_put_number(&lines, "events",
+                        (int64_t)account->framewriter->outbox.head->records);
+    ck_lines_put_number(&lines, "lost", (int64_t)drain_lost(account->drain));
+    ck_lines_put_number(&lines, "cpu_ns", cpu_ns());
 }

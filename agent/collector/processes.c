@@ -112,23 +112,18 @@ static void place_say(struct selfstream *selfstream,
     const struct identity_place *place = &placed->place;
     struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY},
                            .object = placed->incarnation};
-    char lines[512];
-    size_t used = 0;
+    char text[512];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "rank", place->rank);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "size", place->size);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_rank",
-                              place->local_rank);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "local_size",
-                              place->local_size);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "pid", placed->pid);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "restart",
-                              placed->restart);
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "started",
-                              placed->started);
-    (void)ck_lines_put(lines, sizeof(lines), &used, "launcher",
-                       place->launcher);
-    (void)selfstream_text(selfstream, head, lines, used);
+    ck_lines_put_number(&lines, "rank", place->rank);
+    ck_lines_put_number(&lines, "size", place->size);
+    ck_lines_put_number(&lines, "local_rank", place->local_rank);
+    ck_lines_put_number(&lines, "local_size", place->local_size);
+    ck_lines_put_number(&lines, "pid", placed->pid);
+    ck_lines_put_number(&lines, "restart", placed->restart);
+    ck_lines_put_number(&lines, "started", placed->started);
+    ck_lines_put(&lines, "launcher", place->launcher);
+    (void)selfstream_text(selfstream, head, text, lines.used);
 }
 
 /* Does the image have another rank than we? torchrun's workers do. */
@@ -227,12 +222,11 @@ static bool is_replaced(const struct ck_ring_process *table, unsigned at)
 static void end_say(struct selfstream *selfstream, uint32_t incarnation)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_ENDED, .name = incarnation}};
-    char lines[64];
-    size_t used = 0;
+    char text[64];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-    (void)ck_lines_put_number(lines, sizeof(lines), &used, "ended",
-                              ck_time_raw());
-    (void)selfstream_text(selfstream, head, lines, used);
+    ck_lines_put_number(&lines, "ended", ck_time_raw());
+    (void)selfstream_text(selfstream, head, text, lines.used);
 }
 
 void processes_ends(struct processes *processes)

@@ -100,18 +100,17 @@ int session_open(struct session *session,
 
 static void hello_say(struct session *session, ck_time_t now)
 {
-    char lines[LINES_BYTES];
-    size_t used = identity_lines(
-        session->identity, getpid(),
-        session->endpoint.token[0] == '\0' ? NULL : session->endpoint.token,
-        lines, sizeof(lines) - 1);
+    char text[LINES_BYTES];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
+    const char *token = session->endpoint.token;
+
+    identity_lines(session->identity, getpid(), token[0] == '\0' ? NULL : token,
+                   &lines);
 
     if (session->clock_key != NULL) {
-        (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "clock_key",
-                           session->clock_key);
+        ck_lines_put(&lines, "clock_key", session->clock_key);
     }
-    lines[used] = '\0';
-    if (ship_control(session->ship, CK_CONTROL_HELLO, lines) == 0) {
+    if (ship_control(session->ship, CK_CONTROL_HELLO, text) == 0) {
         session->hello_at = now;
     }
 }
@@ -319,17 +318,14 @@ static void state_step(struct session *session, ck_time_t now, const char *beat)
     }
     if (session->state == SESSION_LEFT && session->wants_report &&
         (session->asked_at == 0 || now - session->asked_at > REPORT_AGAIN)) {
-        char lines[LINES_BYTES];
-        size_t used = 0;
+        char text[LINES_BYTES];
+        struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-        (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "job_key",
-                           session->identity->job_key);
+        ck_lines_put(&lines, "job_key", session->identity->job_key);
         if (session->endpoint.token[0] != '\0') {
-            (void)ck_lines_put(lines, sizeof(lines) - 1, &used, "token",
-                               session->endpoint.token);
+            ck_lines_put(&lines, "token", session->endpoint.token);
         }
-        lines[used] = '\0';
-        if (ship_control(session->ship, CK_CONTROL_REPORT, lines) == 0) {
+        if (ship_control(session->ship, CK_CONTROL_REPORT, text) == 0) {
             session->asked_at = now;
         }
     }
@@ -362,15 +358,14 @@ void session_leave(struct session *session, const char *text)
 void session_leave_rest(struct session *session, const char *text)
 {
     const char *path = spool_path(session->framewriter->spool);
-    size_t used;
+    struct ck_lines lines =
+        ck_lines_in(session->goodbye, sizeof(session->goodbye));
 
     session_leave(session, text);
     session->is_rest_kept = true;
-    used = strlen(session->goodbye);
-    (void)ck_lines_put(
-        session->goodbye, sizeof(session->goodbye) - 1, &used, "spool_path",
-        spool_bytes(session->framewriter->spool) == 0 ? "" : path);
-    session->goodbye[used] = '\0';
+    lines.used = strlen(session->goodbye);
+    ck_lines_put(&lines, "spool_path",
+                 spool_bytes(session->framewriter->spool) == 0 ? "" : path);
 }
 
 void session_hold(struct session *session, bool is_held)

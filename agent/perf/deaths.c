@@ -385,23 +385,20 @@ void deaths_step(struct deaths *deaths,
     pending_take(&step);
 }
 
-size_t deaths_lines(const struct death *death, char *lines, size_t room)
+void deaths_lines(const struct death *death, struct ck_lines *lines)
 {
     char text[32];
-    size_t used = 0;
 
-    (void)ck_lines_put(lines, room, &used, "state", "X");
-    (void)ck_lines_put(lines, room, &used, "stack",
-                       death->found->is_whole ? "whole" : "part");
-    (void)ck_lines_put_number(lines, room, &used, "signal", death->signal);
+    ck_lines_put(lines, "state", "X");
+    ck_lines_put(lines, "stack", death->found->is_whole ? "whole" : "part");
+    ck_lines_put_number(lines, "signal", death->signal);
     if (death->is_first) {
-        (void)ck_lines_put_number(lines, room, &used, "died", 1);
+        ck_lines_put_number(lines, "died", 1);
     }
     if (death->has_address) {
         (void)snprintf(text, sizeof(text), "%" PRIx64, death->address);
-        (void)ck_lines_put(lines, room, &used, "address", text);
+        ck_lines_put(lines, "address", text);
     }
-    return used;
 }
 
 uint64_t deaths_lost(const struct deaths *deaths)

@@ -21,6 +21,7 @@
 #include "schema/err.h"
 #include "schema/time.h"
 
+struct ck_lines;
 struct deaths;
 
 struct deaths_wish {
@@ -55,8 +56,8 @@ void deaths_step(struct deaths *deaths,
                  struct sampleframes *frames,
                  deaths_take_f take,
                  void *state);
-/* The death as the lines of a STANDING record; their length. */
-size_t deaths_lines(const struct death *death, char *lines, size_t room);
+/* The death as lines of a STANDING record. */
+void deaths_lines(const struct death *death, struct ck_lines *lines);
 
 /* Records for which there was no room. */
 uint64_t deaths_lost(const struct deaths *deaths);

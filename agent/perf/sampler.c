@@ -41,6 +41,7 @@
 #include "agent/symbols/symbols.h"
 #include "agent/unwind/codemaps.h"
 #include "schema/clock/domain.h"
+#include "schema/store/run.h"
 
 #define CPUS_MAX 1024
 /* A ring is to be looked at when an n-th of it is full: what comes meanwhile
@@ -777,8 +778,8 @@ static void death_put(void *state, const struct death *death)
                                  .name = incarnation,
                                  .start = death->at},
                            .object = death->tid};
-    char lines[DEATH_LINES];
-    size_t length;
+    char text[DEATH_LINES];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
     if (incarnation == 0 || found->count == 0) {
         return;
@@ -791,8 +792,8 @@ static void death_put(void *state, const struct death *death)
     head.extra = stacks_number(
         step->sampler->stacks, step->selfstream, step->symbols,
         &(struct stack){incarnation, found->frames, found->count});
-    length = deaths_lines(death, lines, sizeof(lines));
-    (void)selfstream_text(step->selfstream, head, lines, length);
+    deaths_lines(death, &lines);
+    (void)selfstream_text(step->selfstream, head, text, lines.used);
 }
 
 /* A thread left the CPU: its stack is unwound if that was, or is, a long wait.

@@ -225,8 +225,7 @@ static int64_t ready_milli(const struct cpuload *load)
                : 0;
 }
 
-static void
-numbers_put(const struct cpuload *load, char *lines, size_t room, size_t *used)
+static void numbers_put(const struct cpuload *load, struct ck_lines *lines)
 {
     const struct cgroup_quota *first = &load->quota_first;
     const struct cgroup_quota *last = &load->quota_last;
@@ -249,15 +248,11 @@ numbers_put(const struct cpuload *load, char *lines, size_t room, size_t *used)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        (void)ck_lines_put_number(lines, room, used, rows[i].key,
-                                  rows[i].value);
+        ck_lines_put_number(lines, rows[i].key, rows[i].value);
     }
 }
 
-void cpuload_lines(const struct cpuload *load,
-                   char *lines,
-                   size_t room,
-                   size_t *used)
+void cpuload_lines(const struct cpuload *load, struct ck_lines *lines)
 {
     char list[LIST_BYTES];
 
@@ -265,8 +260,7 @@ void cpuload_lines(const struct cpuload *load,
         return;
     }
     list_put(&load->cpus, list);
-    (void)ck_lines_put(lines, room, used, "load_cpus", list);
-    (void)ck_lines_put(lines, room, used, "load_cgroup",
-                       load->quota_last.folder);
-    numbers_put(load, lines, room, used);
+    ck_lines_put(lines, "load_cpus", list);
+    ck_lines_put(lines, "load_cgroup", load->quota_last.folder);
+    numbers_put(load, lines);
 }

@@ -16,6 +16,7 @@
 #include "agent/process/proctree.h"
 #include "schema/time.h"
 
+struct ck_lines;
 struct cpuload;
 
 /* `tree` is borrowed, and read by others. NULL with ENOMEM. */
@@ -25,9 +26,6 @@ void cpuload_destroy(struct cpuload *load);
 void cpuload_read(struct cpuload *load, ck_time_t now);
 /* Add what was seen since the first reading to key=value lines: load_ns and, if
  * that is not 0, the others (docs/analysis.md, "CPUs"). NULL adds nothing. */
-void cpuload_lines(const struct cpuload *load,
-                   char *lines,
-                   size_t room,
-                   size_t *used);
+void cpuload_lines(const struct cpuload *load, struct ck_lines *lines);
 
 #endif

@@ -509,12 +509,12 @@ void identity_key_set(struct identity *identity,
                       const char *name)
 {
     char key[sizeof(identity->job_key)];
-    char line[sizeof(key) + 8];
-    size_t used = 0;
+    char text[sizeof(key) + 8];
+    struct ck_lines line = ck_lines_in(text, sizeof(text));
 
     (void)snprintf(key, sizeof(key), "%s%s", word, name);
-    (void)ck_lines_put(line, sizeof(line), &used, "key", key);
-    (void)ck_lines_get(line, used, "key", identity->job_key,
+    ck_lines_put(&line, "key", key);
+    (void)ck_lines_get(text, line.used, "key", identity->job_key,
                        sizeof(identity->job_key));
 }
 
@@ -657,48 +657,33 @@ bool identity_is_one_host(const struct identity *identity)
            (place->size > 1 && place->local_size == place->size);
 }
 
-size_t identity_lines(const struct identity *identity,
-                      pid_t pid,
-                      const char *token,
-                      char *lines,
-                      size_t room)
+void identity_lines(const struct identity *identity,
+                    pid_t pid,
+                    const char *token,
+                    struct ck_lines *lines)
 {
     const struct identity_place *place = &identity->place;
-    const struct {
-        const char *key;
-        const char *text; /* NULL: the number */
-        int64_t number;
-    } rows[] = {
-        {"version", CK_VERSION, 0},
-        {"job", identity->job, 0},
-        {"job_key", identity->job_key, 0},
-        {"rank", NULL, place->rank},
-        {"size", NULL, place->size},
-        {"local_rank", NULL, place->local_rank},
-        {"local_size", NULL, place->local_size},
-        {"host", identity->host, 0},
-        {"boot_id", identity->domain.boot_id, 0},
-        {"timens", identity->domain.timens, 0},
-        {"machine", identity->machine, 0},
-        {"uid", NULL, identity->uid},
-        {"pid", NULL, pid},
-        {"command", identity->command, 0},
-        {"start_raw", NULL, identity->start_raw},
-        {"start_realtime", NULL, identity->start_realtime},
-        {"launcher", place->launcher, 0},
-        {"token", token == NULL ? "" : token, 0},
-    };
-    size_t count = sizeof(rows) / sizeof(rows[0]) - (token == NULL);
-    size_t used = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        (void)(rows[i].text == NULL
-                   ? ck_lines_put_number(lines, room, &used, rows[i].key,
-                                         rows[i].number)
-                   : ck_lines_put(lines, room, &used, rows[i].key,
-                                  rows[i].text));
+    ck_lines_put(lines, "version", CK_VERSION);
+    ck_lines_put(lines, "job", identity->job);
+    ck_lines_put(lines, "job_key", identity->job_key);
+    ck_lines_put_number(lines, "rank", place->rank);
+    ck_lines_put_number(lines, "size", place->size);
+    ck_lines_put_number(lines, "local_rank", place->local_rank);
+    ck_lines_put_number(lines, "local_size", place->local_size);
+    ck_lines_put(lines, "host", identity->host);
+    ck_lines_put(lines, "boot_id", identity->domain.boot_id);
+    ck_lines_put(lines, "timens", identity->domain.timens);
+    ck_lines_put(lines, "machine", identity->machine);
+    ck_lines_put_number(lines, "uid", identity->uid);
+    ck_lines_put_number(lines, "pid", pid);
+    ck_lines_put(lines, "command", identity->command);
+    ck_lines_put_number(lines, "start_raw", identity->start_raw);
+    ck_lines_put_number(lines, "start_realtime", identity->start_realtime);
+    ck_lines_put(lines, "launcher", place->launcher);
+    if (token != NULL) {
+        ck_lines_put(lines, "token", token);
     }
-    return used;
 }
 
 int identity_run_name(const struct identity *identity, char *name, size_t room)

@@ -15,6 +15,8 @@
 
 #include "schema/clock/domain.h"
 
+struct ck_lines;
+
 /* Place of a process in a job, by its variables. */
 struct identity_place {
     bool is_ranked;       /* a launcher gave a rank */
@@ -91,13 +93,12 @@ void identity_command(struct identity *identity, char *const *argv);
 /* True when all ranks of the job run on this host, as far as we know. */
 bool identity_is_one_host(const struct identity *identity);
 
-/* key=value lines of HELLO and of the IDENTITY record (docs/protocol.md);
- * returns their length. A token of NULL is left out. */
-size_t identity_lines(const struct identity *identity,
-                      pid_t pid,
-                      const char *token,
-                      char *lines,
-                      size_t room);
+/* Append the lines of HELLO and of the IDENTITY record (docs/protocol.md). A
+ * token of NULL is left out. */
+void identity_lines(const struct identity *identity,
+                    pid_t pid,
+                    const char *token,
+                    struct ck_lines *lines);
 
 /* Default name of the run directory: ck-<job>-<start>. 0 or -1 (no room). */
 int identity_run_name(const struct identity *identity, char *name, size_t room);

@@ -119,7 +119,7 @@ static void stack_find(struct standings *standings,
         &(struct stack){stand->incarnation, addresses, frames.count});
 }
 
-static void lines_put(const struct stand *stand, char *lines, size_t *used)
+static void lines_put(const struct stand *stand, struct ck_lines *lines)
 {
     const struct threadlook *look = &stand->look;
     struct threadlook_lock lock = threadlook_lock(stand->pid, look);
@@ -127,26 +127,24 @@ static void lines_put(const struct stand *stand, char *lines, size_t *used)
     const char state[2] = {look->state, '\0'};
     char text[THREADLOOK_PATH];
 
-    (void)ck_lines_put(lines, LINES_BYTES, used, "state", state);
+    ck_lines_put(lines, "state", state);
     if (look->has_place && look->call >= 0) {
         (void)snprintf(text, sizeof(text), "%" PRId64, look->call);
-        (void)ck_lines_put(lines, LINES_BYTES, used, "call",
-                           call != NULL ? call : text);
+        ck_lines_put(lines, "call", call != NULL ? call : text);
     }
     if (lock.owner != 0) {
         (void)snprintf(text, sizeof(text), "%" PRIx64, lock.address);
-        (void)ck_lines_put(lines, LINES_BYTES, used, "lock", text);
-        (void)ck_lines_put_number(lines, LINES_BYTES, used, "owner",
-                                  lock.owner);
+        ck_lines_put(lines, "lock", text);
+        ck_lines_put_number(lines, "owner", lock.owner);
     }
     if (threadlook_file(stand->pid, look, text)) {
-        (void)ck_lines_put(lines, LINES_BYTES, used, "file", text);
+        ck_lines_put(lines, "file", text);
     }
-    (void)ck_lines_put(lines, LINES_BYTES, used, "stack", stand->how);
+    ck_lines_put(lines, "stack", stand->how);
     if (stand->age > 0) {
-        (void)ck_lines_put_number(lines, LINES_BYTES, used, "age", stand->age);
+        ck_lines_put_number(lines, "age", stand->age);
     }
-    (void)ck_lines_put(lines, LINES_BYTES, used, "name", look->name);
+    ck_lines_put(lines, "name", look->name);
 }
 
 static void stand_put(struct standings *standings,
@@ -156,14 +154,14 @@ static void stand_put(struct standings *standings,
     struct ck_text head = {
         .e = {.kind = CK_KIND_STANDING, .name = stand->incarnation},
         .object = stand->tid};
-    char lines[LINES_BYTES];
-    size_t used = 0;
+    char text[LINES_BYTES];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
     standings->tally.threads++;
     stack_find(standings, selfstream, stand);
-    lines_put(stand, lines, &used);
+    lines_put(stand, &lines);
     head.extra = stand->stack;
-    (void)selfstream_text(selfstream, head, lines, used);
+    (void)selfstream_text(selfstream, head, text, lines.used);
 }
 
 void standings_take(struct standings *standings,

@@ -41,27 +41,24 @@ void reportreply_send(struct reply *reply,
     const char *slash = strrchr(facts->dir, '/');
     size_t room = CK_CONTROL_TEXT_MAX - 1024;
     char *answer = malloc(room);
-    size_t used = 0;
+    struct ck_lines lines;
 
     if (!answer) {
         return;
     }
-    (void)ck_lines_put(answer, REPORTREPLY_HEAD_BYTES, &used, "run",
-                       slash && slash[1] ? slash + 1 : facts->dir);
-    (void)ck_lines_put(answer, REPORTREPLY_HEAD_BYTES, &used, "dir",
-                       facts->dir);
-    (void)ck_lines_put(answer, REPORTREPLY_HEAD_BYTES, &used, "state",
-                       job_state_name(facts->state));
-    (void)ck_lines_put_number(answer, REPORTREPLY_HEAD_BYTES, &used, "exit",
-                              facts->merge_exit);
-    answer[used++] = '\n';
+    lines = ck_lines_in(answer, REPORTREPLY_HEAD_BYTES);
+    ck_lines_put(&lines, "run", slash && slash[1] ? slash + 1 : facts->dir);
+    ck_lines_put(&lines, "dir", facts->dir);
+    ck_lines_put(&lines, "state", job_state_name(facts->state));
+    ck_lines_put_number(&lines, "exit", facts->merge_exit);
+    answer[lines.used++] = '\n';
     if (!text) {
         text = job_report(job);
     }
     if (text) {
-        (void)snprintf(answer + used, room - used, "%s", text);
+        (void)snprintf(answer + lines.used, room - lines.used, "%s", text);
     } else {
-        file_add(facts->dir, answer + used, room - used);
+        file_add(facts->dir, answer + lines.used, room - lines.used);
     }
     (void)reply_text(reply, to, CK_CONTROL_REPORT, answer);
     free(answer);

@@ -117,7 +117,7 @@ static int answer_print(void *answer,
  * the token. */
 static int ask(const struct ck_endpoint *to,
                struct ck_control *control,
-               char *lines,
+               struct ck_lines *lines,
                int timeout_ms,
                struct ck_err *err)
 {
@@ -128,11 +128,11 @@ static int ask(const struct ck_endpoint *to,
     int code = CK_EXIT_FAILED;
 
     control->version = CK_FRAME_VERSION;
-    control->text = lines;
     if (to->token[0]) {
-        (void)ck_lines_put(lines, LINES_BYTES, &control->text_length, "token",
-                           to->token);
+        ck_lines_put(lines, "token", to->token);
     }
+    control->text = lines->text;
+    control->text_length = lines->used;
     if (!writer) {
         (void)ck_err_set(err, "out of memory");
         return code;
@@ -151,22 +151,22 @@ int ask_status(const struct ck_endpoint *to,
                const char *format,
                struct ck_err *err)
 {
-    char lines[LINES_BYTES] = "";
+    char text[LINES_BYTES];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
     struct ck_control control = {.type = CK_CONTROL_STATUS};
 
-    (void)ck_lines_put(lines, sizeof(lines), &control.text_length, "format",
-                       format);
-    return ask(to, &control, lines, ASK_TIMEOUT_MS, err);
+    ck_lines_put(&lines, "format", format);
+    return ask(to, &control, &lines, ASK_TIMEOUT_MS, err);
 }
 
 int ask_where(const struct ck_endpoint *to, const char *job, struct ck_err *err)
 {
-    char lines[LINES_BYTES] = "";
+    char text[LINES_BYTES];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
     struct ck_control control = {.type = CK_CONTROL_WHERE};
 
     if (job != NULL) {
-        (void)ck_lines_put(lines, sizeof(lines), &control.text_length,
-                           "job_key", job);
+        ck_lines_put(&lines, "job_key", job);
     }
-    return ask(to, &control, lines, ASK_WHERE_MS, err);
+    return ask(to, &control, &lines, ASK_WHERE_MS, err);
 }

@@ -251,11 +251,6 @@ int thin_add(struct thin *thin,
 
 /* ---- the note ----------------------------------------------------------- */
 
-static void note_put(char *lines, size_t *used, const char *key, uint64_t value)
-{
-    (void)ck_lines_put_number(lines, NOTE_BYTES, used, key, (int64_t)value);
-}
-
 int thin_finish(struct thin *thin, const uint8_t agent[16], uint64_t first)
 {
     const struct thin_note *note = &thin->note;
@@ -263,22 +258,22 @@ int thin_finish(struct thin *thin, const uint8_t agent[16], uint64_t first)
     struct ck_frame_header header = {
         .stream = {.incarnation = 0, .slot = CK_SLOT_AGGREGATOR},
         .first = first};
-    char lines[NOTE_BYTES];
+    char said[NOTE_BYTES];
+    struct ck_lines lines = ck_lines_in(said, sizeof(said));
     struct ck_text *text;
     const void *payload;
-    size_t used = 0;
     size_t length;
 
-    note_put(lines, &used, "segment", note->segment);
-    note_put(lines, &used, "segments", note->segments);
-    note_put(lines, &used, "records", note->records);
-    note_put(lines, &used, "bytes", note->bytes);
-    note_put(lines, &used, "units", note->units);
+    ck_lines_put_number(&lines, "segment", (int64_t)note->segment);
+    ck_lines_put_number(&lines, "segments", (int64_t)note->segments);
+    ck_lines_put_number(&lines, "records", (int64_t)note->records);
+    ck_lines_put_number(&lines, "bytes", (int64_t)note->bytes);
+    ck_lines_put_number(&lines, "units", (int64_t)note->units);
     if (note->until_raw != INT64_MIN) {
-        note_put(lines, &used, "until_raw", (uint64_t)note->until_raw);
+        ck_lines_put_number(&lines, "until_raw", note->until_raw);
     }
     if (note->until_ticks != INT64_MIN) {
-        note_put(lines, &used, "until_ticks", (uint64_t)note->until_ticks);
+        ck_lines_put_number(&lines, "until_ticks", note->until_ticks);
     }
     thin->rows.used = 0;
     if (buffer_room(&thin->rows, sizeof(*text) + NOTE_BYTES + CK_UNIT_BYTES) !=
@@ -288,9 +283,9 @@ int thin_finish(struct thin *thin, const uint8_t agent[16], uint64_t first)
     text = (void *)thin->rows.bytes;
     memset(text, 0, sizeof(*text) + NOTE_BYTES + CK_UNIT_BYTES);
     text->e.kind = CK_KIND_DISCARDED;
-    text->e.units = (uint8_t)ck_text_units(used);
-    text->length = (uint32_t)used;
-    memcpy(text + 1, lines, used);
+    text->e.units = (uint8_t)ck_text_units(lines.used);
+    text->length = (uint32_t)lines.used;
+    memcpy(text + 1, said, lines.used);
     if (ck_batch_encode(thin->writer, &info, text,
                         (size_t)text->e.units * CK_UNIT_BYTES, &payload,
                         &length, NULL) != 0) {

@@ -457,36 +457,31 @@ static int identity_write(struct import *import,
                           const struct import_facts *facts,
                           const int64_t *realtime)
 {
-    char lines[PATH_MAX + 1024];
+    char text[PATH_MAX + 1024];
     char hex[CK_AGENT_HEX];
-    size_t used = 0;
-    int rc = 0;
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
     ck_run_agent_hex(import->state.id, hex);
-    rc |= ck_lines_put(lines, sizeof(lines), &used, "source", import->path);
-    rc |= ck_lines_put_number(lines, sizeof(lines), &used, "rank", facts->rank);
-    rc |= ck_lines_put_number(lines, sizeof(lines), &used, "size", facts->size);
-    rc |= ck_lines_put(lines, sizeof(lines), &used, "host", facts->host);
-    rc |= ck_lines_put(lines, sizeof(lines), &used, "boot_id", hex);
-    rc |= ck_lines_put_number(lines, sizeof(lines), &used, "pid", facts->pid);
-    rc |= ck_lines_put_number(lines, sizeof(lines), &used, "start_raw",
-                              facts->start);
-    rc |= ck_lines_put_number(lines, sizeof(lines), &used, "stop_raw",
-                              facts->stop);
+    ck_lines_put(&lines, "source", import->path);
+    ck_lines_put_number(&lines, "rank", facts->rank);
+    ck_lines_put_number(&lines, "size", facts->size);
+    ck_lines_put(&lines, "host", facts->host);
+    ck_lines_put(&lines, "boot_id", hex);
+    ck_lines_put_number(&lines, "pid", facts->pid);
+    ck_lines_put_number(&lines, "start_raw", facts->start);
+    ck_lines_put_number(&lines, "stop_raw", facts->stop);
     if (import->state.is_cut) {
-        rc |= ck_lines_put_number(lines, sizeof(lines), &used, "cut", 1);
+        ck_lines_put_number(&lines, "cut", 1);
     } else if (import->state.is_unclosed) {
-        rc |= ck_lines_put_number(lines, sizeof(lines), &used, "unclosed", 1);
+        ck_lines_put_number(&lines, "unclosed", 1);
     }
     if (realtime != NULL) {
-        rc |= ck_lines_put_number(lines, sizeof(lines), &used, "start_realtime",
-                                  facts->start + *realtime);
+        ck_lines_put_number(&lines, "start_realtime", facts->start + *realtime);
     }
-    if (rc != 0) {
+    if (lines.is_cut) {
         return fail(import, "the path is too long");
     }
-    lines[used] = '\0';
-    return own_text(import, own, CK_KIND_IDENTITY, lines);
+    return own_text(import, own, CK_KIND_IDENTITY, text);
 }
 
 int import_park(struct import *import, struct ck_err *err)

@@ -432,35 +432,37 @@ bool ck_lines_get(
     return false;
 }
 
-int ck_lines_put(
-    char *lines, size_t room, size_t *used, const char *key, const char *value)
+struct ck_lines ck_lines_in(char *text, size_t bytes)
 {
-    size_t key_length = strlen(key);
-    size_t value_length = strlen(value);
-    char *at;
+    text[0] = '\0';
+    return (struct ck_lines){.text = text, .room = bytes - 1};
+}
 
-    if (*used > room || key_length + value_length + 2 > room - *used) {
-        errno = ENOSPC;
-        return -1;
+void ck_lines_put(struct ck_lines *lines, const char *key, const char *value)
+{
+    size_t length = strlen(key) + strlen(value) + 2;
+    char *at = lines->text + lines->used;
+
+    if (length > lines->room - lines->used) {
+        lines->is_cut = true;
+        return;
     }
-    at = lines + *used;
-    at = mempcpy(at, key, key_length);
+    at = stpcpy(at, key);
     *at++ = '=';
-    for (size_t i = 0; i < value_length; i++) {
-        unsigned char c = (unsigned char)value[i];
+    for (; *value != '\0'; value++) {
+        unsigned char c = (unsigned char)*value;
 
         *at++ = (char)(c < 0x20 || c == 0x7f ? '?' : c);
     }
-    *at = '\n';
-    *used += key_length + value_length + 2;
-    return 0;
+    *at++ = '\n';
+    *at = '\0';
+    lines->used += length;
 }
 
-int ck_lines_put_number(
-    char *lines, size_t room, size_t *used, const char *key, int64_t value)
+void ck_lines_put_number(struct ck_lines *lines, const char *key, int64_t value)
 {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%" PRId64, value);
-    return ck_lines_put(lines, room, used, key, text);
+    ck_lines_put(lines, key, text);
 }

@@ -102,11 +102,19 @@ bool ck_lines_get(const char *lines,
                   const char *key,
                   char *value,
                   size_t room);
-/* Append "key=value\n" at *used of `lines`; control characters become '?';
- * nothing is written when it does not fit. 0 or -1. */
-int ck_lines_put(
-    char *lines, size_t room, size_t *used, const char *key, const char *value);
-int ck_lines_put_number(
-    char *lines, size_t room, size_t *used, const char *key, int64_t value);
+/* Such lines as they are written: `used` bytes and a NUL. */
+struct ck_lines {
+    char *text;  /* borrowed */
+    size_t room; /* without the NUL */
+    size_t used;
+    bool is_cut; /* a line had no room and was left out */
+};
+/* None so far; `bytes` is what `text` has room for, with the NUL. */
+struct ck_lines ck_lines_in(char *text, size_t bytes);
+/* Append "key=value\n"; control characters become '?'. */
+void ck_lines_put(struct ck_lines *lines, const char *key, const char *value);
+void ck_lines_put_number(struct ck_lines *lines,
+                         const char *key,
+                         int64_t value);
 
 #endif

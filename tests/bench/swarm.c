@@ -118,9 +118,9 @@ static void identity_make(struct identity *identity, unsigned number)
 static void agent_open(struct agent *agent, unsigned number)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_IDENTITY}};
-    char lines[4096];
+    char text[4096];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
     struct ck_err err = {""};
-    size_t used;
 
     agent->memory = &memories[number];
     identity_make(&agent->identity, number);
@@ -140,9 +140,8 @@ static void agent_open(struct agent *agent, unsigned number)
         die(err.text[0] != '\0' ? err.text : "session");
     }
     if (agent->framewriter.outbox.head->own_next == 0) {
-        used = identity_lines(&agent->identity, getpid(), NULL, lines,
-                              sizeof(lines));
-        (void)selfstream_text(agent->selfstream, head, lines, used);
+        identity_lines(&agent->identity, getpid(), NULL, &lines);
+        (void)selfstream_text(agent->selfstream, head, text, lines.used);
         (void)selfstream_flush(agent->selfstream);
     }
     /* Not all in the same moment. */

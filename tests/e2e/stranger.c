@@ -143,9 +143,10 @@ static void hello_say(struct stranger *me, void *socket)
 {
     struct ck_control control = {.type = CK_CONTROL_HELLO,
                                  .version = CK_FRAME_VERSION};
-    char lines[1024];
+    char text[1024];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
     const void *bytes;
-    size_t length, used = 0;
+    size_t length;
     char key[64];
 
     if (is_mode(me, "flood")) {
@@ -153,24 +154,22 @@ static void hello_say(struct stranger *me, void *socket)
     }
     (void)snprintf(key, sizeof(key), "stranger-%llu",
                    is_mode(me, "flood") ? me->sent : 0);
-    (void)ck_lines_put(lines, sizeof(lines), &used, "job_key", key);
-    (void)ck_lines_put(lines, sizeof(lines), &used, "job", "../../stranger");
-    (void)ck_lines_put(lines, sizeof(lines), &used, "rank", "0");
-    (void)ck_lines_put(lines, sizeof(lines), &used, "size", "2000000000");
-    (void)ck_lines_put(lines, sizeof(lines), &used, "host", "\x1b[31mevil");
-    (void)ck_lines_put(lines, sizeof(lines), &used, "token",
-                       is_mode(me, "wrongtoken") ? "00112233"
-                                                 : me->endpoint.token);
-    lines[used] = '\0';
+    ck_lines_put(&lines, "job_key", key);
+    ck_lines_put(&lines, "job", "../../stranger");
+    ck_lines_put(&lines, "rank", "0");
+    ck_lines_put(&lines, "size", "2000000000");
+    ck_lines_put(&lines, "host", "\x1b[31mevil");
+    ck_lines_put(&lines, "token",
+                 is_mode(me, "wrongtoken") ? "00112233" : me->endpoint.token);
     if (is_mode(me, "probes")) {
         char hex[CK_AUTH_KEY_HEX];
 
         (void)ck_auth_key(me->clock_key);
         ck_auth_key_hex(me->clock_key, hex);
-        (void)ck_lines_put(lines, sizeof(lines), &used, "clock_key", hex);
+        ck_lines_put(&lines, "clock_key", hex);
     }
-    control.text = lines;
-    control.text_length = used;
+    control.text = text;
+    control.text_length = lines.used;
     memcpy(control.agent, me->agent, sizeof(control.agent));
     if (ck_control_encode(me->writer, &control, &bytes, &length, NULL) == 0) {
         put(me, socket, bytes, length);

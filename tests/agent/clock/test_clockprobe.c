@@ -292,8 +292,8 @@ static void a_clone_is_probed_as_a_stranger(void **state)
 static void one_clock_is_probed_seldom(void **state)
 {
     struct clockprobe *clock;
-    char lines[512] = "";
-    size_t used = 0;
+    char lines[512];
+    struct ck_lines put = ck_lines_in(lines, sizeof(lines));
     ck_time_t now;
 
     (void)state;
@@ -306,7 +306,7 @@ static void one_clock_is_probed_seldom(void **state)
     assert_int_equal(server.asked, CLOCKPROBE_BURST);
     clockprobe_finish(clock);
     server.offset = OFFSET;
-    clockprobe_exit(clock, lines, sizeof(lines), &used);
+    clockprobe_exit(clock, &put);
     assert_non_null(strstr(lines, "reference_boot_id="));
     assert_non_null(strstr(lines, "clock_asked=16"));
     clockprobe_destroy(clock);
@@ -316,8 +316,8 @@ static void one_clock_is_probed_seldom(void **state)
 static void where_udp_is_refused_tcp_is_tried(void **state)
 {
     struct clockprobe *clock;
-    char lines[512] = "";
-    size_t used = 0;
+    char lines[512];
+    struct ck_lines put = ck_lines_in(lines, sizeof(lines));
     struct census census;
 
     (void)state;
@@ -325,8 +325,7 @@ static void where_udp_is_refused_tcp_is_tried(void **state)
     clock = met(true);
     turns(clock, CLOCKPROBE_BURST, 100 * CK_TIME_S);
     clockprobe_finish(clock);
-    clockprobe_exit(clock, lines, sizeof(lines), &used);
-    lines[used] = '\0';
+    clockprobe_exit(clock, &put);
     assert_non_null(strstr(lines, "clock_way=tcp"));
     census = census_take();
     assert_true(census.whole >= CLOCKPROBE_BURST);

@@ -28,15 +28,15 @@
 static struct proctree *tree;
 static struct cpuload *load;
 static cpu_set_t before;
-static char lines[4096];
-static size_t used;
+static char text[4096];
+static struct ck_lines lines;
 
 static int setup(void **state)
 {
     (void)state;
     tree = proctree_create(getpid());
     load = tree == NULL ? NULL : cpuload_create(getpid(), tree);
-    used = 0;
+    lines = ck_lines_in(text, sizeof(text));
     return load == NULL || sched_getaffinity(0, sizeof(before), &before) != 0;
 }
 
@@ -75,7 +75,7 @@ static int64_t number_of(const char *key)
 {
     char value[64] = "";
 
-    assert_true(ck_lines_get(lines, used, key, value, sizeof(value)));
+    assert_true(ck_lines_get(text, lines.used, key, value, sizeof(value)));
     return strtoll(value, NULL, 10);
 }
 
@@ -92,8 +92,9 @@ static void a_thread_that_works_is_on_the_cpus_that_it_may_use(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     work();
     look();
-    cpuload_lines(load, lines, sizeof(lines), &used);
-    assert_true(ck_lines_get(lines, used, "load_cpus", list, sizeof(list)));
+    cpuload_lines(load, &lines);
+    assert_true(
+        ck_lines_get(text, lines.used, "load_cpus", list, sizeof(list)));
     (void)snprintf(expected, sizeof(expected), "%d", cpu);
     assert_string_equal(list, expected);
     assert_true(number_of("load_ns") >= WORK_NS);
@@ -112,10 +113,10 @@ static void one_look_is_not_enough(void **state)
 {
     (void)state;
     look();
-    cpuload_lines(load, lines, sizeof(lines), &used);
-    assert_int_equal(used, 0);
-    cpuload_lines(NULL, lines, sizeof(lines), &used);
-    assert_int_equal(used, 0);
+    cpuload_lines(load, &lines);
+    assert_int_equal(lines.used, 0);
+    cpuload_lines(NULL, &lines);
+    assert_int_equal(lines.used, 0);
 }
 
 int main(void)

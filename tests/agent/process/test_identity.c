@@ -389,15 +389,16 @@ static void a_job_key_is_as_it_travels_in_lines(void **state)
     struct identity identity;
     char lines[4096];
     char value[256];
-    size_t length;
+    struct ck_lines put;
 
     (void)state;
     assert_int_equal(identity_find(&identity, torch, NULL), 0);
     assert_string_equal(identity.job_key, "torch-a?rank=7?[2J");
     assert_int_equal(identity_find(&identity, env, "a\nb\177"), 0);
     assert_string_equal(identity.job_key, "job-a?b?");
-    length = identity_lines(&identity, 42, NULL, lines, sizeof(lines));
-    assert_true(ck_lines_get(lines, length, "job_key", value, sizeof(value)));
+    put = ck_lines_in(lines, sizeof(lines));
+    identity_lines(&identity, 42, NULL, &put);
+    assert_true(ck_lines_get(lines, put.used, "job_key", value, sizeof(value)));
     assert_string_equal(value, identity.job_key);
 }
 
@@ -410,20 +411,22 @@ the_lines_have_our_identity_and_the_token_only_when_given(void **state)
     struct identity identity;
     char lines[4096];
     char value[256];
-    size_t length;
+    struct ck_lines put;
 
     (void)state;
     assert_int_equal(identity_find(&identity, env, NULL), 0);
     identity_command(&identity, argv);
-    length = identity_lines(&identity, 42, NULL, lines, sizeof(lines));
-    assert_true(ck_lines_get(lines, length, "command", value, sizeof(value)));
+    put = ck_lines_in(lines, sizeof(lines));
+    identity_lines(&identity, 42, NULL, &put);
+    assert_true(ck_lines_get(lines, put.used, "command", value, sizeof(value)));
     assert_string_equal(value, "./train --steps 3");
-    assert_true(ck_lines_get(lines, length, "pid", value, sizeof(value)));
+    assert_true(ck_lines_get(lines, put.used, "pid", value, sizeof(value)));
     assert_string_equal(value, "42");
-    assert_true(ck_lines_get(lines, length, "timens", value, sizeof(value)));
-    assert_false(ck_lines_get(lines, length, "token", value, sizeof(value)));
-    length = identity_lines(&identity, 42, "beef", lines, sizeof(lines));
-    assert_true(ck_lines_get(lines, length, "token", value, sizeof(value)));
+    assert_true(ck_lines_get(lines, put.used, "timens", value, sizeof(value)));
+    assert_false(ck_lines_get(lines, put.used, "token", value, sizeof(value)));
+    put = ck_lines_in(lines, sizeof(lines));
+    identity_lines(&identity, 42, "beef", &put);
+    assert_true(ck_lines_get(lines, put.used, "token", value, sizeof(value)));
     assert_string_equal(value, "beef");
 }
 

@@ -142,13 +142,16 @@ static void room_that_is_not_there_leaves_no_file(void **state)
 static void lines_are_put_and_got(void **state)
 {
     char lines[64], value[8];
-    size_t used = 0;
+    struct ck_lines put = ck_lines_in(lines, sizeof(lines));
+    size_t used;
 
     (void)state;
-    assert_int_equal(ck_lines_put(lines, 64, &used, "rank", "3"), 0);
-    assert_int_equal(ck_lines_put(lines, 64, &used, "cmd", "a\nb=\tc"), 0);
-    assert_int_equal(ck_lines_put_number(lines, 64, &used, "low", INT64_MIN),
-                     0);
+    ck_lines_put(&put, "rank", "3");
+    ck_lines_put(&put, "cmd", "a\nb=\tc");
+    ck_lines_put_number(&put, "low", INT64_MIN);
+    assert_false(put.is_cut);
+    used = put.used;
+    assert_int_equal(strlen(lines), used);
     assert_true(ck_lines_get(lines, used, "rank", value, sizeof(value)));
     assert_string_equal(value, "3");
     assert_true(ck_lines_get(lines, used, "cmd", value, sizeof(value)));
@@ -163,15 +166,21 @@ static void lines_are_put_and_got(void **state)
 
 static void what_does_not_fit_is_not_begun(void **state)
 {
-    char lines[8] = "";
-    size_t used = 0;
+    char text[9] = "xxxxxxxx";
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
     (void)state;
-    assert_int_equal(ck_lines_put(lines, 8, &used, "key", "12345"), -1);
-    assert_int_equal(used, 0);
-    assert_int_equal(ck_lines_put(lines, 8, &used, "key", "123"), 0);
-    assert_int_equal(used, 8);
-    assert_int_equal(ck_lines_put(lines, 8, &used, "", ""), -1);
+    ck_lines_put(&lines, "key", "12345");
+    assert_true(lines.is_cut);
+    assert_int_equal(lines.used, 0);
+    assert_string_equal(text, "");
+    lines.is_cut = false;
+    ck_lines_put(&lines, "key", "123");
+    assert_false(lines.is_cut);
+    assert_int_equal(lines.used, 8);
+    ck_lines_put(&lines, "", "");
+    assert_true(lines.is_cut);
+    assert_string_equal(text, "key=123\n");
 }
 
 #define CASE(name) WORKDIR_CASE(name, workdir_setup)
