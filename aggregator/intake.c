@@ -122,14 +122,6 @@ refuse(struct intake *intake, const struct intake_item *item, const char *why)
             (unsigned long long)intake->facts.refused);
 }
 
-static int64_t realtime(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * CK_TIME_S + now.tv_nsec;
-}
-
 /* A connection that sent no HELLO gets an answer, twice a second at most. */
 static void stranger(struct intake *intake, const struct intake_item *item)
 {
@@ -449,7 +441,7 @@ static void take_status(struct intake *intake,
     (void)ck_lines_get(control->text, control->text_length, "format", format,
                        sizeof(format));
     if (strcmp(format, "table") == 0) {
-        text = status_table(intake->jobs, realtime());
+        text = status_table(intake->jobs, ck_time_of(CLOCK_REALTIME));
     } else if (strcmp(format, "clocks") == 0) {
         text = clockstatus_table(intake->clockserve, intake->jobs);
     } else if (strcmp(format, "clocks-json") == 0) {

@@ -36,14 +36,20 @@ extern int ck_time_is_skewed __attribute__((visibility("hidden")));
 /* The machine's RAW as such a process is to see it. Async-signal-safe. */
 __attribute__((visibility("hidden"))) ck_time_t ck_time_skew(ck_time_t raw);
 
+/* Now on a clock of the system, ns. Async-signal-safe, any thread. */
+static inline int64_t ck_time_of(clockid_t clock)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(clock, &ts);
+    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+}
+
 /* Now on CLOCK_MONOTONIC_RAW. Async-signal-safe, any thread. */
 static inline ck_time_t ck_time_raw(void)
 {
-    struct timespec ts;
-    ck_time_t raw;
+    ck_time_t raw = ck_time_of(CLOCK_MONOTONIC_RAW);
 
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-    raw = (ck_time_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
     return __builtin_expect(ck_time_is_skewed, 0) ? ck_time_skew(raw) : raw;
 }
 

@@ -14,14 +14,6 @@
 #include "agent/process/proctree.h"
 #include "schema/store/run.h"
 
-static int64_t cpu_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
-}
-
 void account_beat(const struct account *account, char *text, size_t room)
 {
     const struct outbox_head *head = account->framewriter->outbox.head;
@@ -30,7 +22,7 @@ void account_beat(const struct account *account, char *text, size_t room)
     ck_lines_put_number(&lines, "events", (int64_t)head->records);
     ck_lines_put_number(&lines, "bytes", (int64_t)head->stored);
     ck_lines_put_number(&lines, "lost", (int64_t)drain_lost(account->drain));
-    ck_lines_put_number(&lines, "cpu_ns", cpu_ns());
+    ck_lines_put_number(&lines, "cpu_ns", ck_time_of(CLOCK_PROCESS_CPUTIME_ID));
     ck_lines_put_number(&lines, "outbox",
                         (int64_t)outbox_used(&account->framewriter->outbox));
     ck_lines_put_number(&lines, "spool", (int64_t)spool_bytes(account->spool));
@@ -145,7 +137,7 @@ void account_exit(const struct account *account)
         {"lost", (int64_t)drain_lost(account->drain)},
         {"longest_turn_ns", strain.longest},
         {"fullest_units", (int64_t)strain.fullest},
-        {"agent_cpu_ns", cpu_ns()},
+        {"agent_cpu_ns", ck_time_of(CLOCK_PROCESS_CPUTIME_ID)},
         {"samples", (int64_t)tally.samples},
         {"samples_lost", (int64_t)tally.samples_lost},
         {"switches", (int64_t)tally.switches},
@@ -261,5 +253,5 @@ void account_goodbye(const struct account *account, char *text, size_t room)
     ck_lines_put_number(&lines, "events",
                         (int64_t)account->framewriter->outbox.head->records);
     ck_lines_put_number(&lines, "lost", (int64_t)drain_lost(account->drain));
-    ck_lines_put_number(&lines, "cpu_ns", cpu_ns());
+    ck_lines_put_number(&lines, "cpu_ns", ck_time_of(CLOCK_PROCESS_CPUTIME_ID));
 }

@@ -112,14 +112,6 @@ static void busy_read(const struct cpuload *load, struct busy *busy)
     }
 }
 
-static int64_t agent_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
-}
-
 /* What the threads wanted since the reading before. True when any lives. */
 static bool threads_take(struct cpuload *load, ck_time_t passed)
 {
@@ -165,7 +157,7 @@ void cpuload_read(struct cpuload *load, ck_time_t now)
         busy_read(load, &load->busy_first);
         cgroup_read(load->root, &load->quota_first);
         load->own_first = proctree_total(load->tree)->cpu_ns;
-        load->agent_first = agent_ns();
+        load->agent_first = ck_time_of(CLOCK_PROCESS_CPUTIME_ID);
         return;
     }
     if (now <= load->last || !threads_take(load, now - load->last)) {
@@ -181,7 +173,7 @@ void cpuload_read(struct cpuload *load, ck_time_t now)
     busy_read(load, &load->busy_last);
     cgroup_read(load->root, &load->quota_last);
     load->own_last = proctree_total(load->tree)->cpu_ns;
-    load->agent_last = agent_ns();
+    load->agent_last = ck_time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* "0-3,8": as much of it as has room. */

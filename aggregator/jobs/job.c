@@ -275,7 +275,6 @@ void job_hello(struct job *job,
                const struct peer_facts *facts,
                ck_time_t now)
 {
-    struct timespec ts;
 
     if (!job->facts.key[0] && strlen(key) < sizeof(job->facts.key)) {
         strcpy(job->facts.key, key);
@@ -291,10 +290,8 @@ void job_hello(struct job *job,
         if (name[0]) {
             job_name_clean(name, job->facts.name);
         }
-        (void)clock_gettime(CLOCK_REALTIME, &ts);
         job->first_hello = now;
-        job->facts.started_realtime =
-            (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+        job->facts.started_realtime = ck_time_of(CLOCK_REALTIME);
     }
     /* Late, but welcome: the run is merged again when it has left. */
     job->facts.state = JOB_RUN;

@@ -13,7 +13,6 @@
  */
 #include "schema/clock/stamp.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -40,17 +39,13 @@ void ck_bracket_read(struct ck_bracket *bracket)
     bool is_agreed = false;
 
     for (int i = 0; i < READINGS && !is_agreed; i++) {
-        struct timespec ts;
         ck_time_t before = ck_time_raw();
-        ck_time_t after;
-        ck_time_t width;
-
-        (void)clock_gettime(CLOCK_REALTIME, &ts);
-        after = ck_time_raw();
-        width = (after - before + 1) / 2;
+        int64_t realtime = ck_time_of(CLOCK_REALTIME);
+        ck_time_t after = ck_time_raw();
+        ck_time_t width = (after - before + 1) / 2;
         is_agreed = distance(width, best.width) <= AGREE;
         if (width < best.width) {
-            best.realtime = (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+            best.realtime = realtime;
             best.raw = before + (after - before) / 2;
             best.width = width;
         }

@@ -41,14 +41,6 @@ static uint64_t now(void)
     return (uint64_t)ck_time_raw();
 }
 
-static int64_t real_ns(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
-}
-
 /* A stamp and the two clocks of the host around it. */
 struct look {
     int64_t raw[2], real[2], stamp;
@@ -60,9 +52,9 @@ static int look_take(struct look *look)
     int rc;
 
     look->raw[0] = ck_time_raw();
-    look->real[0] = real_ns();
+    look->real[0] = ck_time_of(CLOCK_REALTIME);
     rc = cupti_api.cuptiGetTimestamp(&stamp);
-    look->real[1] = real_ns();
+    look->real[1] = ck_time_of(CLOCK_REALTIME);
     look->raw[1] = ck_time_raw();
     look->stamp = (int64_t)stamp;
     return rc == CUPTI_OK ? 0 : -1;
