@@ -5,12 +5,12 @@
 #include "agent/clock/clocksync.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "agent/stream/selfstream.h"
 #include "schema/clock/clocksource.h"
 #include "schema/event.h"
+#include "schema/procfile.h"
 
 #define READINGS 16
 /* The clocksource is read again; merge counts on it (ticksfit.c). */
@@ -33,13 +33,8 @@ static int64_t clock_read(enum ck_clock clock)
         [CK_CLOCK_MONOTONIC] = CLOCK_MONOTONIC,
         [CK_CLOCK_BOOTTIME] = CLOCK_BOOTTIME,
     };
-    struct timespec ts;
 
-    if (clock == CK_CLOCK_TSC) {
-        return ck_time_ticks();
-    }
-    (void)clock_gettime(ids[clock], &ts);
-    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
+    return clock == CK_CLOCK_TSC ? ck_time_ticks() : ck_time_of(ids[clock]);
 }
 
 /* RAW, other, RAW: the tightest of several brackets. */
@@ -64,16 +59,9 @@ static struct pair pair_read(enum ck_clock clock)
 /* What the kernel keeps time by, as a number; 0 = not known. */
 static int64_t source_read(void)
 {
-    char source[32] = "";
-    FILE *file = fopen(CLOCKSOURCE, "re");
+    char source[32];
 
-    if (file == NULL) {
-        return 0;
-    }
-    if (fgets(source, sizeof(source), file) == NULL) {
-        source[0] = '\0';
-    }
-    (void)fclose(file);
+    (void)ck_procfile_read(source, sizeof(source), CLOCKSOURCE);
     return ck_clocksource_number(source);
 }
 

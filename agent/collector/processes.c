@@ -4,11 +4,8 @@
  */
 #include "agent/collector/processes.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/process/identity.h"
 #include "agent/perf/sampler.h"
@@ -16,6 +13,7 @@
 #include "agent/process/ringholder.h"
 #include "agent/ring/ringfile.h"
 #include "agent/symbols/symbols.h"
+#include "schema/procfile.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
@@ -23,66 +21,43 @@
 #define COMMAND_BYTES 1024
 #define ENDS_AT_ONCE 8 /* processes that are asked whether they ended */
 
-/* A file of /proc, up to room - 1 bytes, NUL-terminated. Bytes read. */
-static size_t proc_read(uint32_t pid, const char *name, char *text, size_t room)
-{
-    char path[64];
-    size_t used = 0;
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && used < room - 1) {
-        ssize_t n = read(fd, text + used, room - 1 - used);
-
-        if (n <= 0) {
-            break;
-        }
-        used += (size_t)n;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    text[used] = '\0';
-    return used;
-}
-
 static void
 process_say(struct selfstream *selfstream, uint32_t incarnation, uint32_t pid)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_PROCESS, .name = incarnation},
                            .object = pid};
     char command[COMMAND_BYTES];
-    size_t length = proc_read(pid, "cmdline", command, sizeof(command));
+    ssize_t length =
+        ck_procfile_read(command, sizeof(command), "/proc/%u/cmdline", pid);
 
     while (length > 0 && command[length - 1] == '\0') {
         length--;
     }
-    for (size_t i = 0; i < length; i++) {
+    for (ssize_t i = 0; i < length; i++) {
         if (command[i] == '\0') {
             command[i] = ' ';
         }
     }
-    if (length == 0) {
+    if (length <= 0) {
         command[0] = '?';
         length = 1;
     }
-    (void)selfstream_text(selfstream, head, command, length);
+    (void)selfstream_text(selfstream, head, command, (size_t)length);
 }
 
 /* Pointers into a block of NUL-terminated words; NULL when out of memory. */
-static char **words_split(char *block, size_t length)
+static char **words_split(char *block, ssize_t length)
 {
     size_t count = 0;
     char **words;
 
-    for (size_t i = 0; i < length; i++) {
+    for (ssize_t i = 0; i < length; i++) {
         count += block[i] == '\0';
     }
     words = calloc(count + 2, sizeof(*words));
     count = 0;
-    for (size_t at = 0; words != NULL && at < length;
-         at += strlen(block + at) + 1) {
+    for (ssize_t at = 0; words != NULL && at < length;
+         at += (ssize_t)strlen(block + at) + 1) {
         words[count++] = block + at;
     }
     return words;
@@ -140,8 +115,8 @@ static void rank_look(struct processes *processes,
     if (block == NULL) {
         return;
     }
-    words = words_split(block,
-                        proc_read(placed.pid, "environ", block, ENVIRON_BYTES));
+    words = words_split(
+        block, ck_procfile_read(block, ENVIRON_BYTES, "/proc/%u/environ", pid));
     if (words != NULL && words[0] != NULL &&
         identity_place_differs(processes->env, words, &placed.place)) {
         placed.restart = restart_of(words);

@@ -14,13 +14,12 @@
  */
 #include "agent/collector/resident.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "schema/procfile.h"
 
 #define TEXT_BYTES 4096
 /* A change of less than this, and than a part of the last value, is not
@@ -71,29 +70,19 @@ void resident_destroy(struct resident *resident)
     free(resident);
 }
 
-/* The file's text, cut at TEXT_BYTES - 1. False: it is not there any more. */
+/* False: it is not there any more. */
 static bool file_read(uint32_t pid, const char *name, char text[TEXT_BYTES])
 {
-    char path[64];
-    ssize_t got = -1;
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        got = read(fd, text, TEXT_BYTES - 1);
-        (void)close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0;
+    return ck_procfile_read(text, TEXT_BYTES, "/proc/%" PRIu32 "/%s", pid,
+                            name) > 0;
 }
 
 /* A line "KEY:   123 kB" in bytes, -1 = there is none. */
 static int64_t kib_field(const char *text, const char *key)
 {
-    const char *at = strstr(text, key);
+    int64_t kib = ck_procfile_number(text, key, -1);
 
-    return at == NULL ? -1 : strtoll(at + strlen(key), NULL, 10) * 1024;
+    return kib < 0 ? -1 : kib * 1024;
 }
 
 static void say(struct resident *resident,

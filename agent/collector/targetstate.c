@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "schema/procfile.h"
+
 /* Since 6.15 the kernel gives the exit status of a process to the holder of a
  * pidfd of it, once its parent has taken note (pidfd_info of linux/pidfd.h,
  * which older headers lack). */
@@ -135,20 +137,11 @@ static bool is_readable(pid_t pid)
  * when it is there, and still of that process. */
 static bool status_read(const struct targetstate *targetstate, int32_t *status)
 {
-    char path[64];
     char line[1024];
     const char *rest;
-    size_t length = 0;
-    FILE *file;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat",
-                   (int)targetstate->target);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        length = fread(line, 1, sizeof(line) - 1, file);
-        (void)fclose(file);
-    }
-    line[length] = '\0';
+    (void)ck_procfile_read(line, sizeof(line), "/proc/%d/stat",
+                           (int)targetstate->target);
     rest = strrchr(line, ')');
     if (rest == NULL || strncmp(rest, ") Z ", 4) != 0 ||
         !is_readable(targetstate->target) ||

@@ -8,7 +8,6 @@
  */
 #include "agent/link/session.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

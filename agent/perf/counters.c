@@ -33,6 +33,7 @@
 #include "agent/perf/sampler.h"
 #include "agent/process/cpuload.h"
 #include "agent/process/proctree.h"
+#include "schema/procfile.h"
 
 /* Threads whose details are read each time; with n times as many, each n-th
  * time. */
@@ -107,16 +108,12 @@ struct counters {
 
 static int paranoid_level(void)
 {
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    int level = -1;
+    char text[32];
 
-    if (file != NULL) {
-        if (fscanf(file, "%d", &level) != 1) {
-            level = -1;
-        }
-        (void)fclose(file);
-    }
-    return level;
+    return ck_procfile_read(text, sizeof(text),
+                            "/proc/sys/kernel/perf_event_paranoid") > 0
+               ? atoi(text)
+               : -1;
 }
 
 /* errno of perf_event_open() in the reader's terms. */

@@ -10,27 +10,20 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "schema/procfile.h"
+
 /* Are our system calls filtered? The file shows it without such a call. */
 static bool is_filtered(void)
 {
-    FILE *file = fopen("/proc/self/status", "re");
-    char line[256];
-    int mode = 0;
+    char text[8192];
 
-    if (file == NULL) {
-        return false;
-    }
-    while (fgets(line, sizeof(line), file) != NULL &&
-           sscanf(line, "Seccomp: %d", &mode) != 1) {
-    }
-    (void)fclose(file);
-    return mode != 0;
+    return ck_procfile_read(text, sizeof(text), "/proc/self/status") > 0 &&
+           ck_procfile_number(text, "\nSeccomp:", 0) != 0;
 }
 
 /* Does the call end a child that makes it? So it is if none can be made. */

@@ -9,32 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/procfile.h"
+
 #define TEXT_BYTES (64 << 10)
 #define LEVELS_MAX 32
 #define MEMORY_NONE ((uint64_t)1 << 60)
 
-/* A small file's text, NUL-terminated; false when there is none. */
-static bool file_text(const char *path, char *text, size_t room)
-{
-    FILE *file = fopen(path, "re");
-    size_t got;
-
-    if (file == NULL) {
-        return false;
-    }
-    got = fread(text, 1, room - 1, file);
-    text[got] = '\0';
-    (void)fclose(file);
-    return got > 0;
-}
-
+/* False: there is none. */
 static bool
 folder_text(const char *folder, const char *name, char *text, size_t room)
 {
-    char path[PATH_MAX + 32];
-
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return file_text(path, text, room);
+    return ck_procfile_read(text, room, "%s/%s", folder, name) > 0;
 }
 
 /* Is a word in a list that commas separate? */
@@ -224,13 +209,14 @@ void cgroup_narrowest(const char *folder,
 void cgroup_read(pid_t pid, struct cgroup_quota *quota)
 {
     char *mounts = malloc(TEXT_BYTES);
-    char groups[8192], path[64];
+    char groups[8192];
     char folder[PATH_MAX], mount[PATH_MAX];
 
     *quota = (struct cgroup_quota){.cpus_milli = 0};
-    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-    if (mounts != NULL && file_text(path, groups, sizeof(groups)) &&
-        file_text("/proc/self/mountinfo", mounts, TEXT_BYTES)) {
+    if (mounts != NULL &&
+        ck_procfile_read(groups, sizeof(groups), "/proc/%d/cgroup", (int)pid) >
+            0 &&
+        folder_text("/proc/self", "mountinfo", mounts, TEXT_BYTES)) {
         for (int is_v2 = 0; is_v2 <= 1 && quota->cpus_milli == 0; is_v2++) {
             if (cgroup_folder(groups, mounts, is_v2 != 0, folder, mount)) {
                 cgroup_narrowest(folder, mount, quota);
@@ -285,8 +271,8 @@ uint64_t cgroup_memory(void)
     char groups[8192];
 
     if (mounts != NULL &&
-        file_text("/proc/self/cgroup", groups, sizeof(groups)) &&
-        file_text("/proc/self/mountinfo", mounts, TEXT_BYTES)) {
+        folder_text("/proc/self", "cgroup", groups, sizeof(groups)) &&
+        folder_text("/proc/self", "mountinfo", mounts, TEXT_BYTES)) {
         for (int i = 0; i < 2; i++) {
             uint64_t bytes =
                 folder_find(groups, mounts, controllers[i], folder, mount)

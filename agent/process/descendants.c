@@ -10,11 +10,10 @@
 #include "agent/process/descendants.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "schema/procfile.h"
 
 #define PROBES 8
 #define DEPTH_MAX 64 /* of the parents that are walked up */
@@ -133,25 +132,12 @@ void descendants_execed(struct descendants *descendants,
 static uint32_t parent_read(uint32_t pid)
 {
     char text[512];
-    char path[64];
-    const char *at;
-    ssize_t bytes;
-    unsigned parent;
-    int fd;
+    int64_t fields[CK_PROCFILE_STAT];
 
-    (void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
-    }
-    bytes = read(fd, text, sizeof(text) - 1);
-    (void)close(fd);
-    if (bytes <= 0) {
-        return 0;
-    }
-    text[bytes] = '\0';
-    at = strrchr(text, ')'); /* the command before it holds any character */
-    return at != NULL && sscanf(at + 1, " %*c %u", &parent) == 1 ? parent : 0;
+    return ck_procfile_read(text, sizeof(text), "/proc/%u/stat", pid) > 0 &&
+                   ck_procfile_stat(text, fields) == 0
+               ? (uint32_t)fields[4]
+               : 0;
 }
 
 static enum relation relation_look(const struct descendants *descendants,

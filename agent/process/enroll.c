@@ -7,25 +7,18 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/uio.h>
-#include <unistd.h>
+
+#include "schema/procfile.h"
 
 /* Where the random bytes of the image are, 0 = not known. */
 static uint64_t random_find(pid_t pid)
 {
     Elf64_auxv_t words[64];
-    char path[64];
-    ssize_t bytes = -1;
-    int fd;
+    ssize_t bytes = ck_procfile_read((char *)words, sizeof(words),
+                                     "/proc/%d/auxv", (int)pid);
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        bytes = read(fd, words, sizeof(words));
-        (void)close(fd);
-    }
     for (ssize_t i = 0; i < bytes / (ssize_t)sizeof(words[0]); i++) {
         if (words[i].a_type == AT_RANDOM) {
             return words[i].a_un.a_val;

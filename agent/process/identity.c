@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "schema/fnv.h"
+#include "schema/procfile.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
@@ -215,51 +216,27 @@ bool identity_place_differs(char *const *selfstream,
     return false;
 }
 
-/* First line of a small file, without its newline. "" when unreadable. */
-static void line_read(const char *path, char *line, size_t room)
-{
-    FILE *file = fopen(path, "re");
-
-    line[0] = '\0';
-    if (file == NULL) {
-        return;
-    }
-    if (fgets(line, (int)room, file) == NULL) {
-        line[0] = '\0';
-    }
-    line[strcspn(line, "\n")] = '\0';
-    (void)fclose(file);
-}
-
 /* Parent and start (clock ticks since boot) of a process. 0 or -1. */
 static int process_stat(pid_t pid, pid_t *parent, unsigned long long *start)
 {
-    char path[64];
-    char line[1024];
-    const char *at;
-    int ppid;
+    int64_t fields[CK_PROCFILE_STAT];
+    char text[1024];
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    line_read(path, line, sizeof(line));
-    at = strrchr(line, ')');
-    if (at == NULL ||
-        sscanf(at + 1,
-               " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-               "%*d %*d %*d %*d %llu",
-               &ppid, start) != 2) {
+    (void)ck_procfile_read(text, sizeof(text), "/proc/%d/stat", (int)pid);
+    if (ck_procfile_stat(text, fields) != 0) {
         return -1;
     }
-    *parent = ppid;
+    *parent = (pid_t)fields[4];
+    *start = (unsigned long long)fields[22];
     return 0;
 }
 
 static bool is_launcher(pid_t pid)
 {
-    char path[64];
     char comm[32];
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    line_read(path, comm, sizeof(comm));
+    (void)ck_procfile_read(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
+    comm[strcspn(comm, "\n")] = '\0';
     for (size_t i = 0;
          i < sizeof(launcher_programs) / sizeof(launcher_programs[0]); i++) {
         if (strncmp(comm, launcher_programs[i], 15) == 0) {
@@ -313,21 +290,18 @@ static bool process_is_ours(pid_t pid, char *const *env)
 {
     const struct launcher_row *row = launcher_rows;
     char *text = malloc(ENVIRON_BYTES + 1);
-    char path[64];
-    size_t bytes = 0;
-    FILE *file;
+    ssize_t got = 0;
+    size_t bytes;
     bool is_ours;
 
     while (!row_holds(row, env)) {
         row++; /* one does: we have a rank */
     }
-    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    file = text == NULL ? NULL : fopen(path, "re");
-    if (file != NULL) {
-        bytes = fread(text, 1, ENVIRON_BYTES, file);
-        (void)fclose(file);
-        text[bytes] = '\0';
+    if (text != NULL) {
+        got = ck_procfile_read(text, ENVIRON_BYTES + 1, "/proc/%d/environ",
+                               (int)pid);
     }
+    bytes = got > 0 ? (size_t)got : 0;
     is_ours = is_shared(text, bytes, env, row->rank) &&
               is_shared(text, bytes, env, row->size) &&
               is_shared(text, bytes, env, row->local_rank);
@@ -553,14 +527,6 @@ static void path_word(char *text)
     }
 }
 
-static int64_t realtime_now(void)
-{
-    struct timespec ts;
-
-    (void)clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t)ts.tv_sec * CK_TIME_S + ts.tv_nsec;
-}
-
 /* The name of a host and the addresses of its network adapters, in any order.
  * A clone of a machine has others, or it could not be reached. */
 static void machine_find(struct identity *identity)
@@ -572,20 +538,12 @@ static void machine_find(struct identity *identity)
     if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
             char *end = found.gl_pathv[i] + strlen(found.gl_pathv[i]);
-            char path[PATH_MAX];
             char address[64];
-            FILE *file;
+            int folder = (int)(end - found.gl_pathv[i]) - (int)strlen("device");
 
-            (void)snprintf(
-                path, sizeof(path), "%.*saddress",
-                (int)(end - found.gl_pathv[i] - (int)sizeof("device") + 1),
-                found.gl_pathv[i]);
-            file = fopen(path, "re");
-            if (file != NULL && fgets(address, sizeof(address), file) != NULL) {
+            if (ck_procfile_read(address, sizeof(address), "%.*saddress",
+                                 folder, found.gl_pathv[i]) > 0) {
                 hash += ck_fnv_text(CK_FNV_START, address);
-            }
-            if (file != NULL) {
-                (void)fclose(file);
             }
         }
         globfree(&found);
@@ -621,7 +579,7 @@ int identity_find(struct identity *identity, char *const *env, const char *job)
     }
     path_word(found.job);
     found.start_raw = ck_time_raw();
-    found.start_realtime = realtime_now();
+    found.start_realtime = ck_time_of(CLOCK_REALTIME);
     *identity = found;
     return 0;
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAT_FIELDS 22 /* of /proc/<pid>/stat that are looked at */
+#include "schema/procfile.h"
 
 struct proctree {
     pid_t root;
@@ -61,45 +61,12 @@ void proctree_destroy(struct proctree *tree)
     errno = saved;
 }
 
-/* The file's text, NUL-terminated and cut at `room`. 0, or -1. */
+/* The file's text, cut at `room`. 0, or -1. */
 static int file_read(int dir, const char *name, char *text, size_t room)
 {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-    ssize_t got;
 
-    if (fd < 0) {
-        return -1;
-    }
-    got = read(fd, text, room - 1);
-    (void)close(fd);
-    if (got < 0) {
-        return -1;
-    }
-    text[got] = '\0';
-    return 0;
-}
-
-/* Numbers of a stat line by their number in proc(5), from 3; the command
- * before them may hold any character but ends with the last ')'.
- */
-static int stat_parse(const char *text, int64_t fields[STAT_FIELDS + 1])
-{
-    const char *at = strrchr(text, ')');
-
-    if (at == NULL || at[1] != ' ' || at[2] == '\0') {
-        return -1;
-    }
-    at += 3; /* behind the state, field 3 */
-    for (int i = 4; i <= STAT_FIELDS; i++) {
-        char *end;
-
-        fields[i] = strtoll(at, &end, 10);
-        if (end == at) {
-            return -1;
-        }
-        at = end;
-    }
-    return 0;
+    return ck_procfile_take(text, room, fd) < 0 ? -1 : 0;
 }
 
 /* The entry of a thread, made if it is new; NULL when the table is full. */
@@ -138,25 +105,18 @@ thread_find(struct proctree *tree, uint32_t pid, uint32_t tid)
     return entry;
 }
 
-static int64_t status_field(const char *status, const char *key)
-{
-    const char *at = strstr(status, key);
-
-    return at == NULL ? 0 : strtoll(at + strlen(key), NULL, 10);
-}
-
 static void thread_detail(const struct proctree *tree,
                           struct proctree_thread *thread,
                           int dir,
                           bool has_schedstat)
 {
-    int64_t fields[STAT_FIELDS + 1];
+    int64_t fields[CK_PROCFILE_STAT];
     char text[4096];
     char name[32];
 
     (void)snprintf(name, sizeof(name), "%" PRIu32 "/stat", thread->tid);
     if (file_read(dir, name, text, sizeof(text)) == 0 &&
-        stat_parse(text, fields) == 0) {
+        ck_procfile_stat(text, fields) == 0) {
         thread->minor_faults = fields[10];
         thread->major_faults = fields[12];
         if (!has_schedstat) {
@@ -165,9 +125,10 @@ static void thread_detail(const struct proctree *tree,
     }
     (void)snprintf(name, sizeof(name), "%" PRIu32 "/status", thread->tid);
     if (file_read(dir, name, text, sizeof(text)) == 0) {
-        thread->voluntary = status_field(text, "\nvoluntary_ctxt_switches:");
+        thread->voluntary =
+            ck_procfile_number(text, "\nvoluntary_ctxt_switches:", 0);
         thread->involuntary =
-            status_field(text, "\nnonvoluntary_ctxt_switches:");
+            ck_procfile_number(text, "\nnonvoluntary_ctxt_switches:", 0);
     }
 }
 
@@ -252,13 +213,12 @@ static void process_sum(const struct proctree *tree,
                         uint32_t pid,
                         struct proctree_total *sum)
 {
-    int64_t fields[STAT_FIELDS + 1];
+    int64_t fields[CK_PROCFILE_STAT];
     char text[4096];
-    char path[64];
 
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-    if (file_read(AT_FDCWD, path, text, sizeof(text)) != 0 ||
-        stat_parse(text, fields) != 0) {
+    if (ck_procfile_read(text, sizeof(text), "/proc/%" PRIu32 "/stat", pid) <
+            0 ||
+        ck_procfile_stat(text, fields) != 0) {
         return;
     }
     sum->minor_faults += fields[10] + fields[11];

@@ -19,36 +19,18 @@
 #include <unistd.h>
 
 #include "agent/python/pythonmemory.h"
+#include "schema/procfile.h"
 
 #define LINE_BYTES 1024
 /* glibc's lock that a thread waits for. */
 #define LOCK_CONTENDED 2
 
-/* A file of the thread's, up to room - 1 bytes. False: errno. */
+/* A file of the thread's. False: errno. */
 static bool
 task_read(pid_t pid, uint32_t tid, const char *name, char *text, size_t room)
 {
-    char path[96];
-    ssize_t got;
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%u/%s", (int)pid, tid,
-                   name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    got = read(fd, text, room - 1);
-    if (got < 0) {
-        int saved = errno;
-
-        (void)close(fd);
-        errno = saved;
-        return false;
-    }
-    (void)close(fd);
-    text[got] = '\0';
-    return true;
+    return ck_procfile_read(text, room, "/proc/%d/task/%u/%s", (int)pid, tid,
+                            name) >= 0;
 }
 
 /* "TID (name) S ...": the name may hold anything. */

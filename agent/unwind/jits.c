@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/unwind/codemaps.h"
+#include "schema/procfile.h"
 #include "schema/time.h"
 
 #define PATH_BYTES 4352
@@ -99,55 +99,34 @@ void jits_forget(struct jits *jits, pid_t pid)
 /* Seconds since 1970 at which the process began; 0 = it has ended. */
 static time_t process_began(pid_t pid)
 {
-    unsigned long long ticks = 0;
+    int64_t fields[CK_PROCFILE_STAT];
     struct timespec now, boot;
-    char path[64], text[1024];
-    const char *at;
-    ssize_t got;
-    int fd;
+    char text[1024];
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    text[got < 0 ? 0 : got] = '\0';
-    at = strrchr(text, ')');
-    if (at == NULL ||
-        sscanf(at + 1,
-               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-               "%*d %*d %*d %*d %llu",
-               &ticks) != 1 ||
+    (void)ck_procfile_read(text, sizeof(text), "/proc/%d/stat", (int)pid);
+    if (ck_procfile_stat(text, fields) != 0 ||
         clock_gettime(CLOCK_REALTIME, &now) != 0 ||
         clock_gettime(CLOCK_BOOTTIME, &boot) != 0) {
         return 0;
     }
     return now.tv_sec - boot.tv_sec +
-           (time_t)(ticks / (unsigned long long)sysconf(_SC_CLK_TCK));
+           (time_t)(fields[22] / sysconf(_SC_CLK_TCK));
 }
 
-/* Its number as itself sees it. */
+/* Its number as itself sees it: the last of all namespaces'. */
 static pid_t own_number(pid_t pid)
 {
-    char path[64], line[256];
-    pid_t number = pid;
-    FILE *file;
+    char text[8192];
+    char *line, *tab;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        const char *tab = strrchr(line, '\t');
-
-        if (strncmp(line, "NSpid:", 6) == 0 && tab != NULL) {
-            number = (pid_t)strtol(tab, NULL, 10);
-            break;
-        }
+    (void)ck_procfile_read(text, sizeof(text), "/proc/%d/status", (int)pid);
+    line = strstr(text, "NSpid:");
+    if (line == NULL) {
+        return pid;
     }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return number;
+    line[strcspn(line, "\n")] = '\0';
+    tab = strrchr(line, '\t');
+    return tab == NULL ? pid : (pid_t)strtol(tab, NULL, 10);
 }
 
 /* Is it a file of the process' user, or root's, written since it began? */

@@ -5,12 +5,11 @@
 #include "aggregator/jobs/peer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "schema/clock/domain.h"
 #include "schema/store/run.h"
 
 struct peer {
@@ -96,23 +95,10 @@ static void lines_text(
     }
 }
 
-/* This machine's boot id; "" where it cannot be read. */
-static void boot_id_read(char *text, size_t room)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
-
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-}
-
 static void peer_identify(struct peer *peer, const char *lines, size_t length)
 {
     struct peer_facts *facts = &peer->facts;
-    char ours[40];
+    struct ck_domain ours;
 
     facts->rank = lines_number(lines, length, "rank", -1);
     facts->size = lines_number(lines, length, "size", 0);
@@ -123,8 +109,9 @@ static void peer_identify(struct peer *peer, const char *lines, size_t length)
                sizeof(facts->boot_id));
     lines_text(lines, length, "command", facts->command,
                sizeof(facts->command));
-    boot_id_read(ours, sizeof(ours));
-    peer->is_local = ours[0] && strcmp(ours, facts->boot_id) == 0;
+    (void)ck_domain_read(&ours, NULL);
+    peer->is_local =
+        ours.boot_id[0] && strcmp(ours.boot_id, facts->boot_id) == 0;
 }
 
 struct peer *peer_create(const uint8_t agent[16], struct store *store)

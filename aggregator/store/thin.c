@@ -5,8 +5,6 @@
 #include "aggregator/store/thin.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

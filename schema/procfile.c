@@ -1,0 +1,78 @@
+/* procfile.c - files of /proc and /sys, whose text the kernel makes
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "schema/procfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+ssize_t ck_procfile_take(char *text, size_t room, int fd)
+{
+    size_t used = 0;
+    ssize_t got = -1;
+    int error;
+
+    while (fd >= 0 && used < room - 1 &&
+           (got = read(fd, text + used, room - 1 - used)) > 0) {
+        used += (size_t)got;
+    }
+    error = errno;
+    text[used] = '\0';
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    errno = error;
+    return got < 0 && used == 0 ? -1 : (ssize_t)used;
+}
+
+ssize_t ck_procfile_read(char *text, size_t room, const char *format, ...)
+{
+    char path[PATH_MAX];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(path, sizeof(path), format, arguments);
+    va_end(arguments);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        text[0] = '\0';
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return ck_procfile_take(text, room, open(path, O_RDONLY | O_CLOEXEC));
+}
+
+int64_t ck_procfile_number(const char *text, const char *key, int64_t otherwise)
+{
+    const char *at = strstr(text, key);
+
+    return at == NULL ? otherwise : strtoll(at + strlen(key), NULL, 10);
+}
+
+/* The name before the third field is in parentheses, and may hold anything. */
+int ck_procfile_stat(const char *text, int64_t fields[CK_PROCFILE_STAT])
+{
+    const char *at = strrchr(text, ')');
+
+    if (at == NULL || at[1] != ' ' || at[2] == '\0') {
+        return -1;
+    }
+    at += 3; /* the state */
+    for (int i = 4; i < CK_PROCFILE_STAT; i++) {
+        char *end;
+
+        fields[i] = strtoll(at, &end, 10);
+        if (end == at) {
+            return -1;
+        }
+        at = end;
+    }
+    return 0;
+}
