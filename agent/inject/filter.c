@@ -20,7 +20,6 @@
 
 #include "agent/inject/symbol.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define LIBRARIES 16
 
 typedef long (*prctl_f)(int, long, long, long, long);
@@ -88,9 +87,7 @@ static void prctl_look(int operation, long mode)
     }
 }
 
-EXPORT long
-entry_prctl(int operation, long a, long b, long c, long d) __asm__("prctl");
-long entry_prctl(int operation, long a, long b, long c, long d)
+INJECT_ENTRY(long, prctl, int operation, long a, long b, long c, long d)
 {
     prctl_f next = atomic_load_explicit(&next_prctl, memory_order_relaxed);
 
@@ -102,14 +99,8 @@ long entry_prctl(int operation, long a, long b, long c, long d)
     return next(operation, a, b, c, d);
 }
 
-EXPORT long entry_syscall(long number,
-                          long a,
-                          long b,
-                          long c,
-                          long d,
-                          long e,
-                          long f) __asm__("syscall");
-long entry_syscall(long number, long a, long b, long c, long d, long e, long f)
+INJECT_ENTRY(
+    long, syscall, long number, long a, long b, long c, long d, long e, long f)
 {
     syscall_f next = atomic_load_explicit(&next_syscall, memory_order_relaxed);
 

@@ -16,6 +16,13 @@
 #include "schema/ring/ring.h"
 #include "schema/time.h"
 
+/* The head of a function that comes in front of the program's `symbol`. Its own
+ * name is another one, so that no macro or inline of a header can meet it. */
+#define INJECT_ENTRY(type, symbol, ...)                                        \
+    __attribute__((visibility("default")))                                     \
+    type entry_##symbol(__VA_ARGS__) __asm__(#symbol);                         \
+    type entry_##symbol(__VA_ARGS__)
+
 /* For what is large and zero at first. Each program that a script starts loads
  * the library, and a page that it writes to costs it a fault, so what every
  * process needs at its start is together, before what only those that record

@@ -19,8 +19,6 @@
 #include "agent/inject/omp/ompteam.h"
 #include "agent/inject/symbol.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Nested regions of a thread; deeper ones go by unseen. */
 #define LEVELS 3
 
@@ -350,9 +348,10 @@ static struct ompt_tool *tool_next(unsigned version, const char *name)
     return next.object == NULL ? NULL : next.call(version, name);
 }
 
-EXPORT struct ompt_tool *
-entry_start_tool(unsigned version, const char *name) __asm__("ompt_start_tool");
-struct ompt_tool *entry_start_tool(unsigned version, const char *name)
+INJECT_ENTRY(struct ompt_tool *,
+             ompt_start_tool,
+             unsigned version,
+             const char *name)
 {
     struct ompt_tool *other = tool_next(version, name);
     const char *libraries = getenv("OMP_TOOL_LIBRARIES");

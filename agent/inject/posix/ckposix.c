@@ -144,11 +144,7 @@ static inline void posix_end_write(const struct posix_call *call,
 static const char pair_symbol[] = "socketpair";
 static _Atomic(posix_next_f) next_pair;
 
-EXPORT int entry_socketpair(int domain,
-                            int type,
-                            int protocol,
-                            int fds[2]) __asm__("socketpair");
-int entry_socketpair(int domain, int type, int protocol, int fds[2])
+INJECT_ENTRY(int, socketpair, int domain, int type, int protocol, int fds[2])
 {
     int (*next)(int, int, int, int *) =
         (int (*)(int, int, int, int *))posix_next(&next_pair, pair_symbol);

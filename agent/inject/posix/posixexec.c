@@ -25,7 +25,6 @@
 #include "agent/inject/posix/posixcall.h"
 #include "schema/kernelask.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define VARIABLE "LD_PRELOAD="
 /* With more of them, or a longer text, all stays as it is. */
 #define VARIABLES_MAX 512
@@ -268,10 +267,7 @@ static bool is_by_platform(char *const *env)
     return false;
 }
 
-EXPORT int entry_execve(const char *path,
-                        char *const *argv,
-                        char *const *env) __asm__("execve");
-int entry_execve(const char *path, char *const *argv, char *const *env)
+INJECT_ENTRY(int, execve, const char *path, char *const *argv, char *const *env)
 {
     execve_f next = (execve_f)POSIX_NEXT(execve);
     int saved = errno;

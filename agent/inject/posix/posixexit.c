@@ -10,8 +10,6 @@
 
 #include "agent/inject/posix/posixcall.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 typedef void (*exit_f)(int);
 
 POSIX_SYMBOL(_exit, 0, POSIX_PLAIN);
@@ -29,20 +27,17 @@ static _Noreturn void leave(exit_f next, int status)
     }
 }
 
-EXPORT _Noreturn void entry__exit(int status) __asm__("_exit");
-void entry__exit(int status)
+INJECT_ENTRY(_Noreturn void, _exit, int status)
 {
     leave((exit_f)POSIX_NEXT(_exit), status);
 }
 
-EXPORT _Noreturn void entry__Exit(int status) __asm__("_Exit");
-void entry__Exit(int status)
+INJECT_ENTRY(_Noreturn void, _Exit, int status)
 {
     leave((exit_f)POSIX_NEXT(_Exit), status);
 }
 
-EXPORT _Noreturn void entry_quick_exit(int status) __asm__("quick_exit");
-void entry_quick_exit(int status)
+INJECT_ENTRY(_Noreturn void, quick_exit, int status)
 {
     leave((exit_f)POSIX_NEXT(quick_exit), status);
 }

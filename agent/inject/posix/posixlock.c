@@ -16,8 +16,6 @@
 
 #include "agent/inject/posix/posixcall.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Weak as in floor.h. */
 #pragma weak pthread_testcancel
 
@@ -75,6 +73,18 @@ static inline int lock_try(posix_next_f next, void *lock)
 /* For pthread_mutex_trylock and so on. */
 #define TRY(symbol, lock) lock_try(POSIX_NEXT(symbol), lock)
 
+/* Is the answer of a try that of the call? Then it is counted. */
+static inline bool is_decided(int rc, enum posix_function function)
+{
+    if (__builtin_expect(rc != 0, 0) && (rc == EBUSY || rc == EAGAIN)) {
+        return false;
+    }
+    if (!posix_is_inside()) {
+        count_free(function);
+    }
+    return true;
+}
+
 /* One wait; which of the forms is called depends on what is given. */
 struct lock_wait {
     const struct posix_entry *entry;
@@ -129,91 +139,77 @@ static __attribute__((noinline)) int lock_wait(const struct lock_wait *wait)
         .site = __builtin_return_address(0),                                   \
     })
 
-EXPORT int entry_mutex_lock(void *mutex) __asm__("pthread_mutex_lock");
-int entry_mutex_lock(void *mutex)
+INJECT_ENTRY(int, pthread_mutex_lock, void *mutex)
 {
     int rc = TRY(pthread_mutex_trylock, mutex);
 
-    if (__builtin_expect(rc != EBUSY, 1)) {
-        if (!posix_is_inside()) {
-            count_free(POSIX_pthread_mutex_lock);
-        }
+    if (is_decided(rc, POSIX_pthread_mutex_lock)) {
         return rc;
     }
     return WAIT(pthread_mutex_lock, mutex, NULL, -1, mutex_holder(mutex));
 }
 
-EXPORT int entry_mutex_timedlock(
-    void *mutex,
-    const struct timespec *limit) __asm__("pthread_mutex_timedlock");
-int entry_mutex_timedlock(void *mutex, const struct timespec *limit)
+INJECT_ENTRY(int,
+             pthread_mutex_timedlock,
+             void *mutex,
+             const struct timespec *limit)
 {
     int rc = TRY(pthread_mutex_trylock, mutex);
 
-    if (rc != EBUSY) {
-        if (!posix_is_inside()) {
-            count_free(POSIX_pthread_mutex_timedlock);
-        }
+    if (is_decided(rc, POSIX_pthread_mutex_timedlock)) {
         return rc;
     }
     return WAIT(pthread_mutex_timedlock, mutex, limit, -1, mutex_holder(mutex));
 }
 
-EXPORT int entry_mutex_clocklock(
-    void *mutex,
-    int clock,
-    const struct timespec *limit) __asm__("pthread_mutex_clocklock");
-int entry_mutex_clocklock(void *mutex, int clock, const struct timespec *limit)
+INJECT_ENTRY(int,
+             pthread_mutex_clocklock,
+             void *mutex,
+             int clock,
+             const struct timespec *limit)
 {
     return WAIT(pthread_mutex_clocklock, mutex, limit, clock,
                 mutex_holder(mutex));
 }
 
-EXPORT int entry_rdlock(void *lock) __asm__("pthread_rwlock_rdlock");
-int entry_rdlock(void *lock)
+INJECT_ENTRY(int, pthread_rwlock_rdlock, void *lock)
 {
     int rc = TRY(pthread_rwlock_tryrdlock, lock);
 
-    if (__builtin_expect(rc != EBUSY && rc != EAGAIN, 1)) {
-        if (!posix_is_inside()) {
-            count_free(POSIX_pthread_rwlock_rdlock);
-        }
+    if (is_decided(rc, POSIX_pthread_rwlock_rdlock)) {
         return rc;
     }
     return WAIT(pthread_rwlock_rdlock, lock, NULL, -1, 0);
 }
 
-EXPORT int entry_wrlock(void *lock) __asm__("pthread_rwlock_wrlock");
-int entry_wrlock(void *lock)
+INJECT_ENTRY(int, pthread_rwlock_wrlock, void *lock)
 {
     int rc = TRY(pthread_rwlock_trywrlock, lock);
 
-    if (__builtin_expect(rc != EBUSY, 1)) {
-        if (!posix_is_inside()) {
-            count_free(POSIX_pthread_rwlock_wrlock);
-        }
+    if (is_decided(rc, POSIX_pthread_rwlock_wrlock)) {
         return rc;
     }
     /* A thread that holds it gets an error from the real one. */
     return WAIT(pthread_rwlock_wrlock, lock, NULL, -1, 0);
 }
 
-EXPORT int entry_timedrdlock(void *lock, const struct timespec *limit) __asm__(
-    "pthread_rwlock_timedrdlock");
-int entry_timedrdlock(void *lock, const struct timespec *limit)
+INJECT_ENTRY(int,
+             pthread_rwlock_timedrdlock,
+             void *lock,
+             const struct timespec *limit)
 {
     return WAIT(pthread_rwlock_timedrdlock, lock, limit, -1, 0);
 }
 
-EXPORT int entry_timedwrlock(void *lock, const struct timespec *limit) __asm__(
-    "pthread_rwlock_timedwrlock");
-int entry_timedwrlock(void *lock, const struct timespec *limit)
+INJECT_ENTRY(int,
+             pthread_rwlock_timedwrlock,
+             void *lock,
+             const struct timespec *limit)
 {
     return WAIT(pthread_rwlock_timedwrlock, lock, limit, -1, 0);
 }
 
-EXPORT int entry_sem_wait(void *semaphore) __asm__("sem_wait");
-int entry_sem_wait(void *semaphore)
+INJECT_ENTRY(int, sem_wait, void *semaphore)
 {
     int saved = errno;
 
@@ -221,20 +217,15 @@ int entry_sem_wait(void *semaphore)
     if (pthread_testcancel != NULL) {
         pthread_testcancel();
     }
-    if (__builtin_expect(TRY(sem_trywait, semaphore) == 0, 1)) {
-        if (!posix_is_inside()) {
-            count_free(POSIX_sem_wait);
-        }
+    if (is_decided(TRY(sem_trywait, semaphore) == 0 ? 0 : EBUSY,
+                   POSIX_sem_wait)) {
         return 0;
     }
     errno = saved;
     return WAIT(sem_wait, semaphore, NULL, -1, 0);
 }
 
-EXPORT int
-entry_sem_timedwait(void *semaphore,
-                    const struct timespec *limit) __asm__("sem_timedwait");
-int entry_sem_timedwait(void *semaphore, const struct timespec *limit)
+INJECT_ENTRY(int, sem_timedwait, void *semaphore, const struct timespec *limit)
 {
     return WAIT(sem_timedwait, semaphore, limit, -1, 0);
 }

@@ -11,8 +11,6 @@
 #include "agent/inject/posix/posixcall.h"
 #include "agent/inject/posix/posixpath.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 typedef void *(*open_f)(const char *, const char *);
 typedef int (*stream_f)(FILE *);
 typedef size_t (*move_f)(const void *, size_t, size_t, FILE *);
@@ -59,16 +57,13 @@ static void *open_through(const struct posix_entry *entry,
     return stream;
 }
 
-EXPORT void *entry_fopen(const char *path, const char *mode) __asm__("fopen");
-void *entry_fopen(const char *path, const char *mode)
+INJECT_ENTRY(void *, fopen, const char *path, const char *mode)
 {
     return open_through(&data_fopen, (open_f)POSIX_NEXT(fopen), path, mode,
                         __builtin_return_address(0));
 }
 
-EXPORT void *entry_fopen64(const char *path,
-                           const char *mode) __asm__("fopen64");
-void *entry_fopen64(const char *path, const char *mode)
+INJECT_ENTRY(void *, fopen64, const char *path, const char *mode)
 {
     return open_through(&data_fopen64, (open_f)POSIX_NEXT(fopen64), path, mode,
                         __builtin_return_address(0));
@@ -94,8 +89,7 @@ static int stream_through(const struct posix_entry *entry,
     return rc;
 }
 
-EXPORT int entry_fclose(FILE *stream) __asm__("fclose");
-int entry_fclose(FILE *stream)
+INJECT_ENTRY(int, fclose, FILE *stream)
 {
     uint32_t number = number_of(stream);
     int rc = stream_through(&data_fclose, (stream_f)POSIX_NEXT(fclose), stream,
@@ -105,8 +99,7 @@ int entry_fclose(FILE *stream)
     return rc;
 }
 
-EXPORT int entry_fflush(FILE *stream) __asm__("fflush");
-int entry_fflush(FILE *stream)
+INJECT_ENTRY(int, fflush, FILE *stream)
 {
     return stream_through(&data_fflush, (stream_f)POSIX_NEXT(fflush), stream,
                           number_of(stream), __builtin_return_address(0));
@@ -165,22 +158,15 @@ static size_t move_through(const struct posix_entry *entry,
     return done;
 }
 
-EXPORT size_t entry_fread(void *data,
-                          size_t size,
-                          size_t count,
-                          FILE *stream) __asm__("fread");
-size_t entry_fread(void *data, size_t size, size_t count, FILE *stream)
+INJECT_ENTRY(size_t, fread, void *data, size_t size, size_t count, FILE *stream)
 {
     return move_through(&data_fread, (move_f)POSIX_NEXT(fread),
                         &(struct request){data, size, count, stream},
                         __builtin_return_address(0));
 }
 
-EXPORT size_t entry_fwrite(const void *data,
-                           size_t size,
-                           size_t count,
-                           FILE *stream) __asm__("fwrite");
-size_t entry_fwrite(const void *data, size_t size, size_t count, FILE *stream)
+INJECT_ENTRY(
+    size_t, fwrite, const void *data, size_t size, size_t count, FILE *stream)
 {
     return move_through(&data_fwrite, (move_f)POSIX_NEXT(fwrite),
                         &(struct request){data, size, count, stream},
