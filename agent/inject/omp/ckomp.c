@@ -15,8 +15,8 @@
 
 #include "agent/inject/omp/ompruntime.h"
 #include "agent/inject/omp/ompteam.h"
+#include "agent/inject/words.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define SITE __builtin_return_address(0)
 
 typedef void (*code_f)(void *data);
@@ -59,148 +59,30 @@ static void team_run(void *state)
     }
 }
 
-/* True: hand team_run() and the team to the runtime in place of the region's
+/* True: the runtime is to call team_run() for the team in place of the region's
  * own function and data. */
 static inline bool team_begin(struct team *team,
                               const struct omp_runtime *runtime,
-                              code_f code,
-                              void *data,
-                              const void *site)
+                              const void *site,
+                              long *code,
+                              long *data)
 {
-    team->code = code;
-    team->data = data;
+    team->code = (code_f)*code;
+    team->data = (void *)*data;
     team->runtime = runtime;
-    return !runtime->is_plain &&
-           omp_region_begin(&team->region, site, (uint64_t)(uintptr_t)code);
+    if (runtime->is_plain ||
+        !omp_region_begin(&team->region, site, (uint64_t)*code)) {
+        return false;
+    }
+    *code = (long)team_run;
+    *data = (long)team;
+    return true;
 }
 
 static inline void team_end(const struct team *team)
 {
     omp_past.region = 0;
     omp_region_end(&team->region, OMP_NAME_GOMP);
-}
-
-/* ---- regions ------------------------------------------------------------ */
-
-EXPORT void entry_parallel(code_f code,
-                           void *data,
-                           unsigned threads,
-                           unsigned flags) __asm__("GOMP_parallel");
-void entry_parallel(code_f code, void *data, unsigned threads, unsigned flags)
-{
-    const struct omp_runtime *runtime = omp_runtime(SITE);
-    void (*next)(code_f, void *, unsigned, unsigned) = NEXT(
-        runtime, GOMP_parallel, void (*)(code_f, void *, unsigned, unsigned));
-    struct team team;
-
-    if (!team_begin(&team, runtime, code, data, SITE)) {
-        next(code, data, threads, flags);
-        return;
-    }
-    next(team_run, &team, threads, flags);
-    team_end(&team);
-}
-
-EXPORT unsigned
-entry_parallel_reductions(code_f code,
-                          void *data,
-                          unsigned threads,
-                          unsigned flags) __asm__("GOMP_parallel_reductions");
-unsigned entry_parallel_reductions(code_f code,
-                                   void *data,
-                                   unsigned threads,
-                                   unsigned flags)
-{
-    const struct omp_runtime *runtime = omp_runtime(SITE);
-
-    /* The runtime looks into the data itself: it cannot be wrapped. */
-    return NEXT(runtime, GOMP_parallel_reductions,
-                unsigned (*)(code_f, void *, unsigned, unsigned))(
-        code, data, threads, flags);
-}
-
-EXPORT void entry_parallel_sections(code_f code,
-                                    void *data,
-                                    unsigned threads,
-                                    unsigned count,
-                                    unsigned flags) __asm__("GOMP_parallel_"
-                                                            "sections");
-void entry_parallel_sections(
-    code_f code, void *data, unsigned threads, unsigned count, unsigned flags)
-{
-    const struct omp_runtime *runtime = omp_runtime(SITE);
-    void (*next)(code_f, void *, unsigned, unsigned, unsigned) =
-        NEXT(runtime, GOMP_parallel_sections,
-             void (*)(code_f, void *, unsigned, unsigned, unsigned));
-    struct team team;
-
-    if (!team_begin(&team, runtime, code, data, SITE)) {
-        next(code, data, threads, count, flags);
-        return;
-    }
-    next(team_run, &team, threads, count, flags);
-    team_end(&team);
-}
-
-/* A loop with a chunk, and one without. */
-#define LOOP_CHUNK(symbol)                                                     \
-    EXPORT void entry_##symbol(code_f code, void *data, unsigned threads,      \
-                               long start, long end, long step, long chunk,    \
-                               unsigned flags) __asm__("GOMP_" #symbol);       \
-    void entry_##symbol(code_f code, void *data, unsigned threads, long start, \
-                        long end, long step, long chunk, unsigned flags)       \
-    {                                                                          \
-        const struct omp_runtime *runtime = omp_runtime(SITE);                 \
-        void (*next)(code_f, void *, unsigned, long, long, long, long,         \
-                     unsigned) = NEXT(runtime, GOMP_##symbol,                  \
-                                      void (*)(code_f, void *, unsigned, long, \
-                                               long, long, long, unsigned));   \
-        struct team team;                                                      \
-                                                                               \
-        if (!team_begin(&team, runtime, code, data, SITE)) {                   \
-            next(code, data, threads, start, end, step, chunk, flags);         \
-            return;                                                            \
-        }                                                                      \
-        next(team_run, &team, threads, start, end, step, chunk, flags);        \
-        team_end(&team);                                                       \
-    }
-LOOP_CHUNK(parallel_loop_static)
-LOOP_CHUNK(parallel_loop_dynamic)
-LOOP_CHUNK(parallel_loop_guided)
-LOOP_CHUNK(parallel_loop_nonmonotonic_dynamic)
-LOOP_CHUNK(parallel_loop_nonmonotonic_guided)
-
-#define LOOP(symbol)                                                           \
-    EXPORT void entry_##symbol(code_f code, void *data, unsigned threads,      \
-                               long start, long end, long step,                \
-                               unsigned flags) __asm__("GOMP_" #symbol);       \
-    void entry_##symbol(code_f code, void *data, unsigned threads, long start, \
-                        long end, long step, unsigned flags)                   \
-    {                                                                          \
-        const struct omp_runtime *runtime = omp_runtime(SITE);                 \
-        void (*next)(code_f, void *, unsigned, long, long, long, unsigned) =   \
-            NEXT(runtime, GOMP_##symbol,                                       \
-                 void (*)(code_f, void *, unsigned, long, long, long,          \
-                          unsigned));                                          \
-        struct team team;                                                      \
-                                                                               \
-        if (!team_begin(&team, runtime, code, data, SITE)) {                   \
-            next(code, data, threads, start, end, step, flags);                \
-            return;                                                            \
-        }                                                                      \
-        next(team_run, &team, threads, start, end, step, flags);               \
-        team_end(&team);                                                       \
-    }
-LOOP(parallel_loop_runtime)
-LOOP(parallel_loop_nonmonotonic_runtime)
-LOOP(parallel_loop_maybe_nonmonotonic_runtime)
-
-/* ---- waits -------------------------------------------------------------- */
-
-/* Outside of a recorded region there is no team to wait for. */
-static inline int64_t barrier_begin(const struct omp_runtime *runtime)
-{
-    return runtime->is_plain || omp_here == NULL ? 0 : omp_wait_begin();
 }
 
 static inline void wait_done(enum ck_kind kind,
@@ -216,41 +98,63 @@ static inline void wait_done(enum ck_kind kind,
                                     .object = object});
 }
 
-#define WAIT(symbol, kind, name)                                               \
-    EXPORT void entry_##symbol(void) __asm__("GOMP_" #symbol);                 \
-    void entry_##symbol(void)                                                  \
-    {                                                                          \
-        const struct omp_runtime *runtime = omp_runtime(SITE);                 \
-        int64_t start = barrier_begin(runtime);                                \
-                                                                               \
-        NEXT(runtime, GOMP_##symbol, void (*)(void))();                        \
-        wait_done(CK_KIND_##kind, OMP_NAME_##name, start, SITE, 0);            \
-    }
-WAIT(barrier, TEAM_BARRIER, BARRIER)
-WAIT(loop_end, TEAM_BARRIER, LOOP)
-WAIT(sections_end, TEAM_BARRIER, SECTIONS)
-WAIT(taskwait, TEAM_AWAIT, TASKWAIT)
-WAIT(taskgroup_end, TEAM_AWAIT, TASKGROUP)
-WAIT(ordered_start, TEAM_LOCK, ORDERED)
+/* Outside of a recorded region there is no team to wait for. */
+static inline int64_t barrier_begin(const struct omp_runtime *runtime)
+{
+    return runtime->is_plain || omp_here == NULL ? 0 : omp_wait_begin();
+}
 
-#define WAIT_CANCEL(symbol, name)                                              \
-    EXPORT bool entry_##symbol(void) __asm__("GOMP_" #symbol);                 \
-    bool entry_##symbol(void)                                                  \
+static inline int64_t lock_begin(const struct omp_runtime *runtime)
+{
+    return runtime->is_plain ? 0 : omp_wait_begin();
+}
+
+/* The functions of omp.def, whose words go on as they are: what GCC declares
+ * as void leaves none behind. */
+#define OMP_FUNCTION(symbol)
+#define OMP_REGION(symbol, words)                                              \
+    INJECT_ENTRY(void, symbol, PARAMETERS_##words)                             \
     {                                                                          \
         const struct omp_runtime *runtime = omp_runtime(SITE);                 \
-        int64_t start = barrier_begin(runtime);                                \
-        bool is_cancelled = NEXT(runtime, GOMP_##symbol, bool (*)(void))();    \
+        struct team team;                                                      \
+        bool is_recorded = team_begin(&team, runtime, SITE, &w0, &w1);         \
                                                                                \
-        wait_done(CK_KIND_TEAM_BARRIER, OMP_NAME_##name, start, SITE, 0);      \
-        return is_cancelled;                                                   \
+        NEXT(runtime, symbol, void (*)(TYPES_##words))(NAMES_##words);         \
+        if (is_recorded) {                                                     \
+            team_end(&team);                                                   \
+        }                                                                      \
     }
-WAIT_CANCEL(barrier_cancel, BARRIER)
-WAIT_CANCEL(loop_end_cancel, LOOP)
-WAIT_CANCEL(sections_end_cancel, SECTIONS)
+#define WAITING(symbol, words, begin, KIND, NAME, object)                      \
+    INJECT_ENTRY(long, symbol, PARAMETERS_##words)                             \
+    {                                                                          \
+        const struct omp_runtime *runtime = omp_runtime(SITE);                 \
+        long (*next)(TYPES_##words) =                                          \
+            NEXT(runtime, symbol, long (*)(TYPES_##words));                    \
+        int64_t start = begin(runtime);                                        \
+        long rc = next(ARGUMENTS_##words);                                     \
+                                                                               \
+        wait_done(CK_KIND_##KIND, OMP_NAME_##NAME, start, SITE,                \
+                  (uint64_t)(object));                                         \
+        return rc;                                                             \
+    }
+#define ARGUMENTS_0
+#define ARGUMENTS_1 w0
+#define OMP_WAIT(symbol, words, KIND, NAME)                                    \
+    WAITING(symbol, words, barrier_begin, KIND, NAME, 0)
+#define OMP_LOCK(symbol, words, NAME, object)                                  \
+    WAITING(symbol, words, lock_begin, TEAM_LOCK, NAME, object)
+#include "agent/inject/omp/omp.def"
+
+/* The runtime looks into the data itself: it cannot be wrapped. */
+INJECT_ENTRY(long, GOMP_parallel_reductions, PARAMETERS_4)
+{
+    const struct omp_runtime *runtime = omp_runtime(SITE);
+
+    return NEXT(runtime, GOMP_parallel_reductions, long (*)(TYPES_4))(NAMES_4);
+}
 
 /* The one that runs it does not wait. */
-EXPORT void *entry_copy_start(void) __asm__("GOMP_single_copy_start");
-void *entry_copy_start(void)
+INJECT_ENTRY(void *, GOMP_single_copy_start, void)
 {
     const struct omp_runtime *runtime = omp_runtime(SITE);
     int64_t start = barrier_begin(runtime);
@@ -261,49 +165,6 @@ void *entry_copy_start(void)
     }
     return copy;
 }
-
-EXPORT void entry_copy_end(void *copy) __asm__("GOMP_single_copy_end");
-void entry_copy_end(void *copy)
-{
-    const struct omp_runtime *runtime = omp_runtime(SITE);
-    int64_t start = barrier_begin(runtime);
-
-    NEXT(runtime, GOMP_single_copy_end, void (*)(void *))(copy);
-    wait_done(CK_KIND_TEAM_BARRIER, OMP_NAME_SINGLE, start, SITE, 0);
-}
-
-/* The lock of all critical sections without a name, and of atomic ones. */
-#define LOCK_OF_ALL(symbol, name)                                              \
-    EXPORT void entry_##symbol(void) __asm__("GOMP_" #symbol);                 \
-    void entry_##symbol(void)                                                  \
-    {                                                                          \
-        const struct omp_runtime *runtime = omp_runtime(SITE);                 \
-        omp_next_f next = runtime->next[OMP_GOMP_##symbol];                    \
-        int64_t start = runtime->is_plain ? 0 : omp_wait_begin();              \
-                                                                               \
-        next();                                                                \
-        wait_done(CK_KIND_TEAM_LOCK, OMP_NAME_##name, start, SITE,             \
-                  (uint64_t)(uintptr_t)next);                                  \
-    }
-LOCK_OF_ALL(critical_start, CRITICAL)
-LOCK_OF_ALL(atomic_start, ATOMIC)
-
-#define LOCK(symbol, name)                                                     \
-    EXPORT void entry_##symbol(void *lock) __asm__(#symbol);                   \
-    void entry_##symbol(void *lock)                                            \
-    {                                                                          \
-        const struct omp_runtime *runtime = omp_runtime(SITE);                 \
-        int64_t start = runtime->is_plain ? 0 : omp_wait_begin();              \
-                                                                               \
-        NEXT(runtime, symbol, void (*)(void *))(lock);                         \
-        wait_done(CK_KIND_TEAM_LOCK, OMP_NAME_##name, start, SITE,             \
-                  (uint64_t)(uintptr_t)lock);                                  \
-    }
-LOCK(GOMP_critical_name_start, CRITICAL)
-LOCK(omp_set_lock, LOCK)
-LOCK(omp_set_nest_lock, NEST_LOCK)
-LOCK(omp_set_lock_, LOCK)
-LOCK(omp_set_nest_lock_, NEST_LOCK)
 
 /* ---- tasks -------------------------------------------------------------- */
 
@@ -349,26 +210,18 @@ static void task_copy(void *to, void *from)
 typedef void (*task_f)(
     code_f, void *, copy_f, long, long, bool, unsigned, void **, int, void *);
 
-EXPORT void entry_task(code_f code,
-                       void *data,
-                       copy_f copy,
-                       long bytes,
-                       long align,
-                       bool is_deferred,
-                       unsigned flags,
-                       void **depend,
-                       int priority,
-                       void *detach) __asm__("GOMP_task");
-void entry_task(code_f code,
-                void *data,
-                copy_f copy,
-                long bytes,
-                long align,
-                bool is_deferred,
-                unsigned flags,
-                void **depend,
-                int priority,
-                void *detach)
+INJECT_ENTRY(void,
+             GOMP_task,
+             code_f code,
+             void *data,
+             copy_f copy,
+             long bytes,
+             long align,
+             bool is_deferred,
+             unsigned flags,
+             void **depend,
+             int priority,
+             void *detach)
 {
     const struct omp_runtime *runtime = omp_runtime(SITE);
     task_f next = NEXT(runtime, GOMP_task, task_f);
