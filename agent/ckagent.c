@@ -430,11 +430,32 @@ static enum sampler_python python_choice(const char *program)
                                            : SAMPLER_PYTHON_ON;
 }
 
+/* What the job's ckagg is found or started by. */
+static struct agent_config config_of(const struct identity *identity,
+                                     const struct paths *places)
+{
+    return (struct agent_config){
+        .identity = identity,
+        .aggregator = options.aggregator,
+        .dir = places->dir,
+        .fallback = places->fallback,
+        .claim = places->claim,
+        .keep = options.keep,
+        .http = options.http,
+        .is_pageless = !options.has_page,
+        .recorded = ranklist_count(options.ranks, identity->place.size),
+        .is_dir_given = options.dir != NULL,
+        .is_insecure = options.is_insecure,
+        .is_verbose = options.is_verbose,
+    };
+}
+
 static void wish_fill(struct front_wish *wish,
                       const struct identity *identity,
                       struct ringfile *ring,
                       const struct paths *places)
 {
+    struct agent_config *config = &wish->config;
     bool is_first = is_speaker(identity);
 
     wish->report = report_choice();
@@ -444,36 +465,23 @@ static void wish_fill(struct front_wish *wish,
     wish->python = python_choice(wish->argv[0]);
     wish->is_speaker = is_first;
     wish->is_waiting = must_wait(identity);
-    wish->collector = (struct collector_wish){
-        .identity = identity,
-        .ring = ring,
-        .aggregator = options.aggregator,
-        .dir = places->dir,
-        .fallback = places->fallback,
-        .claim = places->claim,
-        .keep = options.keep,
-        .http = options.http,
-        .is_pageless = !options.has_page,
-        .obstacle = target_obstacle(wish->argv[0]),
-        .env = environ,
-        .limit = (uint64_t)options.limit,
-        .spool_limit = (uint64_t)options.spool_limit,
-        .recorded = ranklist_count(options.ranks, identity->place.size),
-        .is_pack_given = options.pack != NULL,
-        .is_dir_given = options.dir != NULL,
-        .is_insecure = options.is_insecure,
-        .is_verbose = options.is_verbose,
-        .is_strict = wish->is_waiting,
-        .is_reporter = is_first && wish->report == FRONT_REPORT_NOW,
-        .is_closer = is_first && wish->report != FRONT_REPORT_NOW &&
-                     options.aggregator == NULL,
-        .is_leader =
-            options.ranks == NULL && !is_first && options.aggregator == NULL &&
-            identity_is_one_host(identity) && wish->report == FRONT_REPORT_NOW,
-        .is_speaker = is_host_speaker(identity),
-    };
+    *config = config_of(identity, places);
+    config->ring = ring;
+    config->obstacle = target_obstacle(wish->argv[0]);
+    config->env = environ;
+    config->limit = (uint64_t)options.limit;
+    config->spool_limit = (uint64_t)options.spool_limit;
+    config->is_strict = wish->is_waiting;
+    config->is_reporter = is_first && wish->report == FRONT_REPORT_NOW;
+    config->is_closer = is_first && wish->report != FRONT_REPORT_NOW &&
+                        options.aggregator == NULL;
+    config->is_leader =
+        options.ranks == NULL && !is_first && options.aggregator == NULL &&
+        identity_is_one_host(identity) && wish->report == FRONT_REPORT_NOW;
+    config->is_speaker = is_host_speaker(identity);
+    config->is_pack_given = options.pack != NULL;
     if (options.pack != NULL) {
-        (void)ck_pack_from_name(options.pack, &wish->collector.pack);
+        (void)ck_pack_from_name(options.pack, &config->pack);
     }
 }
 
@@ -628,22 +636,13 @@ static int run_recorded(char **argv,
 static void standin_offer(const struct identity *identity,
                           const struct paths *places)
 {
-    int recorded = ranklist_count(options.ranks, identity->place.size);
+    struct agent_config config = config_of(identity, places);
 
     if (identity->place.rank == 0 && options.aggregator == NULL &&
-        recorded > 0) {
-        const struct rendezvous_wish wish = {
-            .identity = identity,
-            .dir = places->dir,
-            .is_dir_given = true,
-            .is_insecure = options.is_insecure,
-            .keep = options.keep,
-            .http = options.http,
-            .is_pageless = !options.has_page,
-            .recorded = recorded,
-        };
-
-        rank0substitute_start(&wish);
+        config.recorded > 0) {
+        config.is_dir_given = true;
+        config.is_verbose = false; /* it has no stderr of ours */
+        rank0substitute_start(&config);
     }
 }
 

@@ -34,7 +34,7 @@ void account_identity(const struct account *account)
     char text[4096];
     struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-    identity_lines(account->wish->identity, account->wish->target, NULL,
+    identity_lines(account->config->identity, account->config->target, NULL,
                    &lines);
     clockprobe_identity(account->clock, &lines);
     (void)selfstream_text(account->selfstream, head, text, lines.used);
@@ -47,13 +47,13 @@ void account_begin(const struct account *account)
     size_t bytes;
     const void *frame;
 
-    outbox_keep_dir(outbox, account->wish->dir);
+    outbox_keep_dir(outbox, account->config->dir);
     if (outbox->head->own_next != 0) {
         (void)spool_identity(account->spool, outbox->head->identity,
                              outbox->head->identity_bytes);
         selfstream_note(account->selfstream,
                         "the collector of rank %d was restarted",
-                        account->wish->identity->place.rank);
+                        account->config->identity->place.rank);
         (void)selfstream_flush(
             account->selfstream); /* it may die at once, too */
         return;
@@ -65,13 +65,14 @@ void account_begin(const struct account *account)
         outbox_keep_identity(outbox, frame, bytes);
         (void)spool_identity(account->spool, frame, bytes);
     }
-    if (account->wish->counters == NULL &&
-        account->wish->counters_why != NULL) {
-        selfstream_note(account->selfstream, "%s", account->wish->counters_why);
+    if (account->config->counters == NULL &&
+        account->config->counters_why != NULL) {
+        selfstream_note(account->selfstream, "%s",
+                        account->config->counters_why);
     }
-    if (account->wish->sampler_why != NULL) {
+    if (account->config->sampler_why != NULL) {
         selfstream_note(account->selfstream, "no CPU samples: %s",
-                        account->wish->sampler_why);
+                        account->config->sampler_why);
     }
 }
 
@@ -94,7 +95,7 @@ void account_alive(struct account *account, ck_time_t now)
         (void)selfstream_flush(
             account->selfstream); /* before it is forgotten */
     }
-    account->alive = account->wish->ring->header->alive = now;
+    account->alive = account->config->ring->header->alive = now;
 }
 
 static bool is_status_known(const struct account *account)
@@ -109,8 +110,8 @@ void account_exit(const struct account *account)
     bool is_known = is_status_known(account);
     const struct outbox_head *head = account->framewriter->outbox.head;
     struct drain_strain strain = drain_strain(account->drain);
-    struct sampler_tally tally = sampler_tally(account->wish->sampler);
-    struct sampler_stacks stacks = sampler_stacks(account->wish->sampler);
+    struct sampler_tally tally = sampler_tally(account->config->sampler);
+    struct sampler_stacks stacks = sampler_stacks(account->config->sampler);
     const struct {
         const char *key;
         int64_t value;
@@ -133,7 +134,7 @@ void account_exit(const struct account *account)
         {"events", (int64_t)head->records},
         {"bytes", (int64_t)head->stored},
         {"spooled", (int64_t)head->spooled},
-        {"units", (int64_t)ringfile_taken(account->wish->ring)},
+        {"units", (int64_t)ringfile_taken(account->config->ring)},
         {"lost", (int64_t)drain_lost(account->drain)},
         {"longest_turn_ns", strain.longest},
         {"fullest_units", (int64_t)strain.fullest},
@@ -167,7 +168,7 @@ void account_exit(const struct account *account)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ck_lines_put_number(&lines, rows[i].key, rows[i].value);
     }
-    cpuload_lines(counters_load(account->wish->counters), &lines);
+    cpuload_lines(counters_load(account->config->counters), &lines);
     clockprobe_exit(account->clock, &lines);
     (void)selfstream_text(account->selfstream, exit_record, text, lines.used);
 }
@@ -176,7 +177,7 @@ void account_exit(const struct account *account)
 static void death_note(const struct account *account, int rank)
 {
     int status = account->targetstate->end.status;
-    const char *why = sampler_deaths_why(account->wish->sampler);
+    const char *why = sampler_deaths_why(account->config->sampler);
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
     if (is_status_known(account) && signal != 0 && signal != SIGKILL &&
@@ -191,8 +192,8 @@ static void death_note(const struct account *account, int rank)
 
 void account_notes(const struct account *account)
 {
-    struct ck_ring_header *header = account->wish->ring->header;
-    int rank = account->wish->identity->place.rank;
+    struct ck_ring_header *header = account->config->ring->header;
+    int rank = account->config->identity->place.rank;
     uint64_t noprocess = atomic_load(&header->noprocess);
     char clock[512];
 
@@ -207,11 +208,11 @@ void account_notes(const struct account *account)
         selfstream_note(account->selfstream, "rank %d: %s", rank, clock);
     }
     if (processes_libraries(account->processes) == 0) {
-        if (account->wish->obstacle != NULL) {
+        if (account->config->obstacle != NULL) {
             selfstream_note(
                 account->selfstream,
                 "rank %d: nothing could be recorded in the program: %s", rank,
-                account->wish->obstacle);
+                account->config->obstacle);
         } else {
             selfstream_note(
                 account->selfstream,
@@ -225,21 +226,21 @@ void account_notes(const struct account *account)
             "were not recorded",
             rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
     }
-    if (account->wish->counters != NULL &&
-        counters_left_out(account->wish->counters) != 0) {
+    if (account->config->counters != NULL &&
+        counters_left_out(account->config->counters) != 0) {
         selfstream_note(
             account->selfstream,
             "rank %d: %llu threads beyond the table of %d were not "
             "counted by themselves",
             rank,
-            (unsigned long long)counters_left_out(account->wish->counters),
+            (unsigned long long)counters_left_out(account->config->counters),
             PROCTREE_THREADS_MAX);
     }
-    if (account->wish->ring->is_full) {
+    if (account->config->ring->is_full) {
         selfstream_note(
             account->selfstream,
             "rank %d: memory for recording ran out in %s (%u threads)", rank,
-            account->wish->ring->path, account->wish->ring->backed);
+            account->config->ring->path, account->config->ring->backed);
     }
 }
 

@@ -12,7 +12,7 @@
 #include "agent/collector/drain.h"
 #include "agent/collector/targetstate.h"
 #include "agent/collector/processes.h"
-#include "agent/collector/wish.h"
+#include "agent/process/agentconfig.h"
 #include "agent/stream/framewriter.h"
 #include "agent/stream/selfstream.h"
 
@@ -21,7 +21,7 @@
 
 /* Where the figures come from; all borrowed. */
 struct account {
-    const struct collector_wish *wish;
+    const struct agent_config *config;
     struct framewriter *framewriter;
     struct spool *spool;
     const struct drain *drain;

@@ -67,7 +67,7 @@ enum phase {
 };
 
 struct collector {
-    const struct collector_wish *wish; /* borrowed */
+    const struct agent_config *config; /* borrowed */
     struct framewriter framewriter;
     struct spool *spool;
     struct selfstream *selfstream;
@@ -103,17 +103,17 @@ struct collector {
 static void parts_join(struct collector *collector)
 {
     collector->processes = (struct processes){
-        .ring = collector->wish->ring,
-        .sampler = collector->wish->sampler,
-        .header = collector->wish->ring->header,
-        .slots = collector->wish->ring->plan.slots,
+        .ring = collector->config->ring,
+        .sampler = collector->config->sampler,
+        .header = collector->config->ring->header,
+        .slots = collector->config->ring->plan.slots,
         .selfstream = collector->selfstream,
         .symbols = collector->symbols,
-        .env = collector->wish->env,
-        .is_told = collector->wish->sampler != NULL,
+        .env = collector->config->env,
+        .is_told = collector->config->sampler != NULL,
     };
     collector->periodic = (struct periodic){
-        .wish = collector->wish,
+        .config = collector->config,
         .selfstream = collector->selfstream,
         .symbols = collector->symbols,
         .sync = &collector->sync,
@@ -122,7 +122,7 @@ static void parts_join(struct collector *collector)
         .targetstate = &collector->targetstate,
     };
     collector->account = (struct account){
-        .wish = collector->wish,
+        .config = collector->config,
         .framewriter = &collector->framewriter,
         .spool = collector->spool,
         .drain = collector->drain,
@@ -130,47 +130,36 @@ static void parts_join(struct collector *collector)
         .selfstream = collector->selfstream,
         .clock = collector->clock,
         .targetstate = &collector->targetstate,
-        .alive = ringfile_alive(collector->wish->ring),
+        .alive = ringfile_alive(collector->config->ring),
     };
     collector->usermessages = (struct usermessages){
-        .wish = collector->wish,
+        .config = collector->config,
         .spool = collector->spool,
         .selfstream = collector->selfstream,
-        .is_held = collector->wish->is_strict && !collector->wish->is_begun,
+        .is_held = collector->config->is_strict && !collector->config->is_begun,
         .aggregatortimeout = {.started = ck_time_raw(),
-                              .is_given = collector->wish->aggregator != NULL},
+                              .is_given =
+                                  collector->config->aggregator != NULL},
     };
 }
 
 static int collector_open(struct collector *collector,
-                          const struct collector_wish *wish,
+                          const struct agent_config *config,
                           struct ck_err *err)
 {
-    struct ringfile *ring = wish->ring;
-    struct rendezvous_wish meeting = {
-        .identity = wish->identity,
-        .aggregator = wish->aggregator,
-        .dir = wish->dir,
-        .is_dir_given = wish->is_dir_given,
-        .is_insecure = wish->is_insecure,
-        .is_verbose = wish->is_verbose,
-        .keep = wish->keep,
-        .http = wish->http,
-        .is_pageless = wish->is_pageless,
-        .recorded = wish->recorded,
-        .header = ring->header,
-    };
+    struct ringfile *ring = config->ring;
 
-    collector->wish = wish;
-    collector->spool = spool_create(wish->dir, wish->fallback,
-                                    wish->identity->agent, wish->spool_limit);
+    collector->config = config;
+    collector->spool =
+        spool_create(config->dir, config->fallback, config->identity->agent,
+                     config->spool_limit);
     if (collector->spool == NULL ||
         framewriter_init(&collector->framewriter, ring->outbox,
                          ring->plan.outbox_bytes, collector->spool,
-                         wish->identity->agent) != 0) {
+                         config->identity->agent) != 0) {
         return ck_err_set(err, "cannot use the outbox: %s", strerror(errno));
     }
-    collector->framewriter.pack = wish->pack;
+    collector->framewriter.pack = config->pack;
     clocksync_init(&collector->sync, ring->clock);
     collector->selfstream = selfstream_create(&collector->framewriter,
                                               ring->clock, (uint32_t)getpid());
@@ -178,10 +167,10 @@ static int collector_open(struct collector *collector,
     collector->clock =
         collector->selfstream == NULL
             ? NULL
-            : clockprobe_create(wish->identity, collector->selfstream);
+            : clockprobe_create(config->identity, collector->selfstream);
     if (collector->clock != NULL) {
         collector->session =
-            session_create(wish->identity, &collector->framewriter,
+            session_create(config->identity, &collector->framewriter,
                            clockprobe_key(collector->clock));
     }
     if (collector->session == NULL) {
@@ -189,7 +178,7 @@ static int collector_open(struct collector *collector,
     }
     collector->drain =
         drain_create(ring, &collector->framewriter, collector->selfstream,
-                     &collector->sync, wish->limit);
+                     &collector->sync, config->limit);
     if (collector->drain == NULL) {
         return ck_err_set(err, "out of memory");
     }
@@ -197,12 +186,12 @@ static int collector_open(struct collector *collector,
     parts_join(collector);
     collector->standwatch =
         standwatch_create(&collector->processes, collector->selfstream,
-                          wish->sampler, collector->symbols);
+                          config->sampler, collector->symbols);
     collector->resident = resident_create(ring->header, collector->selfstream);
     if (collector->standwatch == NULL || collector->resident == NULL) {
         return ck_err_set(err, "out of memory");
     }
-    collector->rendezvous = rendezvous_create(&meeting, err);
+    collector->rendezvous = rendezvous_create(config, err);
     return collector->rendezvous == NULL ? -1 : 0;
 }
 
@@ -245,7 +234,7 @@ static void meet(struct collector *collector, ck_time_t now)
         strcpy(collector->usermessages.url, endpoint.urls[url]);
         rc = session_open(collector->session, &endpoint, url, &err);
         if (rc == 0 && ck_endpoint_is_tcp(endpoint.urls[url]) &&
-            !collector->wish->is_pack_given) {
+            !collector->config->is_pack_given) {
             /* A wire between hosts is worth some compression. */
             collector->framewriter.pack = CK_PACK_LZ4;
         }
@@ -260,7 +249,7 @@ static void meet(struct collector *collector, ck_time_t now)
             collector->selfstream,
             "the aggregator ended in the middle of the job; rank %d "
             "started another one",
-            collector->wish->identity->place.rank);
+            collector->config->identity->place.rank);
         (void)selfstream_flush(
             collector->selfstream); /* at the end no other call does */
     }
@@ -274,7 +263,8 @@ static void meet(struct collector *collector, ck_time_t now)
 /* Processes leave their slots behind: where these come, they go as well. */
 static void dead_step(struct collector *collector, ck_time_t now)
 {
-    uint32_t images = atomic_load(&collector->wish->ring->header->incarnations);
+    uint32_t images =
+        atomic_load(&collector->config->ring->header->incarnations);
 
     if (now < collector->dead_at && images == collector->images) {
         return;
@@ -325,21 +315,21 @@ static void last_words(struct collector *collector, ck_time_t now)
     char text[256];
 
     drain_check(collector->drain);
-    atomic_store(&collector->wish->ring->header->is_off, 1);
+    atomic_store(&collector->config->ring->header->is_off, 1);
     processes_step(&collector->processes);
     (void)drain_step(collector->drain, now, true);
     drain_find_dead(collector->drain, true);
     (void)drain_step(collector->drain, now, true);
     if (!drain_is_empty(collector->drain)) {
         (void)framewriter_spool_all(&collector->framewriter);
-        ringfile_reopen(collector->wish->ring);
+        ringfile_reopen(collector->config->ring);
         drain_find_dead(collector->drain, true);
         (void)drain_step(collector->drain, now, true);
         drain_give_up(collector->drain);
     }
     periodic_samples(&collector->periodic);
     periodic_facts(&collector->periodic);
-    sampler_notes(collector->wish->sampler, collector->selfstream);
+    sampler_notes(collector->config->sampler, collector->selfstream);
     standwatch_notes(collector->standwatch);
     if (collector->symbols != NULL) {
         (void)symbols_finish(collector->symbols, collector->selfstream,
@@ -391,7 +381,7 @@ static void spool_rest(struct collector *collector)
     }
     rendezvous_wake(collector->rendezvous);
     /* The spool names the job. */
-    claim_release(collector->wish->claim, collector->wish->dir);
+    claim_release(collector->config->claim, collector->config->dir);
     collector->phase = PHASE_DONE;
     if (session_full(collector->session)[0] != '\0') {
         account_goodbye(&collector->account, text, sizeof(text));
@@ -418,11 +408,11 @@ static void left_step(struct collector *collector, ck_time_t now)
     const char *dir = session_dir(collector->session);
 
     /* The manifest names the job. */
-    claim_release(collector->wish->claim, collector->wish->dir);
+    claim_release(collector->config->claim, collector->config->dir);
     if (collector->is_spooled) {
         kept_tell(collector);
     } else {
-        (void)frontpipe_send(collector->wish->channel, FRONTPIPE_PLACE, dir,
+        (void)frontpipe_send(collector->config->channel, FRONTPIPE_PLACE, dir,
                              strlen(dir));
     }
     collector->phase = PHASE_DONE;
@@ -503,10 +493,10 @@ static void clock_hear(struct collector *collector)
  * aggregator. */
 static void never_take(struct collector *collector)
 {
-    const struct identity_place *place = &collector->wish->identity->place;
+    const struct identity_place *place = &collector->config->identity->place;
 
     rendezvous_abstain(collector->rendezvous);
-    if (place->size <= 1 || collector->wish->is_strict) {
+    if (place->size <= 1 || collector->config->is_strict) {
         collector->phase = PHASE_DONE;
     }
 }
@@ -514,12 +504,12 @@ static void never_take(struct collector *collector)
 /* The front was killed silently: what it logs at the end is left to us. */
 static void front_missed(const struct collector *collector)
 {
-    const struct collector_wish *wish = collector->wish;
+    const struct agent_config *config = collector->config;
     const struct targetstate *targetstate = &collector->targetstate;
     const char *dir = session_dir(collector->session);
 
-    if (dir[0] == '\0' && wish->aggregator == NULL) {
-        dir = wish->dir;
+    if (dir[0] == '\0' && config->aggregator == NULL) {
+        dir = config->dir;
     }
     if (targetstate->is_begun && !targetstate->is_end_known &&
         targetstate->signal == 0 && dir[0] != '\0') {
@@ -558,7 +548,7 @@ static struct sendpolicy_look sendpolicy_look(struct collector *collector)
 static ck_time_t samples_haste(const struct collector *collector, ck_time_t now)
 {
     return collector->phase == PHASE_RUNNING
-               ? sampler_haste(collector->wish->sampler, now)
+               ? sampler_haste(collector->config->sampler, now)
                : 0;
 }
 
@@ -570,13 +560,14 @@ static void turn_wait(struct collector *collector, ck_time_t period)
     ck_time_t now = ck_time_raw();
     ck_time_t until = pace_until(now, period);
     struct pollfd items[5] = {
-        {.fd = collector->targetstate.is_front_gone ? -1
-                                                    : collector->wish->channel,
+        {.fd = collector->targetstate.is_front_gone
+                   ? -1
+                   : collector->config->channel,
          .events = POLLIN},
         {.fd = sendpolicy_listens(&look) ? session_fd(collector->session) : -1,
          .events = POLLIN},
         {.fd = collector->phase == PHASE_RUNNING
-                   ? sampler_filled_fd(collector->wish->sampler)
+                   ? sampler_filled_fd(collector->config->sampler)
                    : -1,
          .events = POLLIN},
     };
@@ -714,28 +705,28 @@ static ck_time_t turn(struct collector *collector)
     return turn_period(collector, now);
 }
 
-int collector_run(const struct collector_wish *wish)
+int collector_run(const struct agent_config *config)
 {
     struct collector collector = {.phase = PHASE_RUNNING};
     struct ck_err err;
 
     collector.out = (struct reportout){
         .targetstate = &collector.targetstate,
-        .stderr_fd = detach_stderr(wish->identity, wish->is_reporter),
-        .launcher = wish->identity->launcher_pid,
+        .stderr_fd = detach_stderr(config->identity, config->is_reporter),
+        .launcher = config->identity->launcher_pid,
     };
-    detach_go(wish->is_verbose, &collector.home);
-    targetstate_init(&collector.targetstate, wish->channel, wish->target,
-                     wish->is_begun);
-    if (collector_open(&collector, wish, &err) != 0) {
-        (void)frontpipe_send(wish->channel, FRONTPIPE_WARN, err.text,
+    detach_go(config->is_verbose, &collector.home);
+    targetstate_init(&collector.targetstate, config->channel, config->target,
+                     config->is_begun);
+    if (collector_open(&collector, config, &err) != 0) {
+        (void)frontpipe_send(config->channel, FRONTPIPE_WARN, err.text,
                              strlen(err.text));
         collector_close(&collector);
         return 1;
     }
-    wish->ring->header->owner_pid = (uint32_t)getpid();
-    ringfile_look(wish->ring);
-    slotpool_init(&collector.slotpool, wish->ring);
+    config->ring->header->owner_pid = (uint32_t)getpid();
+    ringfile_look(config->ring);
+    slotpool_init(&collector.slotpool, config->ring);
     account_begin(&collector.account);
     periodic_facts(&collector.periodic);
     collector.phase_at = ck_time_raw();
@@ -743,8 +734,8 @@ int collector_run(const struct collector_wish *wish)
     while (collector.phase != PHASE_DONE) {
         turn_wait(&collector, turn(&collector));
     }
-    ringfile_unlink(wish->ring);
-    (void)frontpipe_send(wish->channel, FRONTPIPE_DONE, NULL, 0);
+    ringfile_unlink(config->ring);
+    (void)frontpipe_send(config->channel, FRONTPIPE_DONE, NULL, 0);
     collector_close(&collector);
     return 0;
 }

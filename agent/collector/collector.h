@@ -8,9 +8,9 @@
 #ifndef CK_AGENT_COLLECTOR_COLLECTOR_H
 #define CK_AGENT_COLLECTOR_COLLECTOR_H
 
-#include "agent/collector/wish.h"
+#include "agent/process/agentconfig.h"
 
 /* Be the collector: never returns to the front's code. Exit status. */
-int collector_run(const struct collector_wish *wish);
+int collector_run(const struct agent_config *config);
 
 #endif

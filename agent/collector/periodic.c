@@ -10,12 +10,13 @@
 void periodic_facts(const struct periodic *periodic)
 {
     clocksync_record(periodic->sync, periodic->selfstream);
-    if (periodic->wish->counters != NULL) {
+    if (periodic->config->counters != NULL) {
         if (periodic->targetstate->is_end_known) {
-            counters_end(periodic->wish->counters, &periodic->targetstate->end);
+            counters_end(periodic->config->counters,
+                         &periodic->targetstate->end);
         }
-        (void)counters_read(periodic->wish->counters, periodic->selfstream,
-                            periodic->wish->sampler);
+        (void)counters_read(periodic->config->counters, periodic->selfstream,
+                            periodic->config->sampler);
         (void)drain_relieve(periodic->drain);
     }
     processes_maps(periodic->processes, ck_time_raw());
@@ -25,7 +26,7 @@ void periodic_facts(const struct periodic *periodic)
 
 void periodic_samples(const struct periodic *periodic)
 {
-    sampler_step(periodic->wish->sampler, periodic->selfstream,
-                 periodic->wish->ring->header, periodic->symbols);
+    sampler_step(periodic->config->sampler, periodic->selfstream,
+                 periodic->config->ring->header, periodic->symbols);
     (void)drain_relieve(periodic->drain);
 }

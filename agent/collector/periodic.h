@@ -12,13 +12,13 @@
 #include "agent/collector/drain.h"
 #include "agent/collector/targetstate.h"
 #include "agent/collector/processes.h"
-#include "agent/collector/wish.h"
+#include "agent/process/agentconfig.h"
 #include "agent/stream/selfstream.h"
 
 struct symbols;
 
 struct periodic {
-    const struct collector_wish *wish; /* all borrowed */
+    const struct agent_config *config; /* all borrowed */
     struct selfstream *selfstream;
     struct symbols *symbols;
     struct clocksync *sync;

@@ -29,7 +29,7 @@
 void usermessages_warn(const struct usermessages *usermessages,
                        const char *text)
 {
-    (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_WARN, text,
+    (void)frontpipe_send(usermessages->config->channel, FRONTPIPE_WARN, text,
                          strlen(text));
 }
 
@@ -38,7 +38,7 @@ void usermessages_warn(const struct usermessages *usermessages,
 static bool voice_take(struct usermessages *usermessages)
 {
     /* Another name than the meeting point's own lock, of the same form. */
-    unsigned long long hash = ~identity_hash(usermessages->wish->identity);
+    unsigned long long hash = ~identity_hash(usermessages->config->identity);
     char dir[EMBEDDED_DIR];
     char path[EMBEDDED_DIR + 32];
     int fd;
@@ -64,14 +64,14 @@ static bool voice_take(struct usermessages *usermessages)
 /* May an agent of this job be alone on its host? */
 static bool is_scattered(const struct usermessages *usermessages)
 {
-    return usermessages->wish->aggregator == NULL &&
-           !identity_is_one_host(usermessages->wish->identity);
+    return usermessages->config->aggregator == NULL &&
+           !identity_is_one_host(usermessages->config->identity);
 }
 
 /* Once for all ranks of the host. */
 static void host_warn(const struct usermessages *usermessages, const char *text)
 {
-    if (usermessages->wish->is_speaker || usermessages->is_alone) {
+    if (usermessages->config->is_speaker || usermessages->is_alone) {
         usermessages_warn(usermessages, text);
     }
 }
@@ -79,7 +79,7 @@ static void host_warn(const struct usermessages *usermessages, const char *text)
 static void rank_note(const struct usermessages *usermessages, const char *text)
 {
     selfstream_note(usermessages->selfstream, "rank %d: %s",
-                    usermessages->wish->identity->place.rank, text);
+                    usermessages->config->identity->place.rank, text);
 }
 
 static const char *url(const struct usermessages *usermessages)
@@ -93,10 +93,10 @@ static void foreign_leave(struct usermessages *usermessages)
 {
     struct ck_owner owner;
 
-    if (ck_owner_read(usermessages->wish->dir, &owner) &&
+    if (ck_owner_read(usermessages->config->dir, &owner) &&
         owner.job_key[0] != '\0' &&
-        strcmp(owner.job_key, usermessages->wish->identity->job_key) != 0) {
-        spool_prefer(usermessages->spool, usermessages->wish->fallback);
+        strcmp(owner.job_key, usermessages->config->identity->job_key) != 0) {
+        spool_prefer(usermessages->spool, usermessages->config->fallback);
     }
 }
 
@@ -123,7 +123,7 @@ static void kept_say(struct usermessages *usermessages, const char *what)
     const char *dir = kept_find(usermessages);
     char text[TEXT_BYTES];
 
-    if (!usermessages->wish->is_speaker && !usermessages->is_welcome &&
+    if (!usermessages->config->is_speaker && !usermessages->is_welcome &&
         is_scattered(usermessages)) {
         usermessages->is_alone = voice_take(usermessages);
     }
@@ -131,8 +131,8 @@ static void kept_say(struct usermessages *usermessages, const char *what)
         (void)snprintf(text, sizeof(text),
                        "%s; and no spool can be written in %s or %s: what "
                        "memory cannot hold is lost",
-                       what, usermessages->wish->dir,
-                       usermessages->wish->fallback);
+                       what, usermessages->config->dir,
+                       usermessages->config->fallback);
     } else {
         (void)snprintf(text, sizeof(text),
                        "%s; the data is kept in %s, and the report made by: "
@@ -160,8 +160,8 @@ void usermessages_hopeless(struct usermessages *usermessages, const char *why)
     if (!usermessages->is_hopeless) {
         usermessages->is_hopeless = true;
         /* First: a front that waits for an aggregator needs no more. */
-        (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_ALONE, why,
-                             strlen(why));
+        (void)frontpipe_send(usermessages->config->channel, FRONTPIPE_ALONE,
+                             why, strlen(why));
         if (!usermessages->is_held) {
             kept_say(usermessages, why);
         }
@@ -178,7 +178,7 @@ static void owner_look(struct usermessages *usermessages,
     char text[1400];
 
     if (owner < 0 || owner == (int64_t)geteuid() ||
-        !usermessages->wish->is_speaker) {
+        !usermessages->config->is_speaker) {
         return;
     }
     user = getpwuid((uid_t)owner);
@@ -204,8 +204,8 @@ void usermessages_hear(struct usermessages *usermessages,
     } else if (state >= SESSION_SENDING && !usermessages->is_welcome) {
         usermessages->is_welcome = true;
         owner_look(usermessages, session);
-        (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_READY, NULL,
-                             0);
+        (void)frontpipe_send(usermessages->config->channel, FRONTPIPE_READY,
+                             NULL, 0);
     }
 }
 
@@ -217,7 +217,7 @@ void usermessages_look(struct usermessages *usermessages,
 
     if (!usermessages->has_begun) {
         usermessages->has_begun = true;
-        if (usermessages->wish->is_speaker && is_scattered(usermessages)) {
+        if (usermessages->config->is_speaker && is_scattered(usermessages)) {
             (void)voice_take(usermessages);
         }
     }
@@ -271,7 +271,8 @@ static void unkept_say(const struct usermessages *usermessages,
     (void)snprintf(text, sizeof(text),
                    "%s; and nothing could be kept in %s or %s: make room there "
                    "and run the job again",
-                   what, usermessages->wish->dir, usermessages->wish->fallback);
+                   what, usermessages->config->dir,
+                   usermessages->config->fallback);
     host_warn(usermessages, text);
 }
 
@@ -334,8 +335,8 @@ void usermessages_pages(const struct usermessages *usermessages,
     if (url[0] != '\0') {
         (void)snprintf(text, sizeof(text), "the running job is shown at %s",
                        url);
-        (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_FACT, text,
-                             strlen(text));
+        (void)frontpipe_send(usermessages->config->channel, FRONTPIPE_FACT,
+                             text, strlen(text));
     } else {
         (void)snprintf(text, sizeof(text), "the running job is not shown: %s",
                        why);
@@ -345,25 +346,25 @@ void usermessages_pages(const struct usermessages *usermessages,
 
 void usermessages_lead(struct usermessages *usermessages, bool leads)
 {
-    if (leads && usermessages->wish->is_leader && !usermessages->is_leading) {
+    if (leads && usermessages->config->is_leader && !usermessages->is_leading) {
         usermessages->is_leading = true;
-        (void)frontpipe_send(usermessages->wish->channel, FRONTPIPE_LEAD, NULL,
-                             0);
+        (void)frontpipe_send(usermessages->config->channel, FRONTPIPE_LEAD,
+                             NULL, 0);
     }
 }
 
 bool usermessages_reports(const struct usermessages *usermessages)
 {
-    return usermessages->wish->is_reporter || usermessages->is_leading;
+    return usermessages->config->is_reporter || usermessages->is_leading;
 }
 
 ck_time_t usermessages_patience(const struct usermessages *usermessages)
 {
-    bool is_ours = usermessages->wish->aggregator == NULL &&
-                   identity_is_one_host(usermessages->wish->identity);
+    bool is_ours = usermessages->config->aggregator == NULL &&
+                   identity_is_one_host(usermessages->config->identity);
 
     return usermessages_reports(usermessages) ||
-                   usermessages->wish->is_closer ||
+                   usermessages->config->is_closer ||
                    (usermessages->is_last && is_ours)
                ? REPORT_LIMIT
                : 0;

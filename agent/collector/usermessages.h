@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "agent/collector/wish.h"
+#include "agent/process/agentconfig.h"
 #include "agent/link/session.h"
 #include "agent/link/aggregatortimeout.h"
 #include "agent/stream/selfstream.h"
@@ -21,7 +21,7 @@
 #include "schema/err.h"
 
 struct usermessages {
-    const struct collector_wish *wish; /* borrowed, as the next two */
+    const struct agent_config *config; /* borrowed, as the next two */
     struct spool *spool;
     struct selfstream *selfstream;
     struct aggregatortimeout aggregatortimeout;

@@ -26,6 +26,7 @@
 #include "agent/perf/sampler.h"
 #include "agent/process/frontpipe.h"
 #include "agent/process/signals.h"
+#include "agent/ring/ringfile.h"
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/log.h"
@@ -76,7 +77,7 @@ static void fd_close(int fd)
 /* Fork a collector on a channel of its own. 0 or -1. */
 static int collector_start(struct front *front)
 {
-    struct collector_wish *wish = &front->wish->collector;
+    struct agent_config *config = &front->wish->config;
     int ends[2];
     pid_t pid;
 
@@ -91,8 +92,8 @@ static int collector_start(struct front *front)
         fd_close(front->channel);
         fd_close(front->target.go);
         fd_close(front->target.result);
-        wish->channel = ends[1];
-        _exit(collector_run(wish));
+        config->channel = ends[1];
+        _exit(collector_run(config));
     }
     (void)close(ends[1]);
     if (pid < 0) {
@@ -259,13 +260,13 @@ static void children_reap(struct front *front)
  * launcher that ends a job ends us within a second. */
 static void report_promise(struct front *front)
 {
-    const struct collector_wish *collector = &front->wish->collector;
+    const struct agent_config *config = &front->wish->config;
     const char *dir;
 
     if (front->place[0] != '\0') {
         dir = front->place;
-    } else if (collector->aggregator == NULL) {
-        dir = collector->dir;
+    } else if (config->aggregator == NULL) {
+        dir = config->dir;
     } else {
         dir = NULL;
     }
@@ -310,8 +311,7 @@ static void signal_take(struct front *front,
     }
     if (front->is_ended && is_ending) {
         hurry(front, number);
-    } else if (number == SIGTERM && is_ending &&
-               front->wish->collector.is_begun) {
+    } else if (number == SIGTERM && is_ending && front->wish->config.is_begun) {
         report_promise(front);
     }
     if (front->is_ended) {
@@ -352,7 +352,7 @@ static void lead_wait(struct front *front)
 {
     ck_time_t until = ck_time_raw() + LEAD_WAIT;
 
-    while (front->wish->collector.is_leader && !front->wish->is_speaker &&
+    while (front->wish->config.is_leader && !front->wish->is_speaker &&
            !front->is_ready && !front->is_done && front->why[0] == '\0') {
         ck_time_t left = until - ck_time_raw();
 
@@ -388,7 +388,7 @@ static void report_tell(const struct front *front)
                       front->place);
     } else if (!front->is_done && !front->has_promised) {
         ck_warn("no report after %d s; it will be in %s/report.txt",
-                (int)(REPORT_WAIT / CK_TIME_S), front->wish->collector.dir);
+                (int)(REPORT_WAIT / CK_TIME_S), front->wish->config.dir);
     }
 }
 
@@ -407,7 +407,7 @@ static void report_wait(struct front *front)
     }
     if (front->wish->report == FRONT_REPORT_NOW) {
         done_wait(front, front->patience);
-    } else if (front->wish->collector.is_closer) {
+    } else if (front->wish->config.is_closer) {
         done_wait(front, ck_time_raw() + FINAL_WAIT);
     }
     if (front->wish->report == FRONT_REPORT_NONE) {
@@ -449,9 +449,9 @@ static bool ready_wait(struct front *front)
         if (left <= 0) {
             (void)snprintf(front->why, sizeof(front->why),
                            "no answer from the aggregator%s%.200s in %d s",
-                           front->wish->collector.aggregator ? " at " : "",
-                           front->wish->collector.aggregator
-                               ? front->wish->collector.aggregator
+                           front->wish->config.aggregator ? " at " : "",
+                           front->wish->config.aggregator
+                               ? front->wish->config.aggregator
                                : "",
                            (int)(READY_WAIT / CK_TIME_S));
             break;
@@ -490,7 +490,7 @@ static int exec_failed(struct front *front, int failed)
 
 static void begun_tell(struct front *front)
 {
-    front->wish->collector.is_begun = true;
+    front->wish->config.is_begun = true;
     (void)frontpipe_send(front->channel, FRONTPIPE_BEGUN, NULL, 0);
 }
 
@@ -504,31 +504,32 @@ static void recording_off(struct front *front, const char *why)
         ck_warn("%s: %s; the program runs without recording", why,
                 strerror(errno));
     }
-    atomic_store(&front->wish->collector.ring->header->is_off, 1);
-    ringfile_unlink(front->wish->collector.ring);
+    atomic_store(&front->wish->config.ring->header->is_off, 1);
+    ringfile_unlink(front->wish->config.ring);
     front->is_done = true;
 }
 
 /* What is measured from outside, opened on the target while it is held. */
 static void meters_open(struct front *front)
 {
-    struct collector_wish *wish = &front->wish->collector;
+    struct agent_config *config = &front->wish->config;
 
     front->counters = counters_create(front->target.pid, &front->counters_err);
-    wish->counters = front->counters;
-    wish->counters_why =
+    config->counters = front->counters;
+    config->counters_why =
         front->counters == NULL ? front->counters_err.text : NULL;
     if (front->wish->sample_hz > 0) {
-        front->sampler = sampler_create(
-            front->target.pid,
-            &(struct sampler_wish){.hz = front->wish->sample_hz,
-                                   .sharers = wish->identity->place.local_size,
-                                   .python = front->wish->python,
-                                   .stack_bytes = front->wish->stack_bytes,
-                                   .off_cpu = front->wish->off_cpu},
-            &front->sampler_err);
-        wish->sampler = front->sampler;
-        wish->sampler_why =
+        front->sampler =
+            sampler_create(front->target.pid,
+                           &(struct sampler_wish){
+                               .hz = front->wish->sample_hz,
+                               .sharers = config->identity->place.local_size,
+                               .python = front->wish->python,
+                               .stack_bytes = front->wish->stack_bytes,
+                               .off_cpu = front->wish->off_cpu},
+                           &front->sampler_err);
+        config->sampler = front->sampler;
+        config->sampler_why =
             front->sampler == NULL ? front->sampler_err.text : NULL;
     }
 }
@@ -574,7 +575,7 @@ int front_run(struct front_wish *wish)
         return -1;
     }
     meters_open(&front);
-    wish->collector.target = front.target.pid;
+    wish->config.target = front.target.pid;
     groupwatch_start(&front.signals.watch);
     if (collector_start(&front) != 0) {
         recording_off(&front, "cannot start the collector");

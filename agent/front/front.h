@@ -9,7 +9,6 @@
 
 #include "agent/collector/collector.h"
 #include "agent/perf/sampler.h"
-#include "agent/ring/ringfile.h"
 
 enum front_report {
     FRONT_REPORT_NOW,   /* wait for it and print it */
@@ -18,9 +17,9 @@ enum front_report {
 };
 
 struct front_wish {
-    char *const *argv;               /* the target's */
-    char *const *env;                /* the target's, with the injection */
-    struct collector_wish collector; /* complete but for target, channel and
+    char *const *argv;          /* the target's */
+    char *const *env;           /* the target's, with the injection */
+    struct agent_config config; /* complete but for target, channel and
                                         counters and sampler */
     enum front_report report;
     int64_t sample_hz;    /* 0 = no samples */

@@ -17,11 +17,11 @@
 
 #define TRIES 50 /* of 100 ms */
 
-static void rank0substitute_run(const struct rendezvous_wish *wish)
+static void rank0substitute_run(const struct agent_config *config)
 {
     static const struct timespec pause = {.tv_nsec = 100000000};
     struct ck_endpoint endpoint;
-    struct rendezvous *rendezvous = rendezvous_create(wish, NULL);
+    struct rendezvous *rendezvous = rendezvous_create(config, NULL);
     size_t url;
 
     for (int i = 0; rendezvous != NULL && i < TRIES; i++) {
@@ -32,7 +32,7 @@ static void rank0substitute_run(const struct rendezvous_wish *wish)
     rendezvous_destroy(rendezvous);
 }
 
-void rank0substitute_start(const struct rendezvous_wish *wish)
+void rank0substitute_start(const struct agent_config *config)
 {
     struct detach_cpus home;
     pid_t pid = fork();
@@ -40,7 +40,7 @@ void rank0substitute_start(const struct rendezvous_wish *wish)
     if (pid == 0) {
         if (fork() == 0) {
             detach_go(false, &home);
-            rank0substitute_run(wish);
+            rank0substitute_run(config);
         }
         _exit(0);
     }

@@ -9,6 +9,6 @@
 
 /* Start the job's ckagg from a process that is no child of this one, so that
  * the program that this one becomes meets no child it did not make. */
-void rank0substitute_start(const struct rendezvous_wish *wish);
+void rank0substitute_start(const struct agent_config *config);
 
 #endif

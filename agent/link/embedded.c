@@ -158,7 +158,8 @@ static int lock_take(const char *path)
 }
 
 static int ckagg_run(struct embedded *embedded,
-                     const struct embedded_wish *wish,
+                     const struct agent_config *config,
+                     const struct embedded_place *place,
                      const char *program,
                      struct ck_err *err)
 {
@@ -172,34 +173,34 @@ static int ckagg_run(struct embedded *embedded,
         .path = program, .argv = argv, .is_detached = 1, .is_unawaited = 1};
     int rc;
 
-    (void)snprintf(listen, sizeof(listen), "ipc://%s", wish->place->socket);
-    (void)snprintf(size, sizeof(size), "%d", wish->recorded);
+    (void)snprintf(listen, sizeof(listen), "ipc://%s", place->socket);
+    (void)snprintf(size, sizeof(size), "%d", config->recorded);
     argv[argc++] = (char *)(uintptr_t) "ckagg";
     argv[argc++] = (char *)(uintptr_t) "--embedded";
     argv[argc++] = (char *)(uintptr_t) "--listen";
     argv[argc++] = listen;
-    if (wish->is_tcp) {
+    if (!identity_is_one_host(config->identity)) {
         argv[argc++] = (char *)(uintptr_t) "--listen";
         argv[argc++] = (char *)(uintptr_t) "tcp://*:0";
     }
     argv[argc++] = (char *)(uintptr_t) "--dir";
-    argv[argc++] = (char *)(uintptr_t)wish->dir;
+    argv[argc++] = (char *)(uintptr_t)config->dir;
     argv[argc++] = (char *)(uintptr_t) "--job";
-    argv[argc++] = (char *)(uintptr_t)wish->identity->job_key;
+    argv[argc++] = (char *)(uintptr_t)config->identity->job_key;
     argv[argc++] = (char *)(uintptr_t) "--size";
     argv[argc++] = size;
-    if (wish->is_insecure) {
+    if (config->is_insecure) {
         argv[argc++] = (char *)(uintptr_t) "--insecure";
     }
-    if (wish->keep != NULL) {
+    if (config->keep != NULL) {
         argv[argc++] = (char *)(uintptr_t) "--keep";
-        argv[argc++] = (char *)(uintptr_t)wish->keep;
+        argv[argc++] = (char *)(uintptr_t)config->keep;
     }
-    if (wish->http != NULL) {
+    if (config->http != NULL) {
         argv[argc++] = (char *)(uintptr_t) "--http";
-        argv[argc++] = (char *)(uintptr_t)wish->http;
+        argv[argc++] = (char *)(uintptr_t)config->http;
     }
-    if (wish->is_pageless) {
+    if (config->is_pageless) {
         argv[argc++] = (char *)(uintptr_t) "--no-page";
     }
     argv[argc] = NULL;
@@ -208,7 +209,7 @@ static int ckagg_run(struct embedded *embedded,
     }
     child.fds[0] = -1;
     child.fds[1] = out[1];
-    child.fds[2] = wish->is_verbose ? -2 : -1;
+    child.fds[2] = config->is_verbose ? -2 : -1;
     rc = ck_child_start(&child, &embedded->pid, err);
     (void)close(out[1]);
     if (rc != 0) {
@@ -222,7 +223,8 @@ static int ckagg_run(struct embedded *embedded,
 }
 
 int embedded_start(struct embedded *embedded,
-                   const struct embedded_wish *wish,
+                   const struct agent_config *config,
+                   const struct embedded_place *place,
                    struct ck_err *err)
 {
     char program[PATH_MAX];
@@ -232,17 +234,16 @@ int embedded_start(struct embedded *embedded,
     if (ck_child_find("ckagg", program, err) != 0) {
         return -1;
     }
-    if (ck_run_create(wish->dir, err) != 0) {
+    if (ck_run_create(config->dir, err) != 0) {
         return -1;
     }
-    lock = lock_take(wish->place->lock);
+    lock = lock_take(place->lock);
     if (lock < 0) {
-        return errno == EWOULDBLOCK
-                   ? 0
-                   : ck_err_set(err, "cannot lock %s: %s", wish->place->lock,
-                                strerror(errno));
+        return errno == EWOULDBLOCK ? 0
+                                    : ck_err_set(err, "cannot lock %s: %s",
+                                                 place->lock, strerror(errno));
     }
-    rc = ckagg_run(embedded, wish, program, err);
+    rc = ckagg_run(embedded, config, place, program, err);
     (void)close(lock); /* the child's copy keeps it */
     return rc == 0 ? 1 : -1;
 }

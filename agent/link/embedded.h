@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "agent/process/identity.h"
+#include "agent/process/agentconfig.h"
 #include "schema/endpoint.h"
 #include "schema/err.h"
 
@@ -45,23 +45,11 @@ struct embedded {
     char nopages[EMBEDDED_PAGES];
 };
 
-/* How ckagg is to be started. */
-struct embedded_wish {
-    const struct identity *identity;
-    const struct embedded_place *place;
-    const char *dir; /* run directory */
-    int recorded;    /* ranks that will send HELLO; 0 = not known */
-    bool is_tcp;     /* other hosts need it too */
-    bool is_insecure;
-    const char *keep; /* value of --keep, NULL = everything */
-    const char *http; /* value of --http, NULL = no pages of the running job */
-    bool is_pageless; /* no report.html at the job's end */
-    bool is_verbose;  /* keep our stderr for its log */
-};
-
-/* 1 started, 0 another process has the lock, -1 with err. */
+/* For a job on more than this host it listens on TCP, too. 1 started, 0 another
+ * process has the lock, -1 with err. */
 int embedded_start(struct embedded *embedded,
-                   const struct embedded_wish *wish,
+                   const struct agent_config *config,
+                   const struct embedded_place *place,
                    struct ck_err *err);
 
 /* Look for the ready line: 1 and `endpoint` (text without "ckagg ready" and

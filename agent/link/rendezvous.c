@@ -25,6 +25,7 @@
 #include "agent/link/embedded.h"
 #include "agent/link/nearby.h"
 #include "agent/link/reachable.h"
+#include "agent/ring/ringfile.h"
 #include "schema/store/run.h"
 
 #define START_WAIT (2 * CK_TIME_S)
@@ -39,7 +40,7 @@
 #define ENDPOINT_FILE NEARBY_ENDPOINT
 
 struct rendezvous {
-    struct rendezvous_wish wish;
+    const struct agent_config *config; /* borrowed */
     struct embedded_place place;
     struct embedded embedded;
     bool has_place;
@@ -65,7 +66,7 @@ struct rendezvous {
     struct reachable probe;
 };
 
-struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
+struct rendezvous *rendezvous_create(const struct agent_config *config,
                                      struct ck_err *err)
 {
     struct rendezvous *made = calloc(1, sizeof(*made));
@@ -74,26 +75,26 @@ struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
         (void)ck_err_set(err, "out of memory");
         return NULL;
     }
-    made->wish = *wish;
+    made->config = config;
     made->embedded.ready = -1;
     made->created = ck_time_raw();
-    made->is_one_host = identity_is_one_host(wish->identity);
-    if (wish->aggregator != NULL) {
-        if (ck_endpoint_parse(wish->aggregator, &made->candidate, err) != 0) {
+    made->is_one_host = identity_is_one_host(config->identity);
+    if (config->aggregator != NULL) {
+        if (ck_endpoint_parse(config->aggregator, &made->candidate, err) != 0) {
             free(made);
             return NULL;
         }
         return made;
     }
-    if (embedded_place_find(&made->place, wish->identity, &made->why) != 0) {
+    if (embedded_place_find(&made->place, config->identity, &made->why) != 0) {
         made->is_hopeless = true;
         return made;
     }
     made->has_place = true;
-    made->is_local = made->is_one_host || wish->identity->place.rank == 0;
+    made->is_local = made->is_one_host || config->identity->place.rank == 0;
     if (made->is_local) {
         made->start_at =
-            wish->identity->place.rank == 0 ? 1 : made->created + START_WAIT;
+            config->identity->place.rank == 0 ? 1 : made->created + START_WAIT;
     }
     return made;
 }
@@ -130,7 +131,7 @@ bool rendezvous_leads(const struct rendezvous *rendezvous)
 {
     return rendezvous->is_ready && rendezvous->is_one_host &&
            !rendezvous->is_restart &&
-           rendezvous->wish.identity->place.rank != 0;
+           rendezvous->config->identity->place.rank != 0;
 }
 
 bool rendezvous_has_restarted(struct rendezvous *rendezvous)
@@ -153,10 +154,18 @@ bool rendezvous_has_pages(struct rendezvous *rendezvous,
     return has;
 }
 
+/* NULL = this rank is not recorded. */
+static struct ck_ring_header *header_of(const struct rendezvous *rendezvous)
+{
+    const struct ringfile *ring = rendezvous->config->ring;
+
+    return ring == NULL ? NULL : ring->header;
+}
+
 /* Hand our ckagg's endpoint on: to ckmpi, and to who shares the directory. */
 static void publish(struct rendezvous *rendezvous, const char *text)
 {
-    struct ck_ring_header *header = rendezvous->wish.header;
+    struct ck_ring_header *header = header_of(rendezvous);
 
     if (header != NULL && strlen(text) < sizeof(header->publish)) {
         strcpy(header->publish, text);
@@ -164,7 +173,7 @@ static void publish(struct rendezvous *rendezvous, const char *text)
         atomic_store_explicit(&header->is_published, 1, memory_order_release);
     }
     if (!rendezvous->is_one_host) {
-        (void)ck_run_replace(rendezvous->wish.dir, ENDPOINT_FILE, text,
+        (void)ck_run_replace(rendezvous->config->dir, ENDPOINT_FILE, text,
                              strlen(text), NULL);
     }
 }
@@ -175,18 +184,6 @@ static int start_step(struct rendezvous *rendezvous,
                       bool is_heard,
                       struct ck_err *err)
 {
-    struct embedded_wish wish = {
-        .identity = rendezvous->wish.identity,
-        .place = &rendezvous->place,
-        .dir = rendezvous->wish.dir,
-        .recorded = rendezvous->wish.recorded,
-        .is_tcp = !rendezvous->is_one_host,
-        .is_insecure = rendezvous->wish.is_insecure,
-        .is_verbose = rendezvous->wish.is_verbose,
-        .keep = rendezvous->wish.keep,
-        .http = rendezvous->wish.http,
-        .is_pageless = rendezvous->wish.is_pageless,
-    };
     int rc;
 
     if (rendezvous->start_at == 0 || now < rendezvous->start_at ||
@@ -197,7 +194,8 @@ static int start_step(struct rendezvous *rendezvous,
     if (is_heard || rendezvous->embedded.ready >= 0) {
         return 0;
     }
-    rc = embedded_start(&rendezvous->embedded, &wish, err);
+    rc = embedded_start(&rendezvous->embedded, rendezvous->config,
+                        &rendezvous->place, err);
     rendezvous->starts += rc != 0;
     rendezvous->is_hopeless |= rc < 0;
     rendezvous->is_restart = rc > 0 && rendezvous->was_heard;
@@ -215,7 +213,7 @@ static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
     if (rc == 1) {
         rendezvous->is_ready = true;
         rendezvous->has_restarted = rendezvous->is_restart;
-        rendezvous->has_pages = rendezvous->wish.http != NULL;
+        rendezvous->has_pages = rendezvous->config->http != NULL;
         publish(rendezvous, text);
     }
     if (rc >= 0 || rendezvous->is_ready) {
@@ -229,7 +227,7 @@ static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
     return ck_err_set(err,
                       "ckagg exited during startup with no output (see "
                       "ckagg.log in %s)",
-                      rendezvous->wish.dir);
+                      rendezvous->config->dir);
 }
 
 /* A text from elsewhere: take it as the candidate and try its addresses. */
@@ -290,7 +288,7 @@ static bool file_read(const char *dir, char text[CK_ENDPOINT_TEXT_BYTES])
  * the same second: so rank 0's directory is looked for, seldom and seldomer. */
 static void nearby_look(struct rendezvous *rendezvous, ck_time_t now)
 {
-    const struct identity *identity = rendezvous->wish.identity;
+    const struct identity *identity = rendezvous->config->identity;
     char text[CK_ENDPOINT_TEXT_BYTES];
     char found[PATH_MAX];
 
@@ -304,7 +302,7 @@ static void nearby_look(struct rendezvous *rendezvous, ck_time_t now)
         rendezvous->nearby_pause = NEARBY_LONGEST;
     }
     rendezvous->nearby_at = now + rendezvous->nearby_pause;
-    if (nearby_find(rendezvous->wish.dir, identity->job_key,
+    if (nearby_find(rendezvous->config->dir, identity->job_key,
                     identity->launcher_start, found) &&
         file_read(found, text)) {
         (void)candidate_take(rendezvous, text, now);
@@ -314,7 +312,7 @@ static void nearby_look(struct rendezvous *rendezvous, ck_time_t now)
 /* Several hosts: look where an endpoint may have shown up. */
 static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
 {
-    struct ck_ring_header *header = rendezvous->wish.header;
+    struct ck_ring_header *header = header_of(rendezvous);
     char text[CK_ENDPOINT_TEXT_BYTES];
 
     if (now < rendezvous->look_at) {
@@ -330,8 +328,8 @@ static void remote_look(struct rendezvous *rendezvous, ck_time_t now)
             return;
         }
     }
-    if (rendezvous->wish.is_dir_given) {
-        if (file_read(rendezvous->wish.dir, text)) {
+    if (rendezvous->config->is_dir_given) {
+        if (file_read(rendezvous->config->dir, text)) {
             (void)candidate_take(rendezvous, text, now);
         }
     } else {
@@ -366,7 +364,7 @@ static int hand_out(struct rendezvous *rendezvous,
  * ckagg removes it soon, and then we start ours. */
 static bool is_earlier(const struct rendezvous *rendezvous)
 {
-    const struct identity *identity = rendezvous->wish.identity;
+    const struct identity *identity = rendezvous->config->identity;
     struct stat st;
 
     return identity->is_name_reused &&
@@ -384,7 +382,7 @@ static int find_step(struct rendezvous *rendezvous,
 
         return at >= 0 ? hand_out(rendezvous, (size_t)at, endpoint, url) : 0;
     }
-    if (rendezvous->wish.aggregator != NULL) {
+    if (rendezvous->config->aggregator != NULL) {
         if (now >= rendezvous->look_at && given_step(rendezvous, now) == 0) {
             return hand_out(rendezvous, 0, endpoint, url);
         }
@@ -422,7 +420,7 @@ int rendezvous_step(struct rendezvous *rendezvous,
         return ck_err_set(err, "%s", rendezvous->why.text);
     }
     if (!rendezvous->is_move_told && rendezvous->place.moved.text[0] != '\0' &&
-        rendezvous->wish.identity->place.rank == 0) {
+        rendezvous->config->identity->place.rank == 0) {
         rendezvous->is_move_told = true;
         return ck_err_set(err, "%s", rendezvous->place.moved.text);
     }

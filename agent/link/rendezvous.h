@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/process/identity.h"
+#include "agent/process/agentconfig.h"
 #include "schema/endpoint.h"
 #include "schema/err.h"
 #include "schema/ring/ring.h"
@@ -20,23 +20,8 @@
 
 struct rendezvous;
 
-/* What it goes by; all pointers borrowed. */
-struct rendezvous_wish {
-    const struct identity *identity;
-    const char *aggregator; /* endpoint text given by the user, or NULL */
-    const char *dir;        /* run directory */
-    bool is_dir_given;      /* it may be shared between hosts */
-    bool is_insecure;
-    bool is_verbose;
-    const char *keep;              /* how much of the run, NULL = everything */
-    const char *http;              /* for pages of the running job, or NULL */
-    bool is_pageless;              /* no report.html at the job's end */
-    int recorded;                  /* ranks that will send HELLO, 0 = unknown */
-    struct ck_ring_header *header; /* NULL: no ring */
-};
-
-/* NULL with err. */
-struct rendezvous *rendezvous_create(const struct rendezvous_wish *wish,
+/* The configuration is borrowed. NULL with err. */
+struct rendezvous *rendezvous_create(const struct agent_config *config,
                                      struct ck_err *err);
 void rendezvous_destroy(struct rendezvous *rendezvous);
 

@@ -24,6 +24,7 @@
 #include "agent/link/embedded.h"
 #include "agent/link/reachable.h"
 #include "agent/link/rendezvous.h"
+#include "agent/ring/ringfile.h"
 #include "tests/workdir.h"
 
 static int setup(void **state)
@@ -109,16 +110,16 @@ identity_fill(struct identity *identity, int rank, int size, int local)
 static void a_given_address_is_handed_out_at_once(void **state)
 {
     struct identity identity;
-    struct rendezvous_wish wish = {.identity = &identity,
-                                   .aggregator = "tcp://node:7700 token=ab",
-                                   .dir = work};
+    struct agent_config config = {.identity = &identity,
+                                  .aggregator = "tcp://node:7700 token=ab",
+                                  .dir = work};
     struct rendezvous *rendezvous;
     struct ck_endpoint endpoint;
     size_t url = 9;
 
     (void)state;
     identity_fill(&identity, 0, 2, 2);
-    rendezvous = rendezvous_create(&wish, NULL);
+    rendezvous = rendezvous_create(&config, NULL);
     assert_int_equal(
         rendezvous_step(rendezvous, 1, false, &endpoint, &url, NULL), 1);
     assert_string_equal(endpoint.urls[url], "tcp://node:7700");
@@ -131,20 +132,20 @@ static void a_given_address_is_handed_out_at_once(void **state)
 static void a_given_text_that_is_no_address_is_refused(void **state)
 {
     struct identity identity;
-    struct rendezvous_wish wish = {
+    struct agent_config config = {
         .identity = &identity, .aggregator = "node", .dir = work};
     struct ck_err err;
 
     (void)state;
     identity_fill(&identity, 0, 2, 2);
-    assert_null(rendezvous_create(&wish, &err));
+    assert_null(rendezvous_create(&config, &err));
     assert_non_null(strstr(err.text, "node"));
 }
 
 static void a_rank_of_the_same_host_goes_to_the_jobs_socket(void **state)
 {
     struct identity identity;
-    struct rendezvous_wish wish = {.identity = &identity, .dir = work};
+    struct agent_config config = {.identity = &identity, .dir = work};
     struct rendezvous *rendezvous;
     struct embedded_place place;
     struct ck_endpoint endpoint;
@@ -153,7 +154,7 @@ static void a_rank_of_the_same_host_goes_to_the_jobs_socket(void **state)
     (void)state;
     identity_fill(&identity, 1, 2, 2);
     assert_int_equal(embedded_place_find(&place, &identity, NULL), 0);
-    rendezvous = rendezvous_create(&wish, NULL);
+    rendezvous = rendezvous_create(&config, NULL);
     assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
                                      &endpoint, &url, NULL),
                      1);
@@ -165,7 +166,7 @@ static void a_rank_of_the_same_host_goes_to_the_jobs_socket(void **state)
 static void the_socket_of_an_earlier_job_at_the_address_is_left(void **state)
 {
     struct identity identity;
-    struct rendezvous_wish wish = {.identity = &identity, .dir = work};
+    struct agent_config config = {.identity = &identity, .dir = work};
     struct rendezvous *rendezvous;
     struct embedded_place place;
     struct ck_endpoint endpoint;
@@ -181,7 +182,7 @@ static void the_socket_of_an_earlier_job_at_the_address_is_left(void **state)
     (void)fclose(file);
     /* It was there a minute before our launcher. */
     identity.launcher_start = time(NULL) + 60;
-    rendezvous = rendezvous_create(&wish, NULL);
+    rendezvous = rendezvous_create(&config, NULL);
     assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
                                      &endpoint, &url, NULL),
                      0);
@@ -196,9 +197,10 @@ static void the_socket_of_an_earlier_job_at_the_address_is_left(void **state)
 static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
 {
     static struct ck_ring_header header;
+    struct ringfile ring = {.header = &header};
     struct identity identity;
-    struct rendezvous_wish wish = {
-        .identity = &identity, .dir = work, .header = &header};
+    struct agent_config config = {
+        .identity = &identity, .dir = work, .ring = &ring};
     struct rendezvous *rendezvous;
     struct ck_endpoint endpoint;
     ck_time_t now = ck_time_raw();
@@ -206,7 +208,7 @@ static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
 
     (void)state;
     identity_fill(&identity, 1, 2, 1);
-    rendezvous = rendezvous_create(&wish, NULL);
+    rendezvous = rendezvous_create(&config, NULL);
     assert_int_equal(
         rendezvous_step(rendezvous, now, false, &endpoint, &url, NULL), 0);
     /* Loopback of the other host is not ours. */
@@ -221,7 +223,7 @@ static void a_rank_of_another_host_waits_for_what_ckmpi_finds(void **state)
 static void a_fifo_in_place_of_an_endpoint_is_not_waited_for(void **state)
 {
     struct identity identity;
-    struct rendezvous_wish wish = {
+    struct agent_config config = {
         .identity = &identity, .dir = work, .is_dir_given = true};
     struct rendezvous *rendezvous;
     struct ck_endpoint endpoint;
@@ -232,7 +234,7 @@ static void a_fifo_in_place_of_an_endpoint_is_not_waited_for(void **state)
     identity_fill(&identity, 1, 2, 1);
     (void)snprintf(path, sizeof(path), "%s/endpoint", work);
     assert_int_equal(mkfifo(path, 0600), 0);
-    rendezvous = rendezvous_create(&wish, NULL);
+    rendezvous = rendezvous_create(&config, NULL);
     assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
                                      &endpoint, &url, NULL),
                      0);
@@ -243,7 +245,7 @@ static void a_fifo_in_place_of_an_endpoint_is_not_waited_for(void **state)
 static void in_a_directory_of_others_no_agents_meet(void **state)
 {
     struct identity identity;
-    struct rendezvous_wish wish = {.identity = &identity, .dir = work};
+    struct agent_config config = {.identity = &identity, .dir = work};
     struct rendezvous *rendezvous;
     struct embedded_place first, place;
     struct ck_endpoint endpoint;
@@ -260,7 +262,7 @@ static void in_a_directory_of_others_no_agents_meet(void **state)
     assert_int_equal(embedded_place_find(&place, &identity, &err), 0);
     assert_string_equal(first.socket, place.socket);
     assert_int_not_equal(strncmp(place.socket, path, strlen(path)), 0);
-    rendezvous = rendezvous_create(&wish, &err);
+    rendezvous = rendezvous_create(&config, &err);
     rendezvous_abstain(rendezvous);
     assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
                                      &endpoint, &url, &err),

@@ -1,25 +1,26 @@
-/* wish.h - what the front asks a collector to do
+/* agentconfig.h - what an agent was asked to do, and what it has for that
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_AGENT_COLLECTOR_WISH_H
-#define CK_AGENT_COLLECTOR_WISH_H
+#ifndef CK_AGENT_PROCESS_AGENTCONFIG_H
+#define CK_AGENT_PROCESS_AGENTCONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "agent/process/identity.h"
-#include "agent/ring/ringfile.h"
 #include "schema/frame.h"
 
 struct counters;
+struct ringfile;
 struct sampler;
 
-/* What the front hands to a collector before it forks it; all borrowed. */
-struct collector_wish {
+/* Filled in by ckagent and the front, before the collector is forked; all
+ * borrowed. */
+struct agent_config {
     const struct identity *identity;
-    struct ringfile *ring;
+    struct ringfile *ring;     /* NULL: nothing is recorded here */
     struct counters *counters; /* NULL = none */
     const char *counters_why;  /* why there are none, or NULL */
     struct sampler *sampler;   /* NULL = none */
@@ -36,11 +37,11 @@ struct collector_wish {
     enum ck_pack pack;
     pid_t target;
     int channel;
-    int recorded;     /* ranks of the job that are recorded */
+    int recorded;     /* ranks that will send HELLO, 0 = unknown */
     const char *http; /* for pages of the running job, NULL = none */
     bool is_pageless; /* no report.html at the job's end */
     bool is_pack_given;
-    bool is_dir_given;
+    bool is_dir_given; /* it may be shared between hosts */
     bool is_insecure;
     bool is_verbose;
     bool is_reporter; /* this rank's agent gets and shows the report */
