@@ -7,10 +7,10 @@
 #include <math.h>
 #include <time.h>
 
+#include "agent/process/procfile.h"
 #include "agent/stream/selfstream.h"
 #include "schema/clock/clocksource.h"
 #include "schema/event.h"
-#include "schema/procfile.h"
 
 #define READINGS 16
 /* The clocksource is read again; merge counts on it (ticksfit.c). */
@@ -61,7 +61,7 @@ static int64_t source_read(void)
 {
     char source[32];
 
-    (void)ck_procfile_read(source, sizeof(source), CLOCKSOURCE);
+    (void)procfile_read(source, sizeof(source), CLOCKSOURCE);
     return ck_clocksource_number(source);
 }
 

@@ -10,10 +10,10 @@
 #include "agent/process/identity.h"
 #include "agent/perf/sampler.h"
 #include "agent/process/processexit.h"
+#include "agent/process/procfile.h"
 #include "agent/process/ringholder.h"
 #include "agent/ring/ringfile.h"
 #include "agent/symbols/symbols.h"
-#include "schema/procfile.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
@@ -28,7 +28,7 @@ process_say(struct selfstream *selfstream, uint32_t incarnation, uint32_t pid)
                            .object = pid};
     char command[COMMAND_BYTES];
     ssize_t length =
-        ck_procfile_read(command, sizeof(command), "/proc/%u/cmdline", pid);
+        procfile_read(command, sizeof(command), "/proc/%u/cmdline", pid);
 
     while (length > 0 && command[length - 1] == '\0') {
         length--;
@@ -116,7 +116,7 @@ static void rank_look(struct processes *processes,
         return;
     }
     words = words_split(
-        block, ck_procfile_read(block, ENVIRON_BYTES, "/proc/%u/environ", pid));
+        block, procfile_read(block, ENVIRON_BYTES, "/proc/%u/environ", pid));
     if (words != NULL && words[0] != NULL &&
         identity_place_differs(processes->env, words, &placed.place)) {
         placed.restart = restart_of(words);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 #define TEXT_BYTES 4096
 /* A change of less than this, and than a part of the last value, is not
@@ -73,14 +73,14 @@ void resident_destroy(struct resident *resident)
 /* False: it is not there any more. */
 static bool file_read(uint32_t pid, const char *name, char text[TEXT_BYTES])
 {
-    return ck_procfile_read(text, TEXT_BYTES, "/proc/%" PRIu32 "/%s", pid,
-                            name) > 0;
+    return procfile_read(text, TEXT_BYTES, "/proc/%" PRIu32 "/%s", pid, name) >
+           0;
 }
 
 /* A line "KEY:   123 kB" in bytes, -1 = there is none. */
 static int64_t kib_field(const char *text, const char *key)
 {
-    int64_t kib = ck_procfile_number(text, key, -1);
+    int64_t kib = procfile_number(text, key, -1);
 
     return kib < 0 ? -1 : kib * 1024;
 }

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 /* Since 6.15 the kernel gives the exit status of a process to the holder of a
  * pidfd of it, once its parent has taken note (pidfd_info of linux/pidfd.h,
@@ -140,8 +140,8 @@ static bool status_read(const struct targetstate *targetstate, int32_t *status)
     char line[1024];
     const char *rest;
 
-    (void)ck_procfile_read(line, sizeof(line), "/proc/%d/stat",
-                           (int)targetstate->target);
+    (void)procfile_read(line, sizeof(line), "/proc/%d/stat",
+                        (int)targetstate->target);
     rest = strrchr(line, ')');
     if (rest == NULL || strncmp(rest, ") Z ", 4) != 0 ||
         !is_readable(targetstate->target) ||

@@ -32,8 +32,8 @@
 #include "agent/perf/perfcall.h"
 #include "agent/perf/sampler.h"
 #include "agent/process/cpuload.h"
+#include "agent/process/procfile.h"
 #include "agent/process/proctree.h"
-#include "schema/procfile.h"
 
 /* Threads whose details are read each time; with n times as many, each n-th
  * time. */
@@ -110,8 +110,8 @@ static int paranoid_level(void)
 {
     char text[32];
 
-    return ck_procfile_read(text, sizeof(text),
-                            "/proc/sys/kernel/perf_event_paranoid") > 0
+    return procfile_read(text, sizeof(text),
+                         "/proc/sys/kernel/perf_event_paranoid") > 0
                ? atoi(text)
                : -1;
 }

@@ -15,15 +15,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 /* Are our system calls filtered? The file shows it without such a call. */
 static bool is_filtered(void)
 {
     char text[8192];
 
-    return ck_procfile_read(text, sizeof(text), "/proc/self/status") > 0 &&
-           ck_procfile_number(text, "\nSeccomp:", 0) != 0;
+    return procfile_read(text, sizeof(text), "/proc/self/status") > 0 &&
+           procfile_number(text, "\nSeccomp:", 0) != 0;
 }
 
 /* Does the call end a child that makes it? So it is if none can be made. */

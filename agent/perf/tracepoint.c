@@ -4,12 +4,11 @@
  */
 #include "agent/perf/tracepoint.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#define PATH_BYTES 192
+#include "agent/process/procfile.h"
+
 #define NUMBER_BYTES 32
 
 bool tracepoint_read(const char *event,
@@ -22,18 +21,9 @@ bool tracepoint_read(const char *event,
     ssize_t got = -1;
 
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && got <= 0; i++) {
-        char path[PATH_BYTES];
-        int fd;
-
-        (void)snprintf(path, sizeof(path), "%s/events/%s/%s", roots[i], event,
-                       file);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        got = fd < 0 ? -1 : read(fd, text, room - 1);
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        got =
+            procfile_read(text, room, "%s/events/%s/%s", roots[i], event, file);
     }
-    text[got > 0 ? got : 0] = '\0';
     return got > 0;
 }
 

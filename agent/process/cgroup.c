@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 #define TEXT_BYTES (64 << 10)
 #define LEVELS_MAX 32
@@ -19,7 +19,7 @@
 static bool
 folder_text(const char *folder, const char *name, char *text, size_t room)
 {
-    return ck_procfile_read(text, room, "%s/%s", folder, name) > 0;
+    return procfile_read(text, room, "%s/%s", folder, name) > 0;
 }
 
 /* Is a word in a list that commas separate? */
@@ -214,7 +214,7 @@ void cgroup_read(pid_t pid, struct cgroup_quota *quota)
 
     *quota = (struct cgroup_quota){.cpus_milli = 0};
     if (mounts != NULL &&
-        ck_procfile_read(groups, sizeof(groups), "/proc/%d/cgroup", (int)pid) >
+        procfile_read(groups, sizeof(groups), "/proc/%d/cgroup", (int)pid) >
             0 &&
         folder_text("/proc/self", "mountinfo", mounts, TEXT_BYTES)) {
         for (int is_v2 = 0; is_v2 <= 1 && quota->cpus_milli == 0; is_v2++) {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 #define PROBES 8
 #define DEPTH_MAX 64 /* of the parents that are walked up */
@@ -132,10 +132,10 @@ void descendants_execed(struct descendants *descendants,
 static uint32_t parent_read(uint32_t pid)
 {
     char text[512];
-    int64_t fields[CK_PROCFILE_STAT];
+    int64_t fields[PROCFILE_STAT];
 
-    return ck_procfile_read(text, sizeof(text), "/proc/%u/stat", pid) > 0 &&
-                   ck_procfile_stat(text, fields) == 0
+    return procfile_read(text, sizeof(text), "/proc/%u/stat", pid) > 0 &&
+                   procfile_stat(text, fields) == 0
                ? (uint32_t)fields[4]
                : 0;
 }

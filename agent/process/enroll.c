@@ -10,14 +10,14 @@
 #include <sys/auxv.h>
 #include <sys/uio.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 /* Where the random bytes of the image are, 0 = not known. */
 static uint64_t random_find(pid_t pid)
 {
     Elf64_auxv_t words[64];
-    ssize_t bytes = ck_procfile_read((char *)words, sizeof(words),
-                                     "/proc/%d/auxv", (int)pid);
+    ssize_t bytes =
+        procfile_read((char *)words, sizeof(words), "/proc/%d/auxv", (int)pid);
 
     for (ssize_t i = 0; i < bytes / (ssize_t)sizeof(words[0]); i++) {
         if (words[i].a_type == AT_RANDOM) {

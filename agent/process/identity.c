@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/process/procfile.h"
 #include "schema/fnv.h"
-#include "schema/procfile.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
@@ -219,11 +219,11 @@ bool identity_place_differs(char *const *selfstream,
 /* Parent and start (clock ticks since boot) of a process. 0 or -1. */
 static int process_stat(pid_t pid, pid_t *parent, unsigned long long *start)
 {
-    int64_t fields[CK_PROCFILE_STAT];
+    int64_t fields[PROCFILE_STAT];
     char text[1024];
 
-    (void)ck_procfile_read(text, sizeof(text), "/proc/%d/stat", (int)pid);
-    if (ck_procfile_stat(text, fields) != 0) {
+    (void)procfile_read(text, sizeof(text), "/proc/%d/stat", (int)pid);
+    if (procfile_stat(text, fields) != 0) {
         return -1;
     }
     *parent = (pid_t)fields[4];
@@ -235,7 +235,7 @@ static bool is_launcher(pid_t pid)
 {
     char comm[32];
 
-    (void)ck_procfile_read(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
+    (void)procfile_read(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
     comm[strcspn(comm, "\n")] = '\0';
     for (size_t i = 0;
          i < sizeof(launcher_programs) / sizeof(launcher_programs[0]); i++) {
@@ -298,8 +298,8 @@ static bool process_is_ours(pid_t pid, char *const *env)
         row++; /* one does: we have a rank */
     }
     if (text != NULL) {
-        got = ck_procfile_read(text, ENVIRON_BYTES + 1, "/proc/%d/environ",
-                               (int)pid);
+        got = procfile_read(text, ENVIRON_BYTES + 1, "/proc/%d/environ",
+                            (int)pid);
     }
     bytes = got > 0 ? (size_t)got : 0;
     is_ours = is_shared(text, bytes, env, row->rank) &&
@@ -541,8 +541,8 @@ static void machine_find(struct identity *identity)
             char address[64];
             int folder = (int)(end - found.gl_pathv[i]) - (int)strlen("device");
 
-            if (ck_procfile_read(address, sizeof(address), "%.*saddress",
-                                 folder, found.gl_pathv[i]) > 0) {
+            if (procfile_read(address, sizeof(address), "%.*saddress", folder,
+                              found.gl_pathv[i]) > 0) {
                 hash += ck_fnv_text(CK_FNV_START, address);
             }
         }

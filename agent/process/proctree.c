@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 struct proctree {
     pid_t root;
@@ -66,7 +66,7 @@ static int file_read(int dir, const char *name, char *text, size_t room)
 {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 
-    return ck_procfile_take(text, room, fd) < 0 ? -1 : 0;
+    return procfile_take(text, room, fd) < 0 ? -1 : 0;
 }
 
 /* The entry of a thread, made if it is new; NULL when the table is full. */
@@ -110,13 +110,13 @@ static void thread_detail(const struct proctree *tree,
                           int dir,
                           bool has_schedstat)
 {
-    int64_t fields[CK_PROCFILE_STAT];
+    int64_t fields[PROCFILE_STAT];
     char text[4096];
     char name[32];
 
     (void)snprintf(name, sizeof(name), "%" PRIu32 "/stat", thread->tid);
     if (file_read(dir, name, text, sizeof(text)) == 0 &&
-        ck_procfile_stat(text, fields) == 0) {
+        procfile_stat(text, fields) == 0) {
         thread->minor_faults = fields[10];
         thread->major_faults = fields[12];
         if (!has_schedstat) {
@@ -126,9 +126,9 @@ static void thread_detail(const struct proctree *tree,
     (void)snprintf(name, sizeof(name), "%" PRIu32 "/status", thread->tid);
     if (file_read(dir, name, text, sizeof(text)) == 0) {
         thread->voluntary =
-            ck_procfile_number(text, "\nvoluntary_ctxt_switches:", 0);
+            procfile_number(text, "\nvoluntary_ctxt_switches:", 0);
         thread->involuntary =
-            ck_procfile_number(text, "\nnonvoluntary_ctxt_switches:", 0);
+            procfile_number(text, "\nnonvoluntary_ctxt_switches:", 0);
     }
 }
 
@@ -213,12 +213,11 @@ static void process_sum(const struct proctree *tree,
                         uint32_t pid,
                         struct proctree_total *sum)
 {
-    int64_t fields[CK_PROCFILE_STAT];
+    int64_t fields[PROCFILE_STAT];
     char text[4096];
 
-    if (ck_procfile_read(text, sizeof(text), "/proc/%" PRIu32 "/stat", pid) <
-            0 ||
-        ck_procfile_stat(text, fields) != 0) {
+    if (procfile_read(text, sizeof(text), "/proc/%" PRIu32 "/stat", pid) < 0 ||
+        procfile_stat(text, fields) != 0) {
         return;
     }
     sum->minor_faults += fields[10] + fields[11];

@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/process/procfile.h"
 #include "agent/python/pythonmemory.h"
-#include "schema/procfile.h"
 
 #define LINE_BYTES 1024
 /* glibc's lock that a thread waits for. */
@@ -29,8 +29,8 @@
 static bool
 task_read(pid_t pid, uint32_t tid, const char *name, char *text, size_t room)
 {
-    return ck_procfile_read(text, room, "/proc/%d/task/%u/%s", (int)pid, tid,
-                            name) >= 0;
+    return procfile_read(text, room, "/proc/%d/task/%u/%s", (int)pid, tid,
+                         name) >= 0;
 }
 
 /* "TID (name) S ...": the name may hold anything. */

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/process/procfile.h"
 #include "agent/unwind/codemaps.h"
-#include "schema/procfile.h"
 #include "schema/time.h"
 
 #define PATH_BYTES 4352
@@ -99,12 +99,12 @@ void jits_forget(struct jits *jits, pid_t pid)
 /* Seconds since 1970 at which the process began; 0 = it has ended. */
 static time_t process_began(pid_t pid)
 {
-    int64_t fields[CK_PROCFILE_STAT];
+    int64_t fields[PROCFILE_STAT];
     struct timespec now, boot;
     char text[1024];
 
-    (void)ck_procfile_read(text, sizeof(text), "/proc/%d/stat", (int)pid);
-    if (ck_procfile_stat(text, fields) != 0 ||
+    (void)procfile_read(text, sizeof(text), "/proc/%d/stat", (int)pid);
+    if (procfile_stat(text, fields) != 0 ||
         clock_gettime(CLOCK_REALTIME, &now) != 0 ||
         clock_gettime(CLOCK_BOOTTIME, &boot) != 0) {
         return 0;
@@ -119,7 +119,7 @@ static pid_t own_number(pid_t pid)
     char text[8192];
     char *line, *tab;
 
-    (void)ck_procfile_read(text, sizeof(text), "/proc/%d/status", (int)pid);
+    (void)procfile_read(text, sizeof(text), "/proc/%d/status", (int)pid);
     line = strstr(text, "NSpid:");
     if (line == NULL) {
         return pid;

@@ -9,8 +9,21 @@
 #include <unistd.h>
 
 #include "schema/fnv.h"
-#include "schema/procfile.h"
 #include "schema/skew.h"
+
+static void boot_read(char *boot, int room)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    boot[0] = '\0';
+    if (file != NULL) {
+        if (fgets(boot, room, file) == NULL) {
+            boot[0] = '\0';
+        }
+        (void)fclose(file);
+    }
+    boot[strcspn(boot, "\n")] = '\0';
+}
 
 int ck_domain_read(struct ck_domain *domain, struct ck_err *err)
 {
@@ -20,9 +33,7 @@ int ck_domain_read(struct ck_domain *domain, struct ck_err *err)
                               sizeof(domain->timens) / 2);
 
     domain->timens[length > 0 ? length : 0] = '\0';
-    (void)ck_procfile_read(domain->boot_id, sizeof(domain->boot_id),
-                           "/proc/sys/kernel/random/boot_id");
-    domain->boot_id[strcspn(domain->boot_id, "\n")] = '\0';
+    boot_read(domain->boot_id, sizeof(domain->boot_id));
     if (skew == NULL) {
         return 0;
     }

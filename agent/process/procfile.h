@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_SCHEMA_PROCFILE_H
-#define CK_SCHEMA_PROCFILE_H
+#ifndef CK_AGENT_PROCESS_PROCFILE_H
+#define CK_AGENT_PROCESS_PROCFILE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,18 +11,17 @@
 
 /* The file at the path that `format` makes, or as much of it as `text` has room
  * for, and a NUL. Bytes; -1 with errno, and no text. */
-ssize_t ck_procfile_read(char *text, size_t room, const char *format, ...)
+ssize_t procfile_read(char *text, size_t room, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same of an open file, which is closed; -1 as `fd` is one that could not
  * be opened. */
-ssize_t ck_procfile_take(char *text, size_t room, int fd);
+ssize_t procfile_take(char *text, size_t room, int fd);
 /* The number behind `key` in such a text, as "\nVmHWM:" in status; `otherwise`
  * where there is no such key. */
-int64_t
-ck_procfile_number(const char *text, const char *key, int64_t otherwise);
+int64_t procfile_number(const char *text, const char *key, int64_t otherwise);
 /* Fields of a text of /proc/PID/stat by their numbers in proc(5), from the
  * parent (4) to the start (22, in clock ticks since boot). 0 or -1. */
-#define CK_PROCFILE_STAT 23
-int ck_procfile_stat(const char *text, int64_t fields[CK_PROCFILE_STAT]);
+#define PROCFILE_STAT 23
+int procfile_stat(const char *text, int64_t fields[PROCFILE_STAT]);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "schema/procfile.h"
+#include "agent/process/procfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-ssize_t ck_procfile_take(char *text, size_t room, int fd)
+ssize_t procfile_take(char *text, size_t room, int fd)
 {
     size_t used = 0;
     ssize_t got = -1;
@@ -32,7 +32,7 @@ ssize_t ck_procfile_take(char *text, size_t room, int fd)
     return got < 0 && used == 0 ? -1 : (ssize_t)used;
 }
 
-ssize_t ck_procfile_read(char *text, size_t room, const char *format, ...)
+ssize_t procfile_read(char *text, size_t room, const char *format, ...)
 {
     char path[PATH_MAX];
     va_list arguments;
@@ -46,10 +46,10 @@ ssize_t ck_procfile_read(char *text, size_t room, const char *format, ...)
         errno = ENAMETOOLONG;
         return -1;
     }
-    return ck_procfile_take(text, room, open(path, O_RDONLY | O_CLOEXEC));
+    return procfile_take(text, room, open(path, O_RDONLY | O_CLOEXEC));
 }
 
-int64_t ck_procfile_number(const char *text, const char *key, int64_t otherwise)
+int64_t procfile_number(const char *text, const char *key, int64_t otherwise)
 {
     const char *at = strstr(text, key);
 
@@ -57,7 +57,7 @@ int64_t ck_procfile_number(const char *text, const char *key, int64_t otherwise)
 }
 
 /* The name before the third field is in parentheses, and may hold anything. */
-int ck_procfile_stat(const char *text, int64_t fields[CK_PROCFILE_STAT])
+int procfile_stat(const char *text, int64_t fields[PROCFILE_STAT])
 {
     const char *at = strrchr(text, ')');
 
@@ -65,7 +65,7 @@ int ck_procfile_stat(const char *text, int64_t fields[CK_PROCFILE_STAT])
         return -1;
     }
     at += 3; /* the state */
-    for (int i = 4; i < CK_PROCFILE_STAT; i++) {
+    for (int i = 4; i < PROCFILE_STAT; i++) {
         char *end;
 
         fields[i] = strtoll(at, &end, 10);
