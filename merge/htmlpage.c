@@ -24,10 +24,10 @@
 /* They take no more than that part of the bytes of the lanes. */
 #define CLOSEUPS_SHARE 4
 /* A page of more items has a coarse copy of them, which is drawn first; all of
- * them are read behind that. Each level is twice as coarse as a pixel of a
- * screen of that width. */
+ * them are read behind that. It is as exact as a timeline of that many pixels
+ * shows, and none is wider (style.css). */
 #define COARSE_FROM 131072
-#define COARSE_LEVELS 4096
+#define COARSE_LEVELS 1280
 /* It is worth that where it has so many times fewer items. */
 #define COARSE_TIMES 4
 #define TRIES 12

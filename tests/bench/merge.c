@@ -49,6 +49,10 @@ struct plan {
 #define NAMES 50
 #define LINES 40
 #define NAME_FIRST 10
+/* Launches before the device's records of them come; a short run has several
+ * such parts, too. */
+#define LAUNCHES 4000
+#define PARTS_LEAST 6
 
 static bool plan_kind(struct plan *plan, const char *kind)
 {
@@ -159,6 +163,8 @@ static void rank_write(const char *dir, int rank, const struct plan *plan)
                              .clock = CK_CLOCK_RAW,
                              .start_raw = 1};
     struct synth *synth = synth_create(dir, (unsigned)rank, &who);
+    int64_t part = plan->events / PARTS_LEAST + 1;
+    int64_t launches = part < LAUNCHES ? part : LAUNCHES;
     int64_t at = 1000;
     uint32_t call = 0;
 
@@ -172,13 +178,15 @@ static void rank_write(const char *dir, int rank, const struct plan *plan)
         int64_t begin = at;
 
         synth_stream(synth, 1, 0, 100);
-        for (int i = 0; i < 4000 && done < plan->events; i++, done += 2) {
+        for (int64_t i = 0; i < launches && done < plan->events;
+             i++, done += 2) {
             launch_put(synth, plan, at, ++call);
             meeting_put(synth, plan, rank, at + 3000, ++call);
             at += 10000;
         }
         if (plan->is_varied) {
-            synth_step(synth, begin, at - begin - 1, first / 8000);
+            synth_step(synth, begin, at - begin - 1,
+                       first / (2 * (uint32_t)launches));
         }
         synth_stream(synth, 1, 1, 101);
         for (uint32_t i = 0; i < (call - first) / 2 && done < plan->events;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""page.py SHOTS NAME=PAGE[,REPORT]... - HTML pages in a real browser
+"""page.py [--each-view] SHOTS NAME=PAGE[,REPORT]... - HTML pages in a real browser
 
 SPDX-License-Identifier: Apache-2.0
 
 Opens each page without scripts and with them, clicks and types what a person
-would, and prints what is wrong. SHOTS: a folder for pictures, "" = none.
-The last page is also compared with the first one.
+would, and prints what is wrong. SHOTS: a folder for pictures, "" = none; with
+--each-view of each view in both colour schemes. The last of several pages is also
+compared with the first one. A PAGE of a running job is an address.
 """
 import base64
 import json
@@ -109,8 +110,11 @@ def changed(text, name, change):
 class Page:
     """One file in the browser, and what is wrong with it."""
 
+    has_each_view = False
+
     def __init__(self, browser, name, path, report):
         self.browser = browser
+        self.is_live = path.startswith("http:")
         self.name = name
         self.path = path
         self.report = report
@@ -130,9 +134,13 @@ class Page:
         self.browser.open(self.path, fragment)
         self.browser.wait("document.documentElement.dataset.ready === 'yes'",
                           f"{self.name}: all views are drawn")
+        if self.is_live:
+            self.report = json.loads(self.browser.run(
+                "live.follows = false; blockJson('report').then(r => JSON.stringify(r))"))
 
     def clean(self, when):
-        for fault in self.browser.complaints():
+        own = self.path if self.is_live else "file:"
+        for fault in self.browser.complaints(own):
             self.wrong(f"{when}: {fault}")
         if self.browser.run("window.hacked === undefined") is not True:
             self.wrong(f"{when}: a name of the run became script")
@@ -283,7 +291,7 @@ class Page:
                 self.same("the end of its wait is in view, with an arrow", True, self.browser.run("""(() => {
                     const [from, to] = selection.range, end = theTimeline.arrowEnd(from, to);
                     theTimeline.draw();
-                    return end <= theTimeline.span[1] && (end === to || theTimeline.arrows[0] > 0); })()"""))
+                    return end <= theTimeline.span[1] && (end === to || theTimeline.arrows > 0); })()"""))
                 self.browser.wait(f"{picture} !== {json.dumps(whole)}", "Show moves the timeline")
         self.browser.key("Escape", "Escape")
 
@@ -368,10 +376,11 @@ class Page:
             self.browser.key("[", "BracketLeft")
             self.browser.key("]", "BracketRight")
             self.browser.key("]", "BracketRight")
-        self.browser.run("""(() => { const row = theTimeline.rows.find(r => r.lane.info.items > 2), l = row.lane.finest();
-            theTimeline.show(0, theTimeline.whole[1]); theTimeline.picked = {row, at: l.start[1]}; window.second = l.start[1]; })()""")
-        self.browser.key(".", "Period")
-        self.same(". is the next item", True, self.browser.run("theTimeline.picked.at > window.second"))
+        if self.browser.run("theTimeline.rows.some(r => r.lane.info.items > 2)"):
+            self.browser.run("""(() => { const row = theTimeline.rows.find(r => r.lane.info.items > 2), l = row.lane.finest();
+                theTimeline.show(0, theTimeline.whole[1]); theTimeline.picked = {row, at: l.start[1]}; window.second = l.start[1]; })()""")
+            self.browser.key(".", "Period")
+            self.same(". is the next item", True, self.browser.run("theTimeline.picked.at > window.second"))
         self.browser.run("theTimeline.marks = []")
         self.browser.key("Escape", "Escape")
         for name in ("theTimeline", "flameGraph"):
@@ -528,16 +537,36 @@ class Page:
             self.same(f"the answer is on the first screen of {width} px", True, self.browser.run("""
                 (() => { const first = document.querySelector('#findings > li, #view-why pre, #view-why p');
                   return first.getBoundingClientRect().top < innerHeight - 60; })()"""))
-            if shots:
+            if shots and self.has_each_view:
+                self.each_view(f"{shots}/{self.name}-{width}")
+            elif shots:
                 self.browser.shot(f"{shots}/{self.name}-{width}.png")
                 self.browser.shot(f"{shots}/{self.name}-{width}-whole.png", True)
-        if shots:
+        if shots and not self.has_each_view:
             self.browser.media("screen", prefers_color_scheme="dark")
             self.browser.shot(f"{shots}/{self.name}-dark.png")
         self.browser.media("", prefers_color_scheme="light")
         self.browser.size(1280, 720)
         if not self.browser.paper().startswith(b"%PDF"):
             self.wrong("it cannot be printed")
+
+    def each_view(self, begin):
+        """Pictures of the first screen, of each view, and of the first finding's
+        place in the timeline, in both colour schemes."""
+        for scheme in ("light", "dark"):
+            self.browser.media("screen", prefers_color_scheme=scheme)
+            self.browser.run("scrollTo(0, 0)")
+            self.browser.shot(f"{begin}-{scheme}-0.png")
+            places = self.browser.run("""[...document.querySelectorAll('main > section')].map(s => {
+                const box = s.getBoundingClientRect();
+                return [s.id.slice(5), {x: 0, y: box.top + scrollY, width: innerWidth, height: Math.min(box.height, 2400), scale: 1}]; })""")
+            for view, clip in places:
+                self.browser.shot(f"{begin}-{scheme}-{view}.png", True, clip)
+            if self.browser.run("document.querySelector('#findings button')?.click() ?? selection.range !== null"):
+                time.sleep(0.5)
+                self.browser.shot(f"{begin}-{scheme}-show.png")
+                self.browser.key("Escape", "Escape")
+                self.browser.run("theTimeline && theTimeline.show(...theTimeline.firstSpan())")
 
     def drop(self, *files):
         """Files with (name, text) let go over the page."""
@@ -617,6 +646,8 @@ class Page:
 
 def check(browser, page, shots, others):
     began = time.monotonic()
+    if page.is_live:
+        page.open()
     page.without_scripts()
     page.open()
     page.data()
@@ -641,21 +672,29 @@ def check(browser, page, shots, others):
         page.fine(os.path.join(os.path.dirname(page.path), "all.html"))
     if page.name == "hostile":
         page.hostile()
-    if page.name == "dead":
+    if page.name == "dead" and not page.has_each_view:
         page.baseline()
     page.clean("after clicks")
-    print(f"{page.name}: {len(page.faults)} faults, {os.path.getsize(page.path)} bytes, "
+    size = 0 if page.is_live else os.path.getsize(page.path)
+    print(f"{page.name}: {len(page.faults)} faults, {size} bytes, "
           f"{time.monotonic() - began:.1f} s")
     return page.faults
 
 
 def main():
-    shots = sys.argv[1]
+    arguments = sys.argv[1:]
+    if arguments[0] == "--each-view":
+        Page.has_each_view = True
+        del arguments[0]
+    shots = arguments[0]
     faults = []
     pages = []
-    for item in sys.argv[2:]:
+    for item in arguments[1:]:
         name, paths = item.split("=", 1)
-        path, report = paths.split(",")
+        path, report = (paths.split(",") + [None])[:2]
+        if report is None:
+            pages.append((name, path, None))
+            continue
         with open(report, encoding="utf8") as file:
             pages.append((name, path, json.load(file)))
     with Browser() as browser:

@@ -193,6 +193,9 @@ class FlameGraph {
   draw() {
     const ratio = window.devicePixelRatio || 1;
 
+    if (!this.node.isConnected) {
+      return; /* it is drawn when it is in the page */
+    }
     this.width = Math.max(200, this.box.clientWidth || 1000);
     const parts = this.trees.map(tree => this.rowsOf(tree));
     const rows = parts.reduce((sum, part) => sum + part.length, 0);

@@ -15,6 +15,7 @@ function heatColour(part) {
   return HEAT[Math.min(HEAT.length - 1, Math.max(0, Math.floor(part * HEAT.length)))];
 }
 
+const HEAT_SIZE = 12; /* of names */
 const CELLS_WIDE = 1100;
 /* Rows and columns of a grid that has names beside it, at most, and their room. */
 const NAMED_MOST = 40;
@@ -71,26 +72,16 @@ class HeatGrid {
     return [best, column];
   }
 
-  /* A text in so many pixels, cut where it has no room. */
-  write(context, text, x, y, room) {
-    let shown = safe(text);
-
-    while (shown.length > 1 && context.measureText(shown).width > room) {
-      shown = shown.slice(0, -1);
-    }
-    context.fillText(shown, x, y);
-  }
-
   names(context) {
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.fillStyle = getComputedStyle(document.body).color;
-    context.font = '12px system-ui, sans-serif';
+    context.font = HEAT_SIZE + 'px system-ui, sans-serif';
     context.textBaseline = 'middle';
     for (let row = 0; this.isNamed && this.height > 11 && row < this.grid.rows; row++) {
-      this.write(context, this.grid.rowName(row), 0, this.top + (row + 0.5) * this.height, this.left - 6);
+      context.fillText(fitted(context, this.grid.rowName(row), this.left - 6, HEAT_SIZE), 0, this.top + (row + 0.5) * this.height);
     }
     for (let column = 0; this.hasNames && column < this.across; column++) {
-      this.write(context, this.grid.columnName(column), this.left + column * this.width + 2, this.top / 2, this.width - 3);
+      context.fillText(fitted(context, this.grid.columnName(column), this.width - 3, HEAT_SIZE), this.left + column * this.width + 2, this.top / 2);
     }
     if (this.grid.mark !== undefined) {
       this.marks(context);

@@ -4,7 +4,7 @@
  *
  * merge/output/lanes/laneblock.h has the format and lane.h the rule of folding.
  */
-const LEVEL_STEP = 4;
+const LEVEL_STEP = 2;
 const LEVEL_LEAST = 1000; /* items that are worth folding */
 const PIXELS_LEAST = 200; /* of a picture of a whole lane */
 const LEVEL_COLUMNS = ['start', 'end', 'busy', 'longest', 'kind', 'name', 'many'];
@@ -64,7 +64,7 @@ class Numbers {
  * many: how many items it is. */
 function levelOf(count) {
   return {count: 0, start: new Float64Array(count), end: new Float64Array(count), busy: new Float64Array(count),
-    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Float64Array(count), many: new Float64Array(count), names: []};
+    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Uint32Array(count), many: new Uint32Array(count), names: []};
 }
 
 /* A column of ticks in ns. */
@@ -83,7 +83,7 @@ function readLevel(info, data, isFolded) {
   const numbers = new Numbers(data, info.offset, info.offset + info.bytes);
   const {items, tick_ns: tick} = info;
   const start = numbers.column(items), end = numbers.column(items);
-  const kind = numbers.small(items), name = numbers.column(items);
+  const kind = numbers.small(items), name = new Uint32Array(numbers.column(items));
   let at = 0;
 
   for (let i = 0; i < items; i++) {
@@ -95,11 +95,11 @@ function readLevel(info, data, isFolded) {
   const level = {count: items, start, end, kind, name, names: []};
 
   if (isFolded) {
-    level.many = numbers.column(items);
+    level.many = new Uint32Array(numbers.column(items));
     level.busy = inNs(numbers.column(items), tick);
     level.longest = inNs(numbers.column(items), tick);
   } else {
-    level.many = new Float64Array(items).fill(1);
+    level.many = new Uint8Array(items).fill(1);
     level.busy = level.longest = new Float64Array(items);
     for (let i = 0; i < items; i++) {
       level.busy[i] = end[i] - start[i];

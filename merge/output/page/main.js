@@ -103,37 +103,66 @@ async function foldAhead(timeline) {
   }
 }
 
-async function start() {
-  beginBlocks(['report', 'cut', 'lanes', 'items', 'flames', 'stacks']);
-  const report = await blockJson('report');
+/* The browser may draw, and take what a user types, before the script goes on. */
+const pause = () => (window.scheduler && scheduler.yield ? scheduler.yield() : new Promise(done => setTimeout(done)));
+const painted = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+
+/* What the first screens need; the views behind the timeline are drawn once these
+ * are seen. */
+const FIRST_BLOCKS = ['report', 'cut', 'lanes', 'items'];
+const isFirst = (one, i) => i <= views.findIndex(({id}) => id === 'timeline');
+
+/* Reasons why some are not there; `between` is called behind each. */
+async function showViews(list, report, between) {
   const reasons = [];
 
-  report.cut = await blockJson('cut') || {};
-
-  for (const one of views) {
+  for (const one of list) {
     const reason = await show(one, report);
 
     if (reason) {
       reasons.push(reason);
     }
+    await between();
   }
+  return reasons;
+}
+
+async function showFirst() {
+  beginBlocks(FIRST_BLOCKS);
+  const report = await blockJson('report');
+
+  report.cut = await blockJson('cut') || {};
+  const reasons = await showViews(views.filter(isFirst), report, () => {});
+
   dressFindings(report);
-  dressTrust(report);
-  if (reasons.length > 0) {
-    document.getElementById('absent').append(el('h3', null, 'Not shown'),
-      el('ul', null, reasons.map(reason => el('li', null, reason))));
-  }
   onSelect(showChips);
   keepHash();
   listenToKeys();
   openForPaper();
-  navigation();
   selectHash(location.hash);
+  document.documentElement.dataset.first = 'yes';
+  await painted();
+  return {report, reasons};
+}
+
+async function showRest({report, reasons}) {
+  beginBlocks(['flames', 'stacks']);
+  const all = [...reasons, ...await showViews(views.filter((one, i) => !isFirst(one, i)), report, pause)];
+
+  dressTrust(report);
+  if (all.length > 0) {
+    document.getElementById('absent').append(el('h3', null, 'Not shown'),
+      el('ul', null, all.map(reason => el('li', null, reason))));
+  }
+  navigation();
   startLive();
   document.documentElement.dataset.ready = 'yes';
+}
+
+async function start() {
+  await showRest(await showFirst());
   if (theTimeline) {
-    /* The picture first. */
-    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    await pause();
     await readFine(theTimeline);
     theTimeline.addCloseups(await readCloseups());
   }

@@ -9,9 +9,15 @@
 const selection = {range: null, ranks: [], cause: '', finding: 0};
 const followers = [];
 
-/* `follow(selection)` is called after each change. */
+const isAnySelected = () => selection.range !== null || selection.ranks.length > 0 || selection.cause !== '' || selection.finding !== 0;
+
+/* `follow(selection)` is called after each change, and at once for what was selected
+ * before. */
 function onSelect(follow) {
   followers.push(follow);
+  if (isAnySelected()) {
+    follow(selection);
+  }
 }
 
 /* Change some of its members; false when nothing changed. */

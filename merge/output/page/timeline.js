@@ -15,7 +15,7 @@ const ARROWS_MOST = 200;
 const ITEMS_LISTED = 200;
 const NOTE_AFTER_MS = 150;
 const PAGE_BYTES_ITEM = 10; /* that a page needs for an item, about */
-const LEGEND_LANES = 6; /* of a kind that the legend is made from */
+const RUNS_MOST = 100; /* rectangles of narrow items in a row */
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
 
@@ -49,6 +49,55 @@ function mark(at, step) {
   return (at / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step)))) + ' ' + name;
 }
 
+/* A colour "#rrggbb" as the bytes of a picture; 0 = another one. */
+function pictureColour(text) {
+  const [red, green, blue] = [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16));
+
+  return new Uint32Array(Uint8Array.of(red, green, blue, 255).buffer)[0] || 0;
+}
+
+/* Rows of the timeline as lines of one picture: rectangles cost more than pixels. */
+class Strips {
+  constructor(width, lines) {
+    this.canvas = new OffscreenCanvas(width, lines);
+    this.context = this.canvas.getContext('2d');
+    this.picture = this.context.createImageData(width, lines);
+    this.pixels = new Uint32Array(this.picture.data.buffer);
+    this.rows = [];
+  }
+
+  add(cells, colourOf, row) {
+    const colours = [0]; /* of each class and 1 */
+    const {width} = this.canvas;
+    let at = this.rows.length * width;
+
+    for (let x = 0; x < width; x++) {
+      const cell = cells[x];
+
+      if (colours[cell] === undefined) {
+        colours[cell] = pictureColour(colourOf(cell - 1));
+      }
+      this.pixels[at++] = colours[cell];
+    }
+    this.rows.push(row);
+  }
+
+  draw(context) {
+    const {width} = this.canvas;
+
+    if (this.rows.length > 0) {
+      this.context.putImageData(this.picture, 0, 0, 0, 0, width, this.rows.length);
+      context.imageSmoothingEnabled = false;
+      this.rows.forEach(({y, height, alpha}, line) => {
+        context.globalAlpha = alpha;
+        context.drawImage(this.canvas, 0, line, width, 1, GUTTER, y, width, height);
+      });
+      context.globalAlpha = 1;
+    }
+    this.rows = [];
+  }
+}
+
 class Timeline {
   constructor(report, data) {
     this.report = report;
@@ -71,11 +120,13 @@ class Timeline {
     this.fineLevel = 0; /* until they are read */
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label':
       'timeline of all ranks; keys w and s zoom, a and d move, 0 shows all; below it is a table of what is in view'});
+    this.used = new Set(); /* numbers of the classes that were drawn */
+    this.legend = el('ul', {class: 'legend'});
     this.spacer = el('div', {class: 'spacer'});
     this.box = el('div', {class: 'lanes'}, this.canvas, this.spacer);
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'});
     this.note = el('p', {class: 'quiet'});
-    this.node = el('div', {class: 'timeline'}, this.tools(), this.legend(), this.box, this.tip, this.note, this.list());
+    this.node = el('div', {class: 'timeline'}, this.tools(), this.legend, this.box, this.tip, this.note, this.list());
     this.colours = palette();
     this.layOut();
     this.listen();
@@ -106,21 +157,16 @@ class Timeline {
       el('label', {for: 'all-threads', class: 'quiet'}, threads, ' all threads'));
   }
 
-  /* Groups of colours that the lanes have. */
-  legend() {
-    const groups = new Set();
+  /* The groups of colours that were drawn so far. */
+  showLegend() {
+    const names = [...this.used].map(kind => this.index.classes[kind]).filter(name => name !== 'step' && name !== 'range');
+    const groups = new Set(names.map(name => groupOfClass.get(name) || 'other'));
 
-    const shown = ['idle', 'queue', 'calls'].flatMap(kind => this.lanes.filter(one => one.info.kind === kind).slice(0, LEGEND_LANES));
-
-    for (const lane of shown) {
-      const level = lane.finest();
-
-      for (let i = 0; i < level.count; i++) {
-        groups.add(groupOfClass.get(this.index.classes[level.kind[i]]) || 'other');
-      }
+    if (groups.size !== this.groups) {
+      this.groups = groups.size;
+      this.legend.replaceChildren(...GROUPS.filter(([group]) => groups.has(group)).map(([group, title]) =>
+        el('li', null, el('span', {class: 'swatch g-' + group}), title)));
     }
-    return el('ul', {class: 'legend'}, GROUPS.filter(([group]) => groups.has(group)).map(([group, title]) =>
-      el('li', null, el('span', {class: 'swatch g-' + group}), title)));
   }
 
   list() {
@@ -282,16 +328,27 @@ class Timeline {
     context.font = NAME_SIZE + 'px system-ui, sans-serif';
     context.textBaseline = 'middle';
     this.drawSelection(context);
-    for (const row of this.rows) {
-      const y = row.y - this.top;
+    const rows = this.rows.filter(row => row.y - this.top + row.height > RULER && row.y - this.top < this.tall);
 
-      if (y + row.height > RULER && y < this.tall) {
-        this.drawRow(context, row, y);
-      }
+    this.strips = context.drawImage ? this.stripsFor(rows.length) : null;
+    rows.forEach(row => this.drawRow(context, row, row.y - this.top));
+    if (this.strips) {
+      this.strips.draw(context);
     }
     this.drawArrows(context);
     this.drawRuler(context);
     this.drawMarks(context);
+  }
+
+  /* Room for so many rows as pictures. */
+  stripsFor(rows) {
+    const width = Math.ceil(this.width - GUTTER);
+    const known = this.knownStrips;
+
+    if (!known || known.canvas.width !== width || known.canvas.height < rows) {
+      this.knownStrips = new Strips(width, Math.max(1, rows));
+    }
+    return this.knownStrips;
   }
 
   /* Marked times with their lengths, over the ruler. */
@@ -340,31 +397,40 @@ class Timeline {
   /* The class with most time in each pixel, so that no item is left out. */
   drawRow(context, row, y) {
     const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+    const width = Math.ceil(this.width - GUTTER);
 
     context.globalAlpha = isRankSelected(row.lane.info.rank) ? 1 : 0.3;
     this.drawLabel(context, row, y);
+    this.pixels(width + 1);
     const first = this.details.findLastIndex(one => one.from <= this.span[0] && one.to >= this.span[1] &&
       this.detailLevel(one, row.lane, pixel));
 
     /* What covers all that is in view needs nothing below it. */
-    this.drawItems(context, row, y, first < 0 ? row.lane.at(pixel) : this.detailLevel(this.details[first], row.lane, pixel));
+    this.drawItems(context, row, y, first < 0 ? row.lane.at(pixel) : this.detailLevel(this.details[first], row.lane, pixel), [0, width]);
     for (const detail of this.details.slice(first + 1)) {
       const level = this.detailLevel(detail, row.lane, pixel);
 
       if (level && detail.to > this.span[0] && detail.from < this.span[1]) {
-        const [from, to] = [this.x(Math.max(detail.from, this.span[0])), this.x(Math.min(detail.to, this.span[1]))];
-
-        context.save();
-        context.beginPath();
-        context.rect(from, y, to - from, row.height);
-        context.clip();
-        context.fillStyle = this.colours.colour('ground');
-        context.fillRect(from, y, to - from, row.height);
-        this.drawItems(context, row, y, level);
-        context.restore();
+        this.drawDetail(context, row, y, level, [this.x(Math.max(detail.from, this.span[0])), this.x(Math.min(detail.to, this.span[1]))]);
       }
     }
+    this.drawCells(context, row, y);
     context.globalAlpha = 1;
+  }
+
+  /* A part of the row anew, by a level that is finer there. */
+  drawDetail(context, row, y, level, [from, to]) {
+    const part = [Math.floor(from) - GUTTER, Math.ceil(to) - GUTTER];
+
+    context.save();
+    context.beginPath();
+    context.rect(from, y, to - from, row.height);
+    context.clip();
+    context.fillStyle = this.colours.colour('ground');
+    context.fillRect(from, y, to - from, row.height);
+    this.room.cells.fill(0, ...part);
+    this.drawItems(context, row, y, level, part);
+    context.restore();
   }
 
   /* What a page of a part of this run has of the lane; null = nothing better. */
@@ -388,61 +454,77 @@ class Timeline {
     } else {
       this.room.cells.fill(0);
     }
-    return this.room;
   }
 
-  /* Items of 3 pixels or more are rectangles; of narrower ones each pixel that
-   * they touch has the class of the longest. By colour, since setting one costs
-   * as much as a rectangle. */
-  drawItems(context, row, y, level) {
+  /* Items of 3 pixels or more are rectangles, by colour, since setting one costs
+   * as much as a rectangle; of narrower ones each pixel of the part that they touch
+   * has the class of the longest. */
+  drawItems(context, row, y, level, [left, right]) {
     const width = Math.ceil(this.width - GUTTER);
-    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
-    const {cells, best} = this.pixels(width + 1);
-    const boxes = [], slim = []; /* by class: x, width of each */
-    const names = [];
-    const put = (lists, from, to, kind) => (lists[kind] || (lists[kind] = [])).push(from, Math.max(1, to - from));
-
-    const {start, end, kind} = level;
     const [begin, behind] = this.span;
+    const scale = (this.width - GUTTER) / (behind - begin);
+    const {cells, best} = this.room;
+    const {start, end, kind, count: all} = level;
+    const boxes = []; /* by class: x, width of each */
+    const names = [];
 
-    for (let i = firstBehind(level, begin); i < level.count && start[i] < behind; i++) {
-      const from = Math.max(0, (start[i] - begin) / pixel);
-      const to = Math.min(width, (end[i] - begin) / pixel);
+    for (let i = firstBehind(level, begin); i < all && start[i] < behind; i++) {
+      const from = Math.max(0, (start[i] - begin) * scale);
+      const to = Math.min(width, (end[i] - begin) * scale);
       const wide = to - from, first = Math.floor(from);
 
       if (wide >= 3) {
-        put(boxes, first, Math.max(Math.floor(to) - (wide > 6 ? 1 : 0), first + 1), kind[i]);
+        (boxes[kind[i]] || (boxes[kind[i]] = [])).push(first, Math.max(Math.floor(to) - (wide > 6 ? 1 : 0), first + 1) - first);
         if (wide > 40) {
           names.push([from, to, i]);
         }
         continue;
       }
-      const last = Math.max(first + 1, Math.ceil(to));
+      const last = Math.min(right, Math.max(first + 1, Math.ceil(to)));
 
-      for (let x = first; x < last; x++) {
+      for (let x = Math.max(first, left); x < last; x++) {
         if (cells[x] === 0 || wide > best[x]) {
           cells[x] = kind[i] + 1;
           best[x] = wide;
         }
       }
     }
-    for (let x = 0, first = 0; x <= width; x++) {
-      if (cells[x] !== cells[first] || x === width) {
+    this.drawBoxes(context, row, y, boxes);
+    this.drawNames(context, row, y, level, names);
+  }
+
+  drawBoxes(context, row, y, boxes) {
+    boxes.forEach((list, kind) => {
+      this.used.add(kind);
+      context.fillStyle = this.colourOf(kind);
+      for (let i = 0; i < list.length; i += 2) {
+        context.fillRect(GUTTER + list[i], y, list[i + 1], row.height);
+      }
+    });
+  }
+
+  /* The pixels of narrow items: rectangles of those that have one class, or where
+   * these are many a line of a picture, which is drawn behind the last row. */
+  drawCells(context, row, y) {
+    const {cells} = this.room;
+    const boxes = [];
+    let runs = 0;
+
+    for (let x = 0, first = 0; x < cells.length; x++) {
+      if (cells[x] !== cells[first] || x === cells.length - 1) {
         if (cells[first] !== 0) {
-          put(slim, first, x, cells[first] - 1);
+          (boxes[cells[first] - 1] || (boxes[cells[first] - 1] = [])).push(first, x - first);
+          runs++;
         }
         first = x;
       }
     }
-    for (const lists of [boxes, slim]) {
-      lists.forEach((list, kind) => {
-        context.fillStyle = this.colourOf(kind);
-        for (let i = 0; i < list.length; i += 2) {
-          context.fillRect(GUTTER + list[i], y, list[i + 1], row.height);
-        }
-      });
+    if (runs > RUNS_MOST && this.strips) {
+      boxes.forEach((list, kind) => this.used.add(kind));
+      this.strips.add(cells, kind => this.colourOf(kind), {y, height: row.height, alpha: context.globalAlpha});
+    } else {
+      this.drawBoxes(context, row, y, boxes);
     }
-    this.drawNames(context, row, y, level, names);
   }
 
   colourOf(kind) {
@@ -486,27 +568,36 @@ class Timeline {
     return (level.name[i] > 0 && level.names[level.name[i] - 1]) || this.index.classes[level.kind[i]] || '-';
   }
 
+  /* Does it end in view, and may be drawn from one rank to another? */
+  isWaitInView(i) {
+    const {waits} = this.index;
+    const end = waits.start[i] + waits.length[i];
+
+    return end > this.span[0] && end <= this.span[1] && waits.whom[i] >= 0 && this.rankAt.has(waits.whom[i]) &&
+      this.rankAt.has(waits.rank[i]) && (isRankSelected(waits.rank[i]) || isRankSelected(waits.whom[i]));
+  }
+
+  waitsInView() {
+    return this.index.waits.start.reduce((sum, start, i) => sum + this.isWaitInView(i), 0);
+  }
+
   /* The longest waits in view: from the rank that was waited for, at the end of
    * the wait, to the one that waited; the clocks' error as a whisker. */
   drawArrows(context) {
-    const waits = this.index.waits;
-    const seen = [];
+    const {waits} = this.index;
+    const least = 4 * (this.span[1] - this.span[0]) / (this.width - GUTTER);
 
-    for (let i = 0; i < waits.start.length; i++) {
-      const end = waits.start[i] + waits.length[i];
-
-      if (end > this.span[0] && end <= this.span[1] && waits.whom[i] >= 0 && this.rankAt.has(waits.whom[i]) &&
-          this.rankAt.has(waits.rank[i]) && (isRankSelected(waits.rank[i]) || isRankSelected(waits.whom[i]))) {
-        seen.push(i);
-      }
-    }
-    const shown = seen.sort((a, b) => waits.length[b] - waits.length[a]).slice(0, ARROWS_MOST)
-      .filter(i => this.x(waits.start[i] + waits.length[i]) - this.x(waits.start[i]) >= 4);
-
-    this.arrows = [shown.length, seen.length];
+    this.waitsByLength = this.waitsByLength || [...waits.start.keys()].sort((a, b) => waits.length[b] - waits.length[a]);
     context.strokeStyle = context.fillStyle = this.colours.colour('alarm');
-    for (const i of shown) {
-      this.drawArrow(context, waits, i);
+    this.arrows = 0;
+    for (const i of this.waitsByLength) {
+      if (waits.length[i] < least || this.arrows >= ARROWS_MOST) {
+        break;
+      }
+      if (this.isWaitInView(i)) {
+        this.drawArrow(context, waits, i);
+        this.arrows++;
+      }
     }
   }
 
@@ -538,9 +629,12 @@ class Timeline {
     const {index} = this;
     const parts = [];
 
-    if (this.arrows[0] > 0) {
+    this.showLegend();
+    if (this.arrows > 0) {
+      const waits = this.waitsInView();
+
       parts.push('A red arrow is the end of a wait: from the rank that was waited for to the one that waited' +
-        (this.arrows[1] > this.arrows[0] ? '; ' + this.arrows[0] + ' of ' + count(this.arrows[1]) + ' waits in view, the longest.' : '.'));
+        (waits > this.arrows ? '; ' + this.arrows + ' of ' + count(waits) + ' waits in view, the longest.' : '.'));
     }
     const level = this.level();
 
@@ -824,6 +918,6 @@ view('timeline', 'Timeline', async (report, body) => {
 
   theTimeline = timeline;
   body.append(timeline.node);
-  timeline.soon();
+  timeline.draw();
   return undefined;
 });

@@ -4,7 +4,8 @@
  *
  * planted.js PAGE_FOLDER [ITEMS]: the timeline's own code (lanes.js, drawRow and
  * drawItems of timeline.js) draws items of 0.2 to 2 us, among them 100 of 1 us to 1 ms, on a
- * canvas that notes which pixels are filled: 20 levels of zoom at three widths.
+ * canvas that notes which pixels are filled: 20 levels of zoom at three widths, as
+ * rectangles alone and with lines of a picture.
  */
 'use strict';
 const fs = require('fs');
@@ -19,14 +20,15 @@ const WIDTHS = [700, 1280, 1920], ZOOMS = 20;
 function drawing() {
   const lanes = fs.readFileSync(path.join(folder, 'lanes.js'), 'utf8');
   const timeline = fs.readFileSync(path.join(folder, 'timeline.js'), 'utf8');
-  const methods = ['drawRow(context, row, y)', 'drawItems(context, row, y, level)', 'pixels(count)']
+  const methods = ['drawRow(context, row, y)', 'drawItems(context, row, y, level, [left, right])', 'drawBoxes(context, row, y, boxes)',
+    'drawCells(context, row, y)', 'pixels(count)']
     .map(head => timeline.slice(timeline.indexOf(`\n  ${head} {`)))
     .map(text => text.slice(0, text.indexOf('\n  }\n') + 5));
 
   return vm.runInNewContext(lanes + `
-    const GUTTER = 0;
+    const GUTTER = 0, RUNS_MOST = 100;
     const isRankSelected = () => true;
-    class Drawing { ${methods.join('')} details = []; drawLabel() {} drawNames() {} colourOf(kind) { return kind; } }
+    class Drawing { ${methods.join('')} details = []; used = new Set(); drawLabel() {} drawNames() {} colourOf(kind) { return kind; } }
     ({levelOf, Lane, Drawing})`);
 }
 
@@ -62,7 +64,7 @@ function world(levelOf) {
 }
 
 /* Is some pixel that the event touches filled? */
-function isDrawn(drawing, lane, span, [start, end]) {
+function isDrawn(drawing, lane, span, [start, end], hasStrips) {
   const {width} = drawing;
   const filled = new Uint8Array(width);
   const pixel = (span[1] - span[0]) / width;
@@ -70,6 +72,7 @@ function isDrawn(drawing, lane, span, [start, end]) {
   const last = Math.min(width - 1, Math.floor((end - span[0]) / pixel - 1e-9));
 
   drawing.span = span;
+  drawing.strips = hasStrips ? {add: cells => filled.forEach((_, x) => { filled[x] |= cells[x] > 0 ? 1 : 0; })} : null;
   drawing.drawRow({fillRect: (x, y, w) => filled.fill(1, Math.max(0, x), Math.min(width, x + w))}, {lane, height: 10}, 0);
   for (let x = first; x <= Math.max(first, last); x++) {
     if (filled[x] === 1) {
@@ -92,7 +95,9 @@ for (const width of WIDTHS) {
     for (const event of planted) {
       const from = Math.max(0, Math.min(end - length, (event[0] + event[1]) / 2 - length * 0.37));
 
-      missed += !isDrawn(Object.assign(new Drawing(), {width}), lane, [from, from + length], event);
+      for (const hasStrips of width === 1280 ? [false, true] : [false]) {
+        missed += !isDrawn(Object.assign(new Drawing(), {width}), lane, [from, from + length], event, hasStrips);
+      }
     }
   }
 }
