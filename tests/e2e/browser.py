@@ -197,9 +197,11 @@ class Browser:
             found.append("more than one file was read: " + ", ".join(sorted(files)))
         return found
 
-    def shot(self, path, is_whole=False):
+    def shot(self, path, is_whole=False, clip=None):
+        """Of the window, of the whole page, or of a part of that."""
+        more = {"clip": clip} if clip else {}
         picture = self.call("Page.captureScreenshot", format="png",
-                            captureBeyondViewport=is_whole)
+                            captureBeyondViewport=is_whole, **more)
         with open(path, "wb") as file:
             file.write(base64.b64decode(picture["data"]))
 

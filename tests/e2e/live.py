@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """live.py URL CKAGG JOB RUNS - a running job's page and metrics
+live.py --first URL - print the address of the job's page, once it is there
 
 SPDX-License-Identifier: Apache-2.0
 
@@ -456,6 +457,9 @@ def ended(site, job, live):
 
 
 def main():
+    if sys.argv[1] == "--first":
+        print(sys.argv[2] + job_of(Site(sys.argv[2])) + "/")
+        return
     site = Site(sys.argv[1])
     agg, launcher = int(sys.argv[2]), int(sys.argv[3])
     strangers(site)
