@@ -296,12 +296,57 @@ static int table_read(struct symboltable *table)
     return chosen == NULL ? 0 : functions_read(table, chosen);
 }
 
+/* Is there a debug file by the name that this one gives, at one of the places
+ * where libdwfl looks for it? */
+static bool is_debug_here(const char *file, const char *link)
+{
+    static const char *const forms[] = {"%.*s%s", "%.*s.debug/%s",
+                                        "/usr/lib/debug%.*s%s"};
+    const char *slash =
+        file == NULL || link == NULL ? NULL : strrchr(file, '/');
+    bool is_here = false;
+
+    for (size_t i = 0;
+         slash != NULL && !is_here && i < sizeof(forms) / sizeof(forms[0]);
+         i++) {
+        char *path;
+
+        if (asprintf(&path, forms[i], (int)(slash + 1 - file), file, link) >=
+            0) {
+            is_here = strcmp(path, file) != 0 && access(path, R_OK) == 0;
+            free(path);
+        }
+    }
+    return is_here;
+}
+
+/* The debug file, by its build id, else by its name. libdwfl's own search ends
+ * with a question to servers: where that is switched off it still loads a
+ * library for it, and all that this needs (4 ms). */
+static int debug_find(Dwfl_Module *module,
+                      void **state,
+                      const char *name,
+                      Dwarf_Addr base,
+                      const char *file,
+                      const char *link,
+                      GElf_Word link_crc,
+                      char **found)
+{
+    int fd = dwfl_build_id_find_debuginfo(module, state, name, base, file, link,
+                                          link_crc, found);
+
+    return fd < 0 && is_debug_here(file, link)
+               ? dwfl_standard_find_debuginfo(module, state, name, base, file,
+                                              link, link_crc, found)
+               : fd;
+}
+
 static void lines_open(struct symboltable *table, const char *path)
 {
     static char *debug_path; /* NULL: beside the file, /usr/lib/debug */
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
-        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .find_debuginfo = debug_find,
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debug_path,
     };

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <dlfcn.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -171,6 +172,8 @@ the_functions_of_a_stripped_file_are_those_of_its_debug_file(void **state)
     table = symboltable_create(path, build_id);
     assert_non_null(table);
     assert_null(name_of(first_known, 0));
+    /* No server is asked, and the library that would is not loaded. */
+    assert_null(dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_NOLOAD));
     (void)snprintf(command, sizeof(command), "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }
