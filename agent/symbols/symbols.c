@@ -66,6 +66,7 @@ struct symbols {
     size_t process_count;
     struct site *sites; /* open addressing, twice SYMBOLS_SITES_MAX */
     size_t site_count;
+    uint64_t kernel_samples;
     uint64_t sites_left_out;
     uint64_t modules_left_out;
     struct mappings maps;
@@ -356,6 +357,11 @@ void symbols_caller(struct symbols *symbols,
     }
 }
 
+void symbols_in_kernel(struct symbols *symbols)
+{
+    symbols->kernel_samples++;
+}
+
 static int module_say(struct selfstream *selfstream,
                       const struct module *module)
 {
@@ -643,7 +649,8 @@ static void finish_note(const struct finish *finish, ck_time_t limit)
 /* ---- the kernel -----------------------------------------------------------
  */
 
-/* All sites in the kernel, to be freed; NULL = none, or no memory. */
+/* All sites in the kernel, to be freed; NULL = none, too few samples are there,
+ * or no memory. */
 static struct kernelsymbol *kernel_collect(const struct symbols *symbols,
                                            size_t *count)
 {
@@ -651,6 +658,9 @@ static struct kernelsymbol *kernel_collect(const struct symbols *symbols,
     size_t used = 0;
 
     *count = 0;
+    if (symbols->kernel_samples < SYMBOLS_KERNEL_SAMPLES) {
+        return NULL;
+    }
     for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
         *count += symbols->sites[i].address >= CK_SITE_KERNEL;
     }

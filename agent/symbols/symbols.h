@@ -68,6 +68,11 @@ void symbols_caller(struct symbols *symbols,
                     uint32_t incarnation,
                     uint64_t address);
 
+/* A sample was in the kernel. Its functions get names at the end where enough
+ * were: /proc/kallsyms is long, and few of them show little. */
+void symbols_in_kernel(struct symbols *symbols);
+#define SYMBOLS_KERNEL_SAMPLES 50
+
 /* Record MODULE of modules that are new since the last call. 0, or -1
  * with errno ENOSPC: some found no room, and are recorded next time.
  */

@@ -260,7 +260,9 @@ place_of(const struct defs *defs, uint32_t process, uint64_t address)
     struct place place = defs_place(defs, process, address);
 
     if (place.function == NULL && place.file == NULL) {
-        place.file = defs_file(defs, process, address);
+        place.file = address >= CK_SITE_KERNEL
+                         ? "[kernel]"
+                         : defs_file(defs, process, address);
     }
     return place;
 }
@@ -306,6 +308,7 @@ static void row_resolve(struct stacktable *table,
     static const struct place deeper = {"[deeper]", NULL, 0};
     size_t depth = stack == NULL ? 0 : stack->depth;
     size_t kernel = stack == NULL ? 0 : stack->kernel;
+    bool is_nameless = false;
 
     if (depth + kernel >= DEFS_STACK_DEPTH) {
         row_append(table, row, deeper, NULL);
@@ -316,7 +319,14 @@ static void row_resolve(struct stacktable *table,
         address_append(table, row, stack->frames[i]);
     }
     for (size_t i = depth + kernel; i-- > depth;) {
-        address_append(table, row, stack->frames[i]);
+        bool was_nameless = is_nameless;
+
+        is_nameless =
+            defs_place(table->defs, row->process, stack->frames[i]).function ==
+            NULL;
+        if (!is_nameless || !was_nameless) {
+            address_append(table, row, stack->frames[i]);
+        }
     }
 }
 

@@ -256,6 +256,50 @@ static void a_frame_in_the_vdso_has_its_name(void **state)
     assert_int_equal(text->extra, 0);
 }
 
+/* Where a function of the kernel is, 0 = it is not shown. */
+static uint64_t kernel_function(const char *name)
+{
+    FILE *file = fopen("/proc/kallsyms", "re");
+    char line[512], word[256];
+    uint64_t found = 0;
+
+    while (file != NULL && found == 0 &&
+           fgets(line, sizeof(line), file) != NULL) {
+        uint64_t address;
+
+        if (sscanf(line, "%" SCNx64 " %*c %255s", &address, word) == 2 &&
+            strcmp(word, name) == 0) {
+            found = address;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static void the_kernel_is_named_for_many_samples_alone(void **state)
+{
+    struct scene *scene = *state;
+    uint64_t frame = kernel_function("vfs_read") + 5;
+
+    if (frame == 5) {
+        print_message("skipped: no addresses in /proc/kallsyms here\n");
+        skip();
+    }
+    symbols_frame(scene->symbols, IMAGE, frame);
+    for (int i = 1; i < SYMBOLS_KERNEL_SAMPLES; i++) {
+        symbols_in_kernel(scene->symbols);
+    }
+    frames_say(scene);
+    assert_null(symbol_of(scene, frame));
+    assert_null(said_next(&scene->said, CK_KIND_NOTE, NULL));
+    symbols_in_kernel(scene->symbols);
+    frames_say(scene);
+    assert_non_null(symbol_of(scene, frame));
+    assert_string_equal(ck_text_bytes(symbol_of(scene, frame)), "vfs_read");
+}
+
 static void each_module_is_recorded_once(void **state)
 {
     struct scene *scene = *state;
@@ -489,6 +533,7 @@ int main(void)
         CASE(lines_in_a_debug_file_are_not_read_for_stacks),
         CASE(a_frame_that_is_a_call_as_well_has_its_line),
         CASE(a_frame_in_the_vdso_has_its_name),
+        CASE(the_kernel_is_named_for_many_samples_alone),
         CASE(each_module_is_recorded_once),
         CASE(a_replaced_file_is_not_believed),
         CASE(a_process_is_looked_at_where_it_is_worth_it),

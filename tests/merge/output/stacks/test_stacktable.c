@@ -197,6 +197,20 @@ static void a_number_that_was_never_recorded_has_no_stack(void **state)
     assert_string_equal(folded(), "rank 0;thread main;[no stack] 3\n");
 }
 
+static void the_kernel_without_names_is_one_frame(void **state)
+{
+    uint64_t *frames = defs->agents[0].stacks[2].frames;
+
+    (void)state;
+    frames[1] = frames[2] = frames[4] = CK_SITE_KERNEL + 1;
+    frames[3] = CK_SITE_KERNEL + 3;
+    defs->agents[0].stacks[2].kernel = 4;
+    place_put(0, CK_SITE_KERNEL + 3, "read");
+    sample(0, 100, 3);
+    assert_string_equal(folded(), "rank 0;thread main;leaf:of_5;[kernel]_[k];"
+                                  "read_[k];[kernel]_[k] 1\n");
+}
+
 static void speedscope_has_all_ranks_and_then_each_thread(void **state)
 {
     const struct speedscope about = {"a \"run\"", "1"};
@@ -236,6 +250,7 @@ int main(void)
         CASE(samples_outside_of_the_part_are_left_out),
         CASE(a_stack_that_was_cut_begins_with_deeper),
         CASE(a_number_that_was_never_recorded_has_no_stack),
+        CASE(the_kernel_without_names_is_one_frame),
         CASE(speedscope_has_all_ranks_and_then_each_thread),
     };
 
