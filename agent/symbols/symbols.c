@@ -23,6 +23,7 @@
 
 #define PROCESSES_MAX 1024
 #define TEXT_BYTES 8192
+#define SLOTS ((size_t)2 * SYMBOLS_SITES_MAX)
 /* Processes that may end while they read the program's files. */
 #define READERS_MAX 16
 /* A process whose mappings are reported by others is looked at anyway, each
@@ -44,7 +45,7 @@ struct module {
 };
 
 struct site {
-    uint64_t address; /* 0 = unused */
+    uint64_t address;
     uint32_t incarnation;
     bool is_call; /* not only a frame of a stack */
 };
@@ -64,8 +65,11 @@ struct symbols {
     bool has_said_hip;
     struct process processes[PROCESSES_MAX];
     size_t process_count;
-    struct site *sites; /* open addressing, twice SYMBOLS_SITES_MAX */
+    struct site *sites;
     size_t site_count;
+    /* Their numbers from 1 on, by address; open addressing. The table of most
+     * programs is nearly empty, and only looked up in. */
+    uint32_t *slots;
     uint64_t kernel_samples;
     uint64_t sites_left_out;
     uint64_t modules_left_out;
@@ -82,8 +86,10 @@ struct symbols *symbols_create(void)
     /* libdwfl would ask servers on the network for debugging information. */
     (void)unsetenv("DEBUGINFOD_URLS");
     symbols->modules = calloc(SYMBOLS_MODULES_MAX, sizeof(*symbols->modules));
-    symbols->sites = calloc(2 * SYMBOLS_SITES_MAX, sizeof(*symbols->sites));
-    if (symbols->modules == NULL || symbols->sites == NULL) {
+    symbols->sites = calloc(SYMBOLS_SITES_MAX, sizeof(*symbols->sites));
+    symbols->slots = calloc(SLOTS, sizeof(*symbols->slots));
+    if (symbols->modules == NULL || symbols->sites == NULL ||
+        symbols->slots == NULL) {
         symbols_destroy(symbols);
         return NULL;
     }
@@ -102,6 +108,7 @@ void symbols_destroy(struct symbols *symbols)
     }
     free(symbols->modules);
     free(symbols->sites);
+    free(symbols->slots);
     mappings_fini(&symbols->maps);
     free(symbols);
     errno = saved;
@@ -297,35 +304,46 @@ void symbols_seen_mapping(struct symbols *symbols,
     }
 }
 
+static struct site *site_add(struct symbols *symbols,
+                             uint32_t *slot,
+                             uint32_t incarnation,
+                             uint64_t address)
+{
+    struct site *site;
+
+    if (symbols->site_count == SYMBOLS_SITES_MAX) {
+        symbols->sites_left_out++;
+        return NULL;
+    }
+    site = &symbols->sites[symbols->site_count];
+    *site = (struct site){.address = address, .incarnation = incarnation};
+    *slot = (uint32_t)++symbols->site_count;
+    if (address < CK_SITE_KERNEL &&
+        module_find(symbols, incarnation, address - 1) == NULL) {
+        symbols_mapped(symbols, incarnation);
+    }
+    return site;
+}
+
 /* The entry of that address, a new one if need be; NULL = none. */
 static struct site *
 site_note(struct symbols *symbols, uint32_t incarnation, uint64_t address)
 {
-    uint64_t at = site_slot(incarnation, address);
-
     if (address == 0 || (address >= CK_SITE_TOLD && address < CK_SITE_KERNEL)) {
         return NULL;
     }
-    for (;; at++) {
-        struct site *site = &symbols->sites[at % (2 * SYMBOLS_SITES_MAX)];
+    /* Ends: at most half of the table is used. */
+    for (uint64_t at = site_slot(incarnation, address);; at++) {
+        uint32_t *slot = &symbols->slots[at % SLOTS];
+        struct site *site;
 
+        if (*slot == 0) {
+            return site_add(symbols, slot, incarnation, address);
+        }
+        site = &symbols->sites[*slot - 1];
         if (site->address == address && site->incarnation == incarnation) {
             return site;
         }
-        if (site->address != 0) {
-            continue; /* ends: at most half of the table is used */
-        }
-        if (symbols->site_count == SYMBOLS_SITES_MAX) {
-            symbols->sites_left_out++;
-            return NULL;
-        }
-        *site = (struct site){.address = address, .incarnation = incarnation};
-        symbols->site_count++;
-        if (address < CK_SITE_KERNEL &&
-            module_find(symbols, incarnation, address - 1) == NULL) {
-            symbols_mapped(symbols, incarnation);
-        }
-        return site;
     }
 }
 
@@ -487,9 +505,7 @@ static struct module *module_asked(const struct symbols *symbols, size_t at)
 {
     const struct site *site = &symbols->sites[at];
     struct module *module =
-        site->address == 0
-            ? NULL
-            : module_find(symbols, site->incarnation, site->address - 1);
+        module_find(symbols, site->incarnation, site->address - 1);
 
     return module != NULL && module->has_file && !module->is_refused ? module
                                                                      : NULL;
@@ -501,7 +517,7 @@ static void places_read(void *context, uint32_t first, int out)
 {
     struct symbols *symbols = context;
 
-    for (uint32_t i = first; i < 2 * SYMBOLS_SITES_MAX; i++) {
+    for (uint32_t i = first; i < symbols->site_count; i++) {
         struct symbol_place place = {.function = NULL};
         struct module *module = module_asked(symbols, i);
 
@@ -661,13 +677,13 @@ static struct kernelsymbol *kernel_collect(const struct symbols *symbols,
     if (symbols->kernel_samples < SYMBOLS_KERNEL_SAMPLES) {
         return NULL;
     }
-    for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
+    for (size_t i = 0; i < symbols->site_count; i++) {
         *count += symbols->sites[i].address >= CK_SITE_KERNEL;
     }
     if (*count > 0) {
         wanted = calloc(*count, sizeof(*wanted));
     }
-    for (size_t i = 0; wanted != NULL && i < 2 * SYMBOLS_SITES_MAX; i++) {
+    for (size_t i = 0; wanted != NULL && i < symbols->site_count; i++) {
         if (symbols->sites[i].address >= CK_SITE_KERNEL) {
             wanted[used].key = i;
             wanted[used++].address = symbols->sites[i].address - 1;
@@ -730,9 +746,8 @@ int symbols_finish(struct symbols *symbols,
     finish->selfstream = selfstream;
     finish->deadline = ck_time_raw() + limit;
     rc |= kernel_say(symbols, selfstream);
-    for (size_t i = 0; i < 2 * SYMBOLS_SITES_MAX; i++) {
-        if (symbols->sites[i].address == 0 ||
-            symbols->sites[i].address >= CK_SITE_KERNEL) {
+    for (size_t i = 0; i < symbols->site_count; i++) {
+        if (symbols->sites[i].address >= CK_SITE_KERNEL) {
             continue;
         }
         if (finish->late > 0 || ck_time_raw() > finish->deadline) {
