@@ -111,7 +111,8 @@ is_wanted(const struct table *table, uint32_t at, const struct wanted *wanted)
 
 /* Before any other constructor of this library; constructors of others may have
  * called a wrapper before. */
-__attribute__((constructor(101))) static void symbol_load(void)
+__attribute__((constructor(101), section(".text.startup"))) static void
+symbol_load(void)
 {
     const struct link_map *map = _r_debug.r_map;
     struct table table;
