@@ -6,9 +6,13 @@
 
 #include "tests/agent/symbols_library.h"
 
+static volatile int calls;
+
+/* It counts last: a call at its end could be a jump, which has no place. */
 static __attribute__((noinline)) int caller(int number)
 {
     symbols_here(__func__, __LINE__);
+    calls++;
     return number + 1;
 }
 
