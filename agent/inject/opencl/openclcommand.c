@@ -20,6 +20,7 @@ cl_event *command_enter(struct command *command,
     command->is_blocking = how->is_blocking;
     command->event = event;
     command->own = NULL;
+    command->queue = queue;
     opencl_enter(&command->call, how->function, site, queue_id(queue));
     command->call.bytes = how->work.bytes;
     await_say(&command->call, CK_KIND_AWAIT, &how->awaited);
@@ -81,7 +82,7 @@ cl_int command_leave(struct command *command, cl_int rc)
     if (pending->work.name == 0) {
         pending->work.name = call->call.name;
     }
-    pending_watch(pending);
+    queue_watch(command->queue, pending);
     errno = saved;
     return rc;
 }
@@ -204,7 +205,7 @@ static void marker_watch(const struct opencl_call *call,
     pending->incarnation = inject_ring.incarnation;
     pending->event = event;
     pending->is_awaitable = await_enter(event, call, true);
-    pending_watch(pending);
+    queue_watch(queue, pending);
 }
 
 cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,

@@ -14,14 +14,18 @@
 #include <stdint.h>
 
 #define HANDLE_ENTRIES 131072
+#define HANDLE_LINE 4 /* entries of a cache line */
+#define HANDLE_LINES (HANDLE_ENTRIES / HANDLE_LINE)
 
 struct handle_entry {
-    _Atomic uintptr_t key; /* 0 = never used, 1 = removed */
+    _Atomic uintptr_t key; /* 0 = free */
     _Atomic uint64_t value;
 };
 
 struct handle_table {
-    struct handle_entry entries[HANDLE_ENTRIES];
+    _Alignas(64) struct handle_entry entries[HANDLE_ENTRIES];
+    /* Of each line: pointers that had no room in it, and are elsewhere. */
+    _Atomic uint16_t elsewhere[HANDLE_LINES];
 };
 
 /* Set the value (not 0) of a pointer. false: no room near its place. */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *   FREE -> TAKEN (wrapper) -> WATCHED -> DONE (callback) -> FREE
+ *   FREE -> TAKEN (wrapper) -> WATCHED -> DONE (a callback) -> FREE
  *                                     \-> LOST (exit; the callback is void)
  *
  * The free list is a stack of indices with a change count against reuse
@@ -290,10 +290,31 @@ static void record_write(const struct pending *pending, cl_int status)
     }
 }
 
-/* On a thread of the driver, or inside the call that set the callback. */
-static void CL_CALLBACK pending_done(cl_event event, cl_int status, void *data)
+cl_int pending_status(const struct pending *pending)
 {
-    struct pending *pending = data;
+    cl_int status = CL_QUEUED;
+
+    return opencl_driver->clGetEventInfo(
+               pending->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+               sizeof(status), &status, NULL) == CL_SUCCESS
+               ? status
+               : CL_QUEUED;
+}
+
+/* The entry goes back, and the event. */
+static void pending_leave(struct pending *pending)
+{
+    cl_event event = pending->event;
+
+    if (pending->is_awaitable) {
+        await_forget(event);
+    }
+    pending_give(pending);
+    (void)opencl_driver->clReleaseEvent(event);
+}
+
+void pending_done(struct pending *pending, cl_int status)
+{
     uint32_t watched = PENDING_WATCHED;
 
     if (!atomic_compare_exchange_strong(&pending->state, &watched,
@@ -304,27 +325,38 @@ static void CL_CALLBACK pending_done(cl_event event, cl_int status, void *data)
     if (atomic_load_explicit(&refused, memory_order_relaxed) != 0) {
         refused_say();
     }
-    if (pending->is_awaitable) {
-        await_forget(event);
+    pending_leave(pending);
+}
+
+void pending_drop(struct pending *pending)
+{
+    uint32_t watched = PENDING_WATCHED;
+
+    if (atomic_compare_exchange_strong(&pending->state, &watched,
+                                       PENDING_DONE)) {
+        pending_refuse();
+        pending_leave(pending);
     }
-    pending_give(pending);
-    (void)opencl_driver->clReleaseEvent(event);
+}
+
+/* On a thread of the driver, or inside the call that set the callback. */
+static void CL_CALLBACK pending_call(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    pending_done(data, status);
 }
 
 void pending_watch(struct pending *pending)
 {
-    cl_event event = pending->event;
-
     atomic_store_explicit(&pending->state, PENDING_WATCHED,
                           memory_order_release);
-    if (opencl_driver->clSetEventCallback(event, CL_COMPLETE, pending_done,
-                                          pending) != CL_SUCCESS) {
-        if (pending->is_awaitable) {
-            await_forget(event);
-        }
-        pending_give(pending);
-        pending_refuse();
-        (void)opencl_driver->clReleaseEvent(event);
+}
+
+void pending_callback(struct pending *pending)
+{
+    if (opencl_driver->clSetEventCallback(
+            pending->event, CL_COMPLETE, pending_call, pending) != CL_SUCCESS) {
+        pending_drop(pending);
     }
 }
 
@@ -354,12 +386,9 @@ void pending_begin(uint32_t entries)
  * sees the end first. Returns whether it is written now. */
 static bool complete_write(struct pending *pending)
 {
-    cl_int status = CL_QUEUED;
+    cl_int status = pending_status(pending);
 
-    if (opencl_driver->clGetEventInfo(
-            pending->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
-            &status, NULL) != CL_SUCCESS ||
-        status > CL_COMPLETE) {
+    if (status > CL_COMPLETE) {
         return false;
     }
     record_write(pending, status);

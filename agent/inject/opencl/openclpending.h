@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A bounded pool without a lock. A wrapper takes an entry and hands it to the
- * driver with the command's event; the driver's callback writes the record
- * and gives the entry back. What is still here at exit is reported as lost.
+ * driver with the command's event, or to its queue's backlog; a callback of the
+ * driver writes the record and gives the entry back. What is still here at exit
+ * is reported as lost.
  */
 #ifndef CK_AGENT_INJECT_OPENCL_OPENCLPENDING_H
 #define CK_AGENT_INJECT_OPENCL_OPENCLPENDING_H
@@ -32,9 +33,12 @@ struct pending {
     uint32_t call;
     uint32_t queue;
     struct opencl_device *device;
-    cl_event event;   /* our reference */
-    int64_t start;    /* of the enqueueing call, on the ring's clock */
-    ck_time_t before; /* RAW around it; 0 = no clock sample */
+    struct backlog
+        *backlog; /* of its queue; NULL: it has a callback of its own */
+    struct pending *later; /* in the backlog */
+    cl_event event;        /* our reference */
+    int64_t start;         /* of the enqueueing call, on the ring's clock */
+    ck_time_t before;      /* RAW around it; 0 = no clock sample */
     ck_time_t after;
     bool is_awaitable; /* waits for its event may be recorded */
     struct command_work work;
@@ -47,9 +51,17 @@ struct pending *pending_take(void);
 /* Count a command that cannot be followed for another reason. */
 void pending_refuse(void);
 void pending_give(struct pending *pending);
-/* Have the command's end recorded. The entry and the reference to its event
- * are taken in any case. */
+/* It is the driver's from now on: its end is to come. The entry and the
+ * reference to its event are taken. */
 void pending_watch(struct pending *pending);
+/* Have the driver call for this command alone. */
+void pending_callback(struct pending *pending);
+/* For backlogs. How far its command is, CL_QUEUED where the driver has no
+ * answer; record a command that is complete, or failed; count one that cannot
+ * be followed. Both end the entry. */
+cl_int pending_status(const struct pending *pending);
+void pending_done(struct pending *pending, cl_int status);
+void pending_drop(struct pending *pending);
 /* At exit: report what never completed, and stop recording. */
 void pending_end(void);
 

@@ -150,10 +150,24 @@ uint32_t queue_id_of(cl_command_queue handle)
     return queue_id(queue_find(handle));
 }
 
+static bool is_in_order(const struct opencl_queue *queue)
+{
+    return (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+}
+
 bool queue_is_in_order(cl_command_queue handle)
 {
     const struct opencl_queue *queue = queue_find(handle);
 
-    return queue != NULL &&
-           (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+    return queue != NULL && is_in_order(queue);
+}
+
+void queue_watch(struct opencl_queue *queue, struct pending *pending)
+{
+    pending_watch(pending);
+    if (is_in_order(queue)) {
+        backlog_add(&queue->backlog, pending);
+    } else {
+        pending_callback(pending);
+    }
 }

@@ -10,6 +10,7 @@
 #define CK_AGENT_INJECT_OPENCL_OPENCLQUEUE_H
 
 #include "agent/inject/opencl/opencl.h"
+#include "agent/inject/opencl/openclbacklog.h"
 #include "agent/inject/opencl/opencldevice.h"
 
 #define QUEUE_MAX 65536
@@ -37,6 +38,7 @@ struct opencl_queue {
     struct opencl_device *device;
     _Atomic int change; /* enum queue_change */
     cl_command_queue_properties properties;
+    struct backlog backlog; /* stays when the entry is another queue's */
 };
 
 /* The queue's entry, entered now if need be; NULL: no room, or no queue. */
@@ -52,5 +54,8 @@ uint32_t queue_id(struct opencl_queue *queue);
 uint32_t queue_id_of(cl_command_queue handle);
 /* False where it is not known. */
 bool queue_is_in_order(cl_command_queue handle);
+/* Have the end of a command of the queue recorded. The entry and the reference
+ * to its event are taken. */
+void queue_watch(struct opencl_queue *queue, struct pending *pending);
 
 #endif

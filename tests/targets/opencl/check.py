@@ -257,6 +257,16 @@ class Threads(Case):
         self.assertEqual(len({r["queue"] for r in lines.of("kernel")}), 4)
         self.check_device_records(lines)
 
+    def test_threads_that_share_a_queue(self):
+        before = plain("cl_threads", "4", "500", "shared")
+        lines, done = traced("cl_threads", "4", "500", "shared")
+        self.assertEqual(done.stdout, before.stdout)
+        self.assertEqual(len({r["queue"] for r in lines.of("kernel")}), 1)
+        self.assertEqual(len({(r["tid"], r["call"])
+                              for r in lines.of("kernel")}), 2000)
+        self.assertEqual(lines.of("lost"), [])
+        self.check_device_records(lines)
+
     def test_two_devices_are_distinguished(self):
         lines, done = traced("cl_threads", "2", "40",
                              POCL_DEVICES="pthread pthread")

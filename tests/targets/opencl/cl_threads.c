@@ -2,14 +2,16 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *     cl_threads THREADS KERNELS
+ *     cl_threads THREADS KERNELS [shared]
  *
  * Thread i launches KERNELS kernels "spin" on device i modulo the devices,
  * waits by events (with a callback of its own on each), and prints nothing;
- * the sum of all results is printed at the end.
+ * the sum of all results is printed at the end. shared: all use one queue, and
+ * wait for each 20th kernel alone.
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,6 +22,7 @@
 
 static struct cl_base base;
 static int kernels;
+static cl_command_queue shared; /* NULL: each thread has its own */
 static _Atomic int called;
 static double sums[THREADS_MAX];
 
@@ -32,7 +35,7 @@ static void CL_CALLBACK count(cl_event event, cl_int status, void *data)
     }
 }
 
-static void launch(cl_command_queue queue, cl_kernel kernel)
+static void launch(cl_command_queue queue, cl_kernel kernel, bool is_awaited)
 {
     size_t global = ITEMS;
     cl_event event;
@@ -41,7 +44,9 @@ static void launch(cl_command_queue queue, cl_kernel kernel)
                                    NULL, &event),
             "launch");
     cl_must(clSetEventCallback(event, CL_COMPLETE, count, NULL), "callback");
-    cl_must(clWaitForEvents(1, &event), "wait");
+    if (is_awaited) {
+        cl_must(clWaitForEvents(1, &event), "wait");
+    }
     cl_must(clReleaseEvent(event), "release event");
 }
 
@@ -51,8 +56,10 @@ static void *thread_main(void *number)
     cl_device_id device = base.devices[(cl_uint)index % base.count];
     float host[ITEMS] = {0};
     int rounds = 2000;
-    cl_int rc;
-    cl_command_queue queue = clCreateCommandQueue(base.context, device, 0, &rc);
+    cl_int rc = CL_SUCCESS;
+    cl_command_queue queue =
+        shared != NULL ? shared
+                       : clCreateCommandQueue(base.context, device, 0, &rc);
     cl_mem buffer;
     cl_kernel kernel;
 
@@ -64,7 +71,7 @@ static void *thread_main(void *number)
     kernel = cl_base_kernel(&base, "spin", buffer);
     cl_must(clSetKernelArg(kernel, 1, sizeof(rounds), &rounds), "argument");
     for (int i = 0; i < kernels; i++) {
-        launch(queue, kernel);
+        launch(queue, kernel, shared == NULL || i % 20 == 19);
     }
     cl_must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(host), host,
                                 0, NULL, NULL),
@@ -74,7 +81,9 @@ static void *thread_main(void *number)
     }
     cl_must(clReleaseKernel(kernel), "release");
     cl_must(clReleaseMemObject(buffer), "release");
-    cl_must(clReleaseCommandQueue(queue), "release");
+    if (queue != shared) {
+        cl_must(clReleaseCommandQueue(queue), "release");
+    }
     return NULL;
 }
 
@@ -84,12 +93,17 @@ int main(int argc, char **argv)
     pthread_t ids[THREADS_MAX];
     int numbers[THREADS_MAX];
     double sum = 0;
+    cl_int rc;
 
     kernels = argc > 2 ? atoi(argv[2]) : 50;
     if (threads < 1 || threads > THREADS_MAX) {
         return 2;
     }
     cl_base_init(&base);
+    if (argc > 3) {
+        shared = clCreateCommandQueue(base.context, base.devices[0], 0, &rc);
+        cl_must(rc, "queue");
+    }
     for (int i = 0; i < threads; i++) {
         numbers[i] = i;
         if (pthread_create(&ids[i], NULL, thread_main, &numbers[i]) != 0) {
@@ -99,6 +113,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < threads; i++) {
         (void)pthread_join(ids[i], NULL);
         sum += sums[i];
+    }
+    if (shared != NULL) {
+        cl_must(clReleaseCommandQueue(shared), "release");
     }
     cl_base_fini(&base);
     (void)printf("sum %.17g devices %u\n", sum, base.count);

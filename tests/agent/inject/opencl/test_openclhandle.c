@@ -55,6 +55,14 @@ static void removed_places_are_used_again(void **state)
     }
 }
 
+static void a_half_full_table_takes_all(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < HANDLE_ENTRIES / 2; i++) {
+        assert_true(handle_put(&table, pointer(i), i + 1));
+    }
+}
+
 static void a_full_table_refuses_and_keeps_what_it_has(void **state)
 {
     unsigned kept = 0;
@@ -78,6 +86,7 @@ int main(void)
         cmocka_unit_test_setup(an_address_used_again_has_the_new_value,
                                table_clear),
         cmocka_unit_test_setup(removed_places_are_used_again, table_clear),
+        cmocka_unit_test_setup(a_half_full_table_takes_all, table_clear),
         cmocka_unit_test_setup(a_full_table_refuses_and_keeps_what_it_has,
                                table_clear),
     };
