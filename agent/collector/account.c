@@ -104,6 +104,20 @@ static bool is_status_known(const struct account *account)
            account->targetstate->is_status_known;
 }
 
+/* When the target ended: as the kernel has it, else as who saw it has it. */
+static ck_time_t ended_at(const struct account *account)
+{
+    const struct targetstate *targetstate = account->targetstate;
+    ck_time_t at =
+        sampler_ended(account->wish->sampler, (uint32_t)targetstate->target);
+
+    if (at > targetstate->alive_at) {
+        return at;
+    }
+    return targetstate->is_end_known ? targetstate->end.ended
+                                     : targetstate->over_at;
+}
+
 void account_exit(const struct account *account)
 {
     const struct frontpipe_end *end = &account->targetstate->end;
@@ -118,6 +132,7 @@ void account_exit(const struct account *account)
     } rows[] = {
         {"status", end->status},
         {"status_known", is_known},
+        {"ended", ended_at(account)},
         {"outlived_ns", targetstate_outlived(account->targetstate)},
         {"signal", account->targetstate->signal},
         {"asked", account->targetstate->asked},

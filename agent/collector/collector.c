@@ -286,6 +286,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
         processes_ends(&collector->processes);
+        targetstate_look(&collector->targetstate, now);
         periodic_samples(&collector->periodic);
         resident_step(collector->resident, now);
     }

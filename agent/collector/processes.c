@@ -194,14 +194,28 @@ static bool is_replaced(const struct ck_ring_process *table, unsigned at)
     return false;
 }
 
-static void end_say(struct selfstream *selfstream, uint32_t incarnation)
+/* When it ended, as the kernel has it: what its rings have is read up to now.
+ */
+static ck_time_t ended_at(const struct processes *processes, unsigned entry)
+{
+    uint32_t pid = ck_ring_processes(processes->header)[entry].pid;
+    ck_time_t at;
+
+    sampler_step(processes->sampler, processes->selfstream, processes->header,
+                 processes->symbols);
+    at = sampler_ended(processes->sampler, pid);
+    return at > processes->alive[entry] ? at : ck_time_raw();
+}
+
+static void
+end_say(struct processes *processes, uint32_t incarnation, unsigned entry)
 {
     struct ck_text head = {.e = {.kind = CK_KIND_ENDED, .name = incarnation}};
     char text[64];
     struct ck_lines lines = ck_lines_in(text, sizeof(text));
 
-    ck_lines_put_number(&lines, "ended", ck_time_raw());
-    (void)selfstream_text(selfstream, head, text, lines.used);
+    ck_lines_put_number(&lines, "ended", ended_at(processes, entry));
+    (void)selfstream_text(processes->selfstream, head, text, lines.used);
 }
 
 void processes_ends(struct processes *processes)
@@ -209,6 +223,7 @@ void processes_ends(struct processes *processes)
     struct ck_ring_process *table = ck_ring_processes(processes->header);
     uint64_t space = ck_ring_pid_space();
     unsigned looked = 0;
+    ck_time_t now;
 
     if (processes->told < 2 || space == 0) {
         return; /* the EXIT record has how the only one ended */
@@ -223,11 +238,14 @@ void processes_ends(struct processes *processes)
             continue;
         }
         looked++;
+        now = ck_time_raw();
         if (process_is_over(table[at].pid)) {
             processes->ended[at] = number;
             if (!is_replaced(table, at)) {
-                end_say(processes->selfstream, number);
+                end_say(processes, number, at);
             }
+        } else {
+            processes->alive[at] = now;
         }
     }
 }

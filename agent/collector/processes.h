@@ -18,7 +18,7 @@ struct symbols;
 
 struct processes {
     const struct ringfile *ring;         /* borrowed */
-    const struct sampler *sampler;       /* borrowed, may be NULL */
+    struct sampler *sampler;             /* borrowed, may be NULL */
     struct ck_ring_header *header;       /* borrowed: the ring's */
     struct selfstream *selfstream;       /* borrowed */
     struct symbols *symbols;             /* borrowed, may be NULL */
@@ -30,6 +30,7 @@ struct processes {
     uint32_t given_back;                 /* entries of the table */
     uint32_t libraries;                  /* of those */
     uint32_t ended[CK_RING_PROCESSES];   /* by entry: the last one recorded */
+    ck_time_t alive[CK_RING_PROCESSES];  /* and when it was seen to live */
     unsigned next; /* entry that processes_ends() looks at next */
 };
 
@@ -45,8 +46,9 @@ void processes_step(struct processes *processes);
  * have changed. */
 void processes_maps(struct processes *processes, ck_time_t now);
 
-/* Record which images ended since the last call, a few at a time: called each
- * 10 ms, it is late by no more where there are few. */
+/* Record which images ended since the last call, a few at a time, and when: by
+ * the kernel, or where that is not known as it is seen here. Called each 10 ms,
+ * that is late by no more where there are few, and a CPU is free. */
 void processes_ends(struct processes *processes);
 
 /* Once half of the table is in use, give back the entries of dead processes

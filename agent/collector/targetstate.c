@@ -190,6 +190,13 @@ bool targetstate_is_over(struct targetstate *targetstate)
            ck_time_raw() - targetstate->over_at > STATUS_WAIT;
 }
 
+void targetstate_look(struct targetstate *targetstate, ck_time_t now)
+{
+    if (targetstate->target_fd >= 0 && !target_is_gone(targetstate)) {
+        targetstate->alive_at = now;
+    }
+}
+
 ck_time_t targetstate_outlived(const struct targetstate *targetstate)
 {
     return targetstate->over_at == 0

@@ -29,6 +29,7 @@ struct targetstate {
     bool is_status_known; /* of the end that the front did not see */
     ck_time_t gone_at;    /* when the front was missed, RAW; 0 = it lives */
     ck_time_t over_at;    /* when the end was seen without it; 0 = not yet */
+    ck_time_t alive_at;   /* when the target was seen to live, last */
     int32_t signal;       /* that asked it to end, sent last; 0 = none */
     int32_t asked;        /* the same, before its end was seen */
     struct frontpipe_end end;
@@ -44,6 +45,9 @@ void targetstate_fini(struct targetstate *targetstate);
 void targetstate_step(struct targetstate *targetstate);
 /* Has the target ended, as far as can be known? */
 bool targetstate_is_over(struct targetstate *targetstate);
+/* See whether the target lives: an end that is reported for a time before is
+ * none. */
+void targetstate_look(struct targetstate *targetstate, ck_time_t now);
 /* By how long the target outlived the front; -1 = it did not. */
 ck_time_t targetstate_outlived(const struct targetstate *targetstate);
 

@@ -19,6 +19,7 @@ struct perfevent_id {
     uint32_t reserved;
 };
 
+/* A thread that began, or that ended. */
 struct perfevent_fork {
     struct perf_event_header header;
     uint32_t pid;
@@ -75,7 +76,7 @@ enum reach {
  */
 enum perfevent_ring {
     PERFEVENT_SAMPLES,  /* a sample each period; mappings of code, forks, execs
-                         */
+                           and ends of threads */
     PERFEVENT_SWITCHES, /* a record of each switch */
     PERFEVENT_MINOR,    /* a sample each n-th page fault ... */
     PERFEVENT_MAJOR,    /* ... that needed no I/O, and that did */

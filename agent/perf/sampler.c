@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "agent/perf/deaths.h"
+#include "agent/perf/exits.h"
 #include "agent/perf/offcpu.h"
 #include "agent/perf/perfevent.h"
 #include "agent/perf/perfring.h"
@@ -121,6 +122,7 @@ struct sampler {
     unsigned used_count;
     uint64_t unmapped;        /* rings of samples */
     struct last lasts[LASTS]; /* by tid */
+    struct exits exits;
 };
 
 /* What a step works with. */
@@ -686,6 +688,7 @@ static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
     }
     sampleframes_forget(step->sampler->frames, (pid_t)pid);
     unowned_forget(step->sampler->unowned, pid, since);
+    exits_begin(&step->sampler->exits, pid, since);
 }
 
 static void fork_take(const struct step *step,
@@ -699,6 +702,16 @@ static void fork_take(const struct step *step,
         codemaps_forked(sampleframes_codemaps(step->sampler->frames),
                         (pid_t)fork->pid, (pid_t)fork->parent);
         image_begin(step, fork->pid, since);
+    }
+}
+
+static void exit_take(const struct step *step,
+                      const struct perfevent_fork *exit)
+{
+    if (image_find(step, exit->pid) != 0 ||
+        descendants_has(step->sampler->descendants, exit->pid)) {
+        exits_add(&step->sampler->exits, exit->pid, exit->tid,
+                  ck_domain_raw((ck_time_t)exit->time));
     }
 }
 
@@ -742,6 +755,11 @@ static void record_take(void *state, const struct perf_event_header *header)
     case PERF_RECORD_FORK:
         if (header->size >= sizeof(struct perfevent_fork)) {
             fork_take(step, (const struct perfevent_fork *)header);
+        }
+        break;
+    case PERF_RECORD_EXIT:
+        if (header->size >= sizeof(struct perfevent_fork)) {
+            exit_take(step, (const struct perfevent_fork *)header);
         }
         break;
     case PERF_RECORD_COMM:
@@ -915,6 +933,11 @@ sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at)
 uint64_t sampler_migrations(const struct sampler *sampler)
 {
     return sampler == NULL ? 0 : switches_migrations(sampler->switches);
+}
+
+ck_time_t sampler_ended(const struct sampler *sampler, uint32_t pid)
+{
+    return sampler == NULL ? 0 : exits_find(&sampler->exits, pid);
 }
 
 const char *sampler_deaths_why(const struct sampler *sampler)

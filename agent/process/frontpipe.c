@@ -17,6 +17,7 @@ void frontpipe_end_fill(struct frontpipe_end *end,
 {
     *end = (struct frontpipe_end){
         .status = status,
+        .ended = ck_time_raw(),
         .user_ns = (int64_t)usage->ru_utime.tv_sec * CK_TIME_S +
                    (int64_t)usage->ru_utime.tv_usec * 1000,
         .system_ns = (int64_t)usage->ru_stime.tv_sec * CK_TIME_S +

@@ -32,6 +32,7 @@ enum frontpipe_type {
 struct frontpipe_end {
     int32_t status; /* as wait() gives it */
     uint32_t pad;
+    int64_t ended; /* when that was seen, RAW */
     int64_t user_ns;
     int64_t system_ns;
     int64_t rss_kb;

@@ -117,13 +117,16 @@ static int exit_read(struct defs *defs,
                      const struct ck_text *text)
 {
     struct defs_agent *agent = &defs->agents[source->agent];
+    ck_time_t ended = text_number(text, "ended", 0);
 
     agent->has_exit = true;
     agent->is_exit_known = (text->e.flags & CK_FLAG_CUT) == 0;
     agent->status = (int)text->object;
     agent->exit = texts_keep(defs->texts, ck_text_bytes(text), text->length);
     if (!source->is_ticks || (text->e.flags & CK_FLAG_RAW) != 0) {
-        agent->exit_time = text->e.start;
+        /* What was left to be stored comes before the record. */
+        agent->exit_time =
+            ended > 0 && ended < text->e.start ? ended : text->e.start;
     }
     return agent->exit == NULL ? -1 : 0;
 }

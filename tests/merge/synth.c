@@ -16,6 +16,8 @@
 
 #define STREAMS_MAX 64
 #define ROWS_BYTES ((size_t)CK_FRAME_UNITS_MAX * CK_UNIT_BYTES)
+/* So much later the collector has stored the rest. */
+#define EXIT_LATE 700000
 
 struct position {
     struct ck_stream name;
@@ -369,8 +371,9 @@ void synth_exit(struct synth *synth, int status, int64_t raw, int64_t cpu_ns)
 {
     char lines[128];
     int length = snprintf(lines, sizeof(lines),
-                          "status=%d\nevents=0\nlost=0\nagent_cpu_ns=%lld\n",
-                          status, (long long)cpu_ns);
+                          "status=%d\nended=%lld\nevents=0\nlost=0\n"
+                          "agent_cpu_ns=%lld\n",
+                          status, (long long)raw, (long long)cpu_ns);
     _Alignas(8) uint8_t room[sizeof(struct ck_text) + 256] = {0};
     struct ck_text *text = (struct ck_text *)room;
 
@@ -378,7 +381,7 @@ void synth_exit(struct synth *synth, int status, int64_t raw, int64_t cpu_ns)
     text->e.kind = CK_KIND_EXIT;
     text->e.units = (uint8_t)ck_text_units((size_t)length);
     text->e.flags = CK_FLAG_RAW;
-    text->e.start = raw;
+    text->e.start = raw + EXIT_LATE;
     text->object = (uint64_t)status;
     text->length = (uint32_t)length;
     memcpy(text + 1, lines, (size_t)length);

@@ -88,7 +88,7 @@ void synth_step(struct synth *synth,
                 int64_t start,
                 int64_t dur,
                 int64_t number);
-/* The target ended. */
+/* The target ended then; the record comes later. */
 void synth_exit(struct synth *synth, int status, int64_t raw, int64_t cpu_ns);
 /* ... and the collector did not see how; its key=value lines. */
 void synth_exit_unseen(struct synth *synth, const char *lines);

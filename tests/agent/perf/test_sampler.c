@@ -157,6 +157,28 @@ static int exec_main(void)
     return 127;
 }
 
+/* Its end is that of all of its threads; just before it writes the time. */
+#define STAMP_FD 9
+static void *wait_for_ever(void *unused)
+{
+    for (;;) {
+        (void)pause();
+    }
+    return unused;
+}
+
+static int end_main(void)
+{
+    pthread_t thread;
+    ck_time_t now;
+
+    if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0) {
+        return 1;
+    }
+    now = ck_time_raw();
+    return write(STAMP_FD, &now, sizeof(now)) == sizeof(now) ? 0 : 1;
+}
+
 static pid_t child_start(int *go, const char *mode)
 {
     int ends[2];
@@ -545,6 +567,46 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     assert_int_equal(tally.samples_lost, 0);
 }
 
+/* However late it is looked for, and whether it was waited for or not. */
+static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
+{
+    struct timespec late = {.tv_nsec = 200 * CK_TIME_MS};
+    ck_time_t before, seen, ended;
+    siginfo_t info;
+    struct ck_err err;
+    int stamps[2];
+    pid_t pid;
+    int go;
+
+    (void)state;
+    assert_int_equal(pipe(stamps), 0);
+    assert_int_equal(dup2(stamps[1], STAMP_FD), STAMP_FD);
+    pid = child_start(&go, "end");
+    sampler = sampler_open(pid, sharers, &err);
+    if (sampler != NULL) {
+        sampler_step(sampler, said.selfstream, header, NULL);
+    }
+    (void)close(go);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    seen = ck_time_raw();
+    assert_int_equal(read(stamps[0], &before, sizeof(before)), sizeof(before));
+    (void)nanosleep(&late, NULL);
+    if (sampler != NULL) {
+        assert_int_equal(sampler_ended(sampler, (uint32_t)pid), 0);
+        sampler_step(sampler, said.selfstream, header, NULL);
+    }
+    ended = sampler_ended(sampler, (uint32_t)pid);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)close(stamps[0]);
+    (void)close(stamps[1]);
+    (void)close(STAMP_FD);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    assert_in_range(ended, before, seen);
+}
+
 static void a_refusal_is_reported_with_its_reason(void **state)
 {
     struct ck_err err;
@@ -587,6 +649,11 @@ int main(int argc, char **argv)
                                         setup, teardown),
         cmocka_unit_test_prestate_setup_teardown(
             page_faults_are_counted_where_they_are, setup, teardown, &many),
+        cmocka_unit_test_setup_teardown(
+            the_end_of_a_process_is_when_the_kernel_saw_it, setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            the_end_of_a_process_is_when_the_kernel_saw_it, setup, teardown,
+            &many),
         cmocka_unit_test_setup_teardown(a_refusal_is_reported_with_its_reason,
                                         setup, teardown),
     };
@@ -602,6 +669,9 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "exec") == 0) {
         return exec_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "end") == 0) {
+        return end_main();
     }
     if (argc == 2 && strcmp(argv[1], "yield") == 0) {
         return yield_main();
