@@ -48,9 +48,11 @@
 #define LIKE_ERRORS 1.5
 /* Of the difference of the two levels, that the rest varies by at most where
  * it is calm, without its slow values, which are no more than an n-th of those
- * inside. */
+ * inside; and by which it and the window do where these are even. */
 #define CALM 0.05
 #define HICCUPS 15
+#define EVEN_REST 0.1
+#define EVEN_INSIDE 0.15
 
 /* Parts of the values that are above the levels tried. */
 static const double parts[] = {0.5,  0.4,  0.3,  0.2,   0.14,  0.1,
@@ -196,26 +198,31 @@ static double drawn(double all, double slow, double length, double hits)
     return sum;
 }
 
-/* Is what the rest varies by far below the window's level? Then, however alike
- * successive values are, that makes none of them slow. A few that are slow all
- * the same are no part of that: they count as slow ones. */
+/* Is what the rest varies by far below the window's level, farther where that
+ * varies, too? Then, however alike successive values are, that makes none of
+ * them slow. A few that are slow all the same are no part of that: they count
+ * as slow ones. */
 static bool is_calm(const struct series *series, const struct stretch *stretch)
 {
-    double gap = stretch->inside - stretch->outside, squares = 0;
+    double gap = stretch->inside - stretch->outside, squares = 0, inside = 0;
     size_t length = stretch->end - stretch->first, slow = 0;
 
     for (size_t i = 0; i < series->count; i++) {
         double part = ((double)series->values[i] - stretch->outside) / gap;
 
         if (i >= stretch->first && i < stretch->end) {
+            inside += (part - 1) * (part - 1);
             continue;
         }
         slow += part > 0.5;
         part = part < -1 ? -1 : part;
         squares += part > 0.5 ? 0 : part * part;
     }
+    squares /= (double)(series->count - length);
     return slow * HICCUPS <= length &&
-           squares < CALM * CALM * (double)(series->count - length);
+           (squares < CALM * CALM ||
+            (squares < EVEN_REST * EVEN_REST &&
+             inside < EVEN_INSIDE * EVEN_INSIDE * (double)length));
 }
 
 /* How much less than independent values the series shows: values like those
