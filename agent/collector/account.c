@@ -109,7 +109,7 @@ static ck_time_t ended_at(const struct account *account)
 {
     const struct targetstate *targetstate = account->targetstate;
     ck_time_t at =
-        sampler_ended(account->wish->sampler, (uint32_t)targetstate->target);
+        sampler_ended(account->config->sampler, (uint32_t)targetstate->target);
 
     if (at > targetstate->alive_at) {
         return at;

@@ -331,12 +331,21 @@ static void name_look(struct analysis *analysis,
     pending->edge = analysis->known[at].edge;
 }
 
+/* What of a call may have been a wait; NULL = nothing is known of it. */
+static struct region call_doubt(const struct history_span *call,
+                                const struct wait *wait)
+{
+    return wait == NULL
+               ? (struct region){call->start, call->end}
+               : (struct region){wait->until, wait->until + wait->doubt};
+}
+
 /* For whom a call waited; NULL = that is not known. */
 static void pending_replay(struct analysis *analysis,
                            struct pending *pending,
                            const struct wait *wait)
 {
-    enum idealnetwork_call what = IDEALNETWORK_UNKNOWN;
+    struct region unknown = {pending->call.start, pending->call.end};
     int64_t mark = INT64_MIN;
 
     if (pending->is_replayed) {
@@ -345,13 +354,13 @@ static void pending_replay(struct analysis *analysis,
     pending->is_replayed = true;
     if (wait != NULL && !pending->is_cut &&
         (pending->edge == EDGE_NONE || wait->mark != INT64_MIN)) {
-        what = IDEALNETWORK_KNOWN;
+        unknown = call_doubt(&pending->call, wait);
         mark = wait->mark;
     } else if (pending->is_instant) {
-        what = IDEALNETWORK_KNOWN;
+        unknown.end = unknown.start;
     }
     idealnetwork_leave(analysis->idealnetwork, pending->thread,
-                       pending->call.end, what, mark);
+                       pending->call.end, unknown, mark);
 }
 
 static int pending_close(struct analysis *analysis, struct pending *pending);
@@ -400,9 +409,10 @@ static int pending_close(struct analysis *analysis, struct pending *pending)
 
     pending->is_closed = true;
     pending_replay(analysis, pending, is_known ? &wait : NULL);
-    if (!is_known && pending->edge != EDGE_INIT &&
-        (!pending->is_instant || pending->is_poll)) {
-        unknowns_add(analysis->unknowns, call);
+    if (is_known || (pending->edge != EDGE_INIT &&
+                     (!pending->is_instant || pending->is_poll))) {
+        unknowns_add(analysis->unknowns, call,
+                     call_doubt(call, is_known ? &wait : NULL));
     }
     if (delay_close(analysis, pending, is_known ? &wait : NULL) != 0) {
         return -1;

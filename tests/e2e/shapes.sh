@@ -208,10 +208,9 @@ polls() {
 }
 
 # Who went on outside of MPI keeps a posted collective: known are only the waits for
-# those that posted it late. If most of a wait is known in this way, its rest is MPI's
-# and not in doubt (docs/analysis.md): on a quiet machine 23 to 31 %.
+# those that posted it late, and the rest is in doubt, however much is known.
 posted() {
-    local least=0.6
+    local least=0.95
     run posted -n 3 "${apart[@]}" "$work/posted.out" "$bin/ckagent" \
         --dir "$work/posted" -- "$program" posted
     in_doubt posted 0 1 || return

@@ -542,15 +542,35 @@ static void wait_widen(struct wait *wait,
     }
 }
 
-/* A call that may have lasted because of that: less than half of the time until
- * then is explained. */
-static bool
-is_doubtful(const struct fact *fact, ck_time_t enter, const struct wait *wait)
-{
-    ck_time_t known = wait->until > enter ? wait->until - enter : 0;
-    ck_time_t usual = STALLED + BYTE_SLOW * (ck_time_t)fact->bytes;
+/* Until when a call may have waited, and for how long that is usual. */
+struct doubt {
+    ck_time_t until; /* INT64_MIN = it did not */
+    ck_time_t usual;
+};
 
-    return fact->doubt > enter + usual && known < (fact->doubt - enter) / 2;
+static void doubt_widen(struct doubt *doubt, const struct fact *fact)
+{
+    if (fact->doubt != INT64_MIN) {
+        doubt->until = fact->doubt > doubt->until ? fact->doubt : doubt->until;
+        doubt->usual += BYTE_SLOW * (ck_time_t)fact->bytes;
+    }
+}
+
+/* What is behind the known wait of a call, up to when it may have waited, is in
+ * doubt. False: of all its time nothing is known. */
+static bool doubt_settle(const struct doubt *doubt,
+                         const struct history_span *call,
+                         struct wait *wait)
+{
+    bool is_wait = wait->until > call->start;
+    ck_time_t from = is_wait ? wait->until : call->start;
+    ck_time_t until = doubt->until < call->end ? doubt->until : call->end;
+
+    if (doubt->until <= from + doubt->usual) {
+        return true;
+    }
+    wait->doubt = until > from ? until - from : 0;
+    return is_wait;
 }
 
 /* What one fact shows of a call entered at `enter`. False: not known. */
@@ -573,14 +593,14 @@ static bool fact_tell(const struct waits *waits,
                    fact->receiver.mark > wait->mark) {
             wait->mark = fact->receiver.mark;
         }
-        return !is_doubtful(fact, enter, wait);
+        return true;
     }
     if (!collective_wait(waits->collective, &fact->collective, &what)) {
         return false;
     }
     partner = (struct partner){what.thread, what.until, what.mark};
     wait_widen(wait, wait_kind_of(fact->collective.role), &partner);
-    return !is_doubtful(fact, enter, wait);
+    return true;
 }
 
 void waits_others(struct waits *waits, waits_find_f f, const void *state)
@@ -596,6 +616,7 @@ static bool facts_find(const struct waits *waits,
                        struct wait *wait)
 {
     const struct thread *thread = &waits->threads[number];
+    struct doubt doubt = {INT64_MIN, STALLED};
     bool is_found = false;
 
     *wait = (struct wait){
@@ -605,10 +626,12 @@ static bool facts_find(const struct waits *waits,
         if (!fact_tell(waits, &thread->facts[i], call->start, wait)) {
             return false;
         }
+        doubt_widen(&doubt, &thread->facts[i]);
         is_found = true;
     }
-    return is_found && (wait->thread == DEFS_NONE ||
-                        waits_error(waits, number, call->start, wait));
+    return is_found && doubt_settle(&doubt, call, wait) &&
+           (wait->thread == DEFS_NONE ||
+            waits_error(waits, number, call->start, wait));
 }
 
 bool waits_find(const struct waits *waits,

@@ -29,6 +29,7 @@ struct wait {
     uint32_t thread; /* that came last, DEFS_NONE */
     ck_time_t error; /* of comparing the clocks of the two */
     int64_t mark;    /* the largest one of what was waited for; INT64_MIN */
+    ck_time_t doubt; /* so long it may have waited from `until` on; mostly 0 */
     bool is_circle;  /* that one waits for this one in turn (stuck.h) */
 };
 
@@ -52,7 +53,8 @@ typedef bool (*waits_find_f)(const void *state,
                              struct wait *wait);
 void waits_others(struct waits *waits, waits_find_f f, const void *state);
 /* What a call of a thread waited for, once all events up to its return were
- * taken. False when not all is known that it takes, or it is no such call. */
+ * taken. False when not all is known that it takes, or it is no such call. Of
+ * one that is known to have waited the rest may be in doubt (wait->doubt). */
 bool waits_find(const struct waits *waits,
                 uint32_t thread,
                 const struct history_span *call,

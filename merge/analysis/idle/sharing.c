@@ -156,6 +156,26 @@ static int blamed_take(void *state,
     return status;
 }
 
+/* A piece within a call behind its wait: up to the end of the doubt about
+ * another one, and after that. */
+static int transfer_add(struct sharing *sharing,
+                        struct region piece,
+                        const struct wait *wait)
+{
+    ck_time_t until = wait->doubt > 0 ? wait->until + wait->doubt : INT64_MIN;
+    uint32_t did = sharing->row.did;
+    struct region doubt = piece;
+
+    if (until > piece.start) {
+        doubt.end = until < piece.end ? until : piece.end;
+        piece.start = doubt.end;
+        if (sharing_plain(sharing, doubt, CAUSE_MPI_CALL, did) != 0) {
+            return -1;
+        }
+    }
+    return sharing_plain(sharing, piece, CAUSE_MPI_TRANSFER, did);
+}
+
 /* A piece within a call whose awaited rank is known: before and
  * after that one came. */
 static int wait_add(struct sharing *sharing,
@@ -203,7 +223,7 @@ static int wait_add(struct sharing *sharing,
         }
         piece.start = before.end;
     }
-    return sharing_plain(sharing, piece, CAUSE_MPI_TRANSFER, did);
+    return transfer_add(sharing, piece, wait);
 }
 
 int sharing_host(void *state,

@@ -107,25 +107,21 @@ int64_t idealnetwork_mark(const struct idealnetwork *idealnetwork,
 void idealnetwork_leave(struct idealnetwork *idealnetwork,
                         uint32_t number,
                         ck_time_t end,
-                        enum idealnetwork_call what,
+                        struct region unknown,
                         int64_t mark)
 {
     struct thread *thread = &idealnetwork->threads[number];
     ck_time_t left = clip(idealnetwork, thread, end);
-    ck_time_t length = left - thread->enter;
+    ck_time_t kept = clip(idealnetwork, thread, unknown.end) -
+                     clip(idealnetwork, thread, unknown.start);
 
     if (!thread->is_inside) {
         return;
     }
     thread->is_inside = false;
-    thread->mpi += length;
-    thread->replayed = thread->mark;
-    if (what == IDEALNETWORK_UNKNOWN) {
-        thread->unknown += length;
-        thread->replayed += length;
-    } else if (mark > thread->mark) {
-        thread->replayed = mark;
-    }
+    thread->mpi += left - thread->enter;
+    thread->unknown += kept;
+    thread->replayed = (mark > thread->mark ? mark : thread->mark) + kept;
     thread->left = left;
 }
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a thread does outside MPI keeps its length; an MPI call is over when
- * those that it waits for have come, in the replay. A call whose awaited ranks
- * are not known keeps its length too, and is counted.
+ * those that it waits for have come, in the replay. What of it is not known
+ * keeps its length too, and is counted.
  */
 #ifndef CK_MERGE_ANALYSIS_TOTALS_IDEALNETWORK_H
 #define CK_MERGE_ANALYSIS_TOTALS_IDEALNETWORK_H
@@ -26,15 +26,12 @@ int64_t idealnetwork_enter(struct idealnetwork *idealnetwork,
 int64_t idealnetwork_mark(const struct idealnetwork *idealnetwork,
                           uint32_t thread);
 
-enum idealnetwork_call {
-    IDEALNETWORK_KNOWN,   /* over at `mark`, or at once where that was before */
-    IDEALNETWORK_UNKNOWN, /* keeps its length */
-};
-/* The thread leaves the call that it entered last. */
+/* The thread leaves the call that it entered last: at `mark`, or at once where
+ * that was before, and then what of the call is not known. */
 void idealnetwork_leave(struct idealnetwork *idealnetwork,
                         uint32_t thread,
                         ck_time_t end,
-                        enum idealnetwork_call what,
+                        struct region unknown,
                         int64_t mark);
 
 /* A rank: of the thread that called MPI first. */
@@ -42,7 +39,7 @@ struct idealnetwork_rank {
     bool is_seen;
     ck_time_t startup; /* of the region, before its return from MPI_Init */
     ck_time_t mpi;     /* its time in MPI within the region */
-    ck_time_t unknown; /* of that in calls that kept their length */
+    ck_time_t unknown; /* of that what kept its length */
     int64_t end;       /* when the replay comes to the region's end */
 };
 struct idealnetwork_rank

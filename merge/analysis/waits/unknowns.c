@@ -49,12 +49,13 @@ void unknowns_destroy(struct unknowns *unknowns)
     free(unknowns);
 }
 
-void unknowns_add(struct unknowns *unknowns, const struct history_span *call)
+void unknowns_add(struct unknowns *unknowns,
+                  const struct history_span *call,
+                  struct region part)
 {
     const struct defs_process *process =
         &unknowns->defs->processes[call->process];
     uint32_t index = defs_rank_index(unknowns->defs, process->rank);
-    struct region part = {call->start, call->end};
     size_t count = table_count(unknowns->keys);
     int64_t number;
 

@@ -14,8 +14,10 @@ struct unknowns;
 /* Definitions borrowed. */
 struct unknowns *unknowns_create(const struct defs *defs, struct region region);
 void unknowns_destroy(struct unknowns *unknowns);
-/* Such a call. */
-void unknowns_add(struct unknowns *unknowns, const struct history_span *call);
+/* The part of a call that may or may not have been a wait. */
+void unknowns_add(struct unknowns *unknowns,
+                  const struct history_span *call,
+                  struct region part);
 /* How long the rank with that index in the definitions was in such calls. */
 ck_time_t unknowns_rank(const struct unknowns *unknowns, uint32_t index);
 /* Write report->unknown_waits, of the ranks that are wanted. */
