@@ -28,7 +28,7 @@ static void put_row(const struct page *page,
     fprintf(page->file, " %5s %% %9s  ", word_percent(row->ns, all).text,
             word_time(row->ns).text);
     page_column(page, row->work == NULL ? "(no name)" : row->work, NAME);
-    fprintf(page->file, " %7s\n         ", word_rank(row->rank).text);
+    fprintf(page->file, " %7s\n         ", page_who(page, row->rank).text);
     if (first > 0) {
         fputs("... > ", page->file);
     }

@@ -550,6 +550,10 @@ static void tables_of_long_names_fit_the_page(void **state)
     say(page_launch_stacks, &report);
     assert_non_null(strstr(text, "LAUNCHED BY"));
     assert_fits();
+    report.has_ranks = false;
+    say(page_launch_stacks, &report);
+    assert_null(strstr(text, "rank 0"));
+    assert_fits();
 }
 
 static void half_say(const struct page *page)
