@@ -541,6 +541,7 @@ static struct sendpolicy_look sendpolicy_look(struct collector *collector)
         .outbox = &collector->framewriter.outbox,
         .is_urgent = collector->phase != PHASE_RUNNING ||
                      collector->targetstate.is_flush ||
+                     session_is_asked(collector->session) ||
                      !spool_is_empty(collector->spool),
     };
 }
@@ -557,7 +558,6 @@ static ck_time_t samples_haste(const struct collector *collector, ck_time_t now)
  * clock probes are handled meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
-    struct sendpolicy_look look = sendpolicy_look(collector);
     ck_time_t now = ck_time_raw();
     ck_time_t until = pace_until(now, period);
     struct pollfd items[5] = {
@@ -565,8 +565,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
                    ? -1
                    : collector->config->channel,
          .events = POLLIN},
-        {.fd = sendpolicy_listens(&look) ? session_fd(collector->session) : -1,
-         .events = POLLIN},
+        {.fd = session_fd(collector->session), .events = POLLIN},
         {.fd = collector->phase == PHASE_RUNNING
                    ? sampler_filled_fd(collector->config->sampler)
                    : -1,
@@ -691,6 +690,7 @@ static ck_time_t turn(struct collector *collector)
             } else {
                 session_looked(collector->session);
             }
+            session_step(collector->session, ck_time_raw(), NULL);
         }
         usermessages_hear(&collector->usermessages, collector->session);
         if (collector->phase == PHASE_RUNNING) {

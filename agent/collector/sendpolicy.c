@@ -6,12 +6,6 @@
 
 #include <stddef.h>
 
-bool sendpolicy_listens(const struct sendpolicy_look *look)
-{
-    return look->is_urgent || look->state != SESSION_SENDING ||
-           outbox_used(look->outbox) > look->outbox->bytes / 4;
-}
-
 static bool is_lot(const struct sendpolicy_look *look)
 {
     uint64_t most = look->outbox->bytes / 8;

@@ -5,8 +5,9 @@
  * Each look at the socket costs as much as a whole idle turn. A frame that is
  * handed over wakes three threads of ZeroMQ's and the aggregator; on a machine
  * whose cores are all busy each of them stops the program. What waits is as
- * safe in the outbox as with ZeroMQ: so frames go in lots, and only a need of
- * room lets an acknowledgement wake the collector. One user, one thread.
+ * safe in the outbox as with ZeroMQ: so frames go in lots. What comes, twice a
+ * second an acknowledgement, wakes the collector: it may be a question of where
+ * all threads are. One user, one thread.
  */
 #ifndef CK_AGENT_COLLECTOR_SENDPOLICY_H
 #define CK_AGENT_COLLECTOR_SENDPOLICY_H
@@ -35,12 +36,10 @@ struct sendpolicy {
 struct sendpolicy_look {
     enum session_state state;
     struct outbox *outbox;
-    bool
-        is_urgent; /* the end, or what may become it, or a spool holds frames */
+    bool is_urgent; /* the end, or what may become it, a spool holds frames, or
+                       an answer is due */
 };
 
-/* Is an answer worth to be woken for? */
-bool sendpolicy_listens(const struct sendpolicy_look *look);
 /* Is there anything to send or receive? If so, it is taken to be done now. */
 bool sendpolicy_is_due(struct sendpolicy *sendpolicy,
                        const struct sendpolicy_look *look,

@@ -397,6 +397,11 @@ void session_looked(struct session *session)
     session->is_looked = true;
 }
 
+bool session_is_asked(const struct session *session)
+{
+    return session->is_looked;
+}
+
 void session_ask_report(struct session *session)
 {
     if (session->report == NULL) {

@@ -72,6 +72,8 @@ void session_ask_report(struct session *session);
  * answer when what they do is written (session_looked()). */
 bool session_asked(struct session *session);
 void session_looked(struct session *session);
+/* Is that answer still to be sent? */
+bool session_is_asked(const struct session *session);
 
 enum session_state session_state(const struct session *session);
 /* Socket's descriptor for poll, -1 = none. */

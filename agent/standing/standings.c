@@ -26,6 +26,7 @@ struct standings {
     struct standstack *stack;
     struct stacks *stacks;
     struct standings_tally tally;
+    uint32_t tids[THREADLOOK_THREADS_MAX]; /* of the process looked at */
 };
 
 struct standings *standings_create(const struct sampler *sampler,
@@ -169,8 +170,8 @@ void standings_take(struct standings *standings,
                     uint32_t incarnation,
                     pid_t pid)
 {
-    uint32_t tids[THREADLOOK_THREADS_MAX];
-    size_t count = threadlook_threads(pid, tids, THREADLOOK_THREADS_MAX);
+    size_t count =
+        threadlook_threads(pid, standings->tids, THREADLOOK_THREADS_MAX);
 
     standings->tally.looks++;
     if (count > THREADLOOK_THREADS_MAX) {
@@ -180,9 +181,9 @@ void standings_take(struct standings *standings,
     standstack_begin(standings->stack, pid);
     for (size_t i = 0; i < count; i++) {
         struct stand stand = {
-            .incarnation = incarnation, .pid = pid, .tid = tids[i]};
+            .incarnation = incarnation, .pid = pid, .tid = standings->tids[i]};
 
-        if (threadlook_take(pid, tids[i], &stand.look)) {
+        if (threadlook_take(pid, stand.tid, &stand.look)) {
             stand_put(standings, selfstream, &stand);
         }
     }

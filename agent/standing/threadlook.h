@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* Threads of a process that are looked at. */
-#define THREADLOOK_THREADS_MAX 512
+#define THREADLOOK_THREADS_MAX 4096
 #define THREADLOOK_PATH 512
 #define THREADLOOK_ARGUMENTS 6
 

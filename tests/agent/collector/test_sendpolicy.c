@@ -118,22 +118,14 @@ static void who_greets_looks_often(void **state)
         sendpolicy_is_due(&sendpolicy, &look, NOW + SENDPOLICY_PAUSE + 1));
 }
 
-static void an_answer_wakes_where_it_is_needed(void **state)
+static void what_came_is_read_at_once(void **state)
 {
     struct fixture *fixture = *state;
     struct sendpolicy_look look = look_of(fixture, SESSION_SENDING);
     struct sendpolicy sendpolicy = {0};
 
-    assert_false(sendpolicy_listens(&look));
-    look.is_urgent = true;
-    assert_true(sendpolicy_listens(&look));
-    look = look_of(fixture, SESSION_GREETING);
-    assert_true(sendpolicy_listens(&look));
-    look.state = SESSION_SENDING;
     fill(fixture, AREA / 8);
-    assert_false(sendpolicy_listens(&look));
     fill(fixture, AREA / 4);
-    assert_true(sendpolicy_listens(&look));
     (void)sendpolicy_is_due(&sendpolicy, &look, NOW);
     outbox_sent(&fixture->outbox);
     outbox_sent(&fixture->outbox);
@@ -152,8 +144,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(who_greets_looks_often, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(an_answer_wakes_where_it_is_needed,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_came_is_read_at_once, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
