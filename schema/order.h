@@ -1,4 +1,4 @@
-/* order.h - comparators for qsort() and bsearch(), by what they compare
+/* order.h - orders of items: comparators, and searches in sorted ones
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -10,6 +10,8 @@
  */
 #ifndef CK_SCHEMA_ORDER_H
 #define CK_SCHEMA_ORDER_H
+
+#include <stddef.h>
 
 /* Of two values: the smaller first. */
 #define CK_LESS(one, other) (((one) > (other)) - ((one) < (other)))
@@ -32,6 +34,29 @@
         const type *b = *(const type *const *)ck_other;                        \
                                                                                \
         return order;                                                          \
+    }
+
+/* A search: how many of the sorted items come before the first one that does
+ * not fit the condition, of an item `a` and the `key`.
+ *
+ *     CK_BEFORE(spans_before, struct span, ck_time_t, a->start < key)
+ */
+#define CK_BEFORE(name, type, key_type, condition)                             \
+    static size_t name(const type *ck_items, size_t ck_count, key_type key)    \
+    {                                                                          \
+        size_t low = 0, high = ck_count;                                       \
+                                                                               \
+        while (low < high) {                                                   \
+            size_t middle = low + (high - low) / 2;                            \
+            const type *a = &ck_items[middle];                                 \
+                                                                               \
+            if (condition) {                                                   \
+                low = middle + 1;                                              \
+            } else {                                                           \
+                high = middle;                                                 \
+            }                                                                  \
+        }                                                                      \
+        return low;                                                            \
     }
 
 #endif

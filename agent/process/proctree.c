@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/process/procfile.h"
+#include "schema/order.h"
 
 struct proctree {
     pid_t root;
@@ -69,23 +70,15 @@ static int file_read(int dir, const char *name, char *text, size_t room)
     return procfile_take(text, room, fd) < 0 ? -1 : 0;
 }
 
+CK_BEFORE(threads_before, struct proctree_thread, uint32_t, a->tid < key)
+
 /* The entry of a thread, made if it is new; NULL when the table is full. */
 static struct proctree_thread *
 thread_find(struct proctree *tree, uint32_t pid, uint32_t tid)
 {
-    size_t low = 0, high = tree->count;
-    struct proctree_thread *entry;
+    size_t low = threads_before(tree->threads, tree->count, tid);
+    struct proctree_thread *entry = &tree->threads[low];
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (tree->threads[middle].tid < tid) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    entry = &tree->threads[low];
     if (low < tree->count && entry->tid == tid) {
         return entry;
     }

@@ -10,39 +10,20 @@
  */
 #include "agent/symbols/kernelsymbols.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "schema/order.h"
 
 /* An address is in no function that begins farther before it. */
 #define FUNCTION_BYTES_MAX 65536
 #define LINE_BYTES 1024
 
-static int by_address(const void *a, const void *b)
-{
-    const struct kernelsymbol *one = a, *two = b;
-
-    return (one->address > two->address) - (one->address < two->address);
-}
+CK_ORDER(by_address, struct kernelsymbol, CK_UP(address))
 
 /* The first that is at the address or behind it. */
-static size_t
-first_behind(const struct kernelsymbol *symbols, size_t count, uint64_t address)
-{
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (symbols[middle].address < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
+CK_BEFORE(first_behind, struct kernelsymbol, uint64_t, a->address < key)
 
 /* "ADDRESS TYPE NAME", the name up to a blank. NULL: no function. */
 static const char *line_read(const char *line, uint64_t *start, size_t *length)

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "schema/fnv.h"
+#include "schema/order.h"
 #include "schema/time.h"
 
 #define PATH_BYTES 4352 /* with the process' root before it */
@@ -252,21 +253,7 @@ static const struct unwindfile *file_open(struct codemaps *codemaps,
  */
 
 /* The first range that ends behind the address. */
-static size_t range_search(const struct process *process, uint64_t address)
-{
-    size_t low = 0, high = process->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (process->ranges[middle].end <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
+CK_BEFORE(range_search, struct range, uint64_t, a->end <= key)
 
 static bool has_room(struct process *process)
 {
@@ -289,7 +276,7 @@ static bool has_room(struct process *process)
 /* A range that begins before the address and ends behind it becomes two. */
 static void range_split(struct process *process, uint64_t address)
 {
-    size_t at = range_search(process, address);
+    size_t at = range_search(process->ranges, process->count, address);
     struct range *range;
 
     if (at == process->count || process->ranges[at].start >= address ||
@@ -310,7 +297,7 @@ static void range_put(struct process *process, const struct range *range)
 
     range_split(process, range->start);
     range_split(process, range->end);
-    first = last = range_search(process, range->start);
+    first = last = range_search(process->ranges, process->count, range->start);
     while (last < process->count && process->ranges[last].end <= range->end) {
         last++;
     }
@@ -387,7 +374,7 @@ static void process_look(struct codemaps *codemaps, struct process *process)
 
 static struct range *range_find(const struct process *process, uint64_t address)
 {
-    size_t at = range_search(process, address);
+    size_t at = range_search(process->ranges, process->count, address);
 
     return at < process->count && process->ranges[at].start <= address
                ? &process->ranges[at]

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/order.h"
+
 /* Larger code is none. */
 #define CODE_BYTES_MAX ((uint64_t)1 << 30)
 /* Pieces that may cover one another where an address is looked up. */
@@ -165,21 +167,7 @@ static bool code_add(struct jitmap *map, const struct code *code)
 }
 
 /* How many of the sorted ones begin at the address or before it. */
-static size_t begun(const struct jitmap *map, uint64_t address)
-{
-    size_t low = 0, high = map->sorted;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (map->codes[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
+CK_BEFORE(begun, struct code, uint64_t, a->start <= key)
 
 /* ---- a text ---------------------------------------------------------------
  */
@@ -296,7 +284,7 @@ static const struct code *code_at(const struct jitmap *map, uint64_t start)
     size_t newest = map->count > map->sorted + MOVES_MAX
                         ? map->count - MOVES_MAX
                         : map->sorted;
-    size_t at = begun(map, start);
+    size_t at = begun(map->codes, map->sorted, start);
 
     for (size_t i = map->count; i-- > newest;) {
         if (map->codes[i].start == start) {
@@ -437,15 +425,7 @@ ssize_t jitmap_dump(struct jitmap *map, const uint8_t *bytes, size_t length)
 /* ---- what is asked --------------------------------------------------------
  */
 
-static int by_start(const void *a, const void *b)
-{
-    const struct code *one = a, *two = b;
-
-    if (one->start != two->start) {
-        return one->start < two->start ? -1 : 1;
-    }
-    return (one->order > two->order) - (one->order < two->order);
-}
+CK_ORDER(by_start, struct code, CK_UP(start) ?: CK_UP(order))
 
 static void codes_sort(struct jitmap *map)
 {
@@ -484,7 +464,7 @@ bool jitmap_find(struct jitmap *map, uint64_t address, struct jitplace *place)
     if (map->sorted < map->count) {
         codes_sort(map);
     }
-    at = begun(map, address);
+    at = begun(map->codes, map->sorted, address);
     for (int steps = 0;
          at-- > 0 && map->codes[at].reach > address && steps < STEPS_MAX;
          steps++) {

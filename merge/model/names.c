@@ -13,6 +13,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "schema/fnv.h"
+#include "schema/order.h"
 
 /* Ids are given from 1 upward (agent/inject); a larger one is damage. */
 #define NAMES_ID_MAX ((uint32_t)1 << 22)
@@ -223,35 +224,20 @@ void names_set_inlined(struct names *names,
     names->is_sorted = false;
 }
 
-static int by_address(const void *a, const void *b)
-{
-    const struct inlined *one = a, *two = b;
-
-    if (one->address != two->address) {
-        return one->address < two->address ? -1 : 1;
-    }
-    return (one->order < two->order) - (one->order > two->order);
-}
+CK_ORDER(by_address, struct inlined, CK_UP(address) ?: CK_DOWN(order))
+CK_BEFORE(inlined_before, struct inlined, uint64_t, a->address < key)
 
 const struct place *
 names_get_inlined(struct names *names, uint64_t address, size_t *count)
 {
-    size_t low = 0, high = names->inlined_count;
+    size_t low;
 
     if (!names->is_sorted && names->inlined_count > 0) {
         qsort(names->inlined, names->inlined_count, sizeof(*names->inlined),
               by_address);
         names->is_sorted = true;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (names->inlined[middle].address < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    low = inlined_before(names->inlined, names->inlined_count, address);
     *count = 0;
     if (low == names->inlined_count || names->inlined[low].address != address) {
         return NULL;

@@ -15,6 +15,7 @@
 
 #include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 
 /* Of two neighbours slopes differ by no more than 500 ppm, so each turn leaves
  * a part in 2000 of what was wrong: nothing, of a year. */
@@ -178,24 +179,17 @@ void clockfold_fini(struct clockfold *fold)
 
 /* ---- what is asked for by time ------------------------------------------- */
 
+CK_BEFORE(jumps_ended, struct clockfold_jump, ck_time_t, a->end < key)
+
 ck_time_t clockfold_undo(const struct clockfold *fold,
                          struct clockmap *map,
                          ck_time_t time)
 {
     const struct clockfold_jump *jumps = fold->jumps;
-    size_t low = 0, high = fold->count;
+    /* The first jump that stamps before it reach that time. */
+    size_t low = jumps_ended(jumps, fold->count, time);
     ck_time_t raw;
 
-    /* The first jump that stamps before it reach that time. */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (jumps[middle].end >= time) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
     if (low < fold->count) {
         raw = jumps[low].raw[0];
     } else if (low > 0) {
@@ -216,21 +210,7 @@ ck_time_t clockfold_undo(const struct clockfold *fold,
 }
 
 /* The first jump that may touch times from `from` on. */
-static size_t jump_first(const struct clockfold *fold, ck_time_t from)
-{
-    size_t low = 0, high = fold->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (fold->jumps[middle].latest >= from) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
+CK_BEFORE(jumps_before, struct clockfold_jump, ck_time_t, a->latest < key)
 
 static bool is_touched(const struct clockfold_jump *jump,
                        const ck_time_t span[2])
@@ -248,7 +228,7 @@ void clockfold_stamps(const struct clockfold *fold,
 
     raw[0] = ends[0] < ends[1] ? ends[0] : ends[1];
     raw[1] = ends[0] < ends[1] ? ends[1] : ends[0];
-    for (size_t i = jump_first(fold, span[0]);
+    for (size_t i = jumps_before(fold->jumps, fold->count, span[0]);
          i < fold->count && fold->jumps[i].earliest <= span[1]; i++) {
         const struct clockfold_jump *jump = &fold->jumps[i];
 
@@ -277,7 +257,7 @@ ck_time_t clockfold_error(const struct clockfold *fold, const ck_time_t span[2])
 {
     ck_time_t error = 0;
 
-    for (size_t i = jump_first(fold, span[0]);
+    for (size_t i = jumps_before(fold->jumps, fold->count, span[0]);
          i < fold->count && fold->jumps[i].earliest <= span[1]; i++) {
         if (is_touched(&fold->jumps[i], span)) {
             error_raise(&error, fold->jumps[i].error);

@@ -14,6 +14,7 @@
 
 #include "merge/model/array.h"
 #include "schema/clock/clocktrend.h"
+#include "schema/order.h"
 
 /* A point is left out when its neighbours' line is no further from it. */
 #define TOLERANCE 2
@@ -283,10 +284,11 @@ int clockmap_make(struct clockmap *map,
     return 0;
 }
 
+CK_BEFORE(pieces_begun, struct clockmap_piece, ck_time_t, a->c0 <= key)
+
 const struct clockmap_piece *clockmap_seek(struct clockmap *map, ck_time_t at)
 {
-    size_t low = 0;
-    size_t high = map->count;
+    size_t begun;
 
     /* Mostly it is the next one. */
     if (map->hint + 1 < map->count && at >= map->pieces[map->hint + 1].c0 &&
@@ -294,17 +296,9 @@ const struct clockmap_piece *clockmap_seek(struct clockmap *map, ck_time_t at)
             map->pieces[map->hint + 1].length) {
         return &map->pieces[++map->hint];
     }
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (map->pieces[middle].c0 <= at) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    map->hint = low;
-    return &map->pieces[low];
+    begun = pieces_begun(map->pieces, map->count, at);
+    map->hint = begun > 0 ? begun - 1 : 0;
+    return &map->pieces[map->hint];
 }
 
 ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at)

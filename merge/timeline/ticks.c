@@ -208,24 +208,17 @@ static void pieces_make(struct ticks *ticks)
 
 /* ---- a stamp by a piece -------------------------------------------------- */
 
+CK_BEFORE(stamps_before, struct ticks_point, int64_t, a->ticks <= key)
+
 /* The last point of a piece that is not behind a stamp; its first one. */
 static size_t point_find(const struct ticks *ticks,
                          const struct ticks_piece *piece,
                          int64_t stamp)
 {
-    size_t low = piece->first;
-    size_t high = piece->last + 1;
+    const struct ticks_point *first = &ticks->points[piece->first];
+    size_t before = stamps_before(first, piece->last - piece->first + 1, stamp);
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ticks->points[middle].ticks <= stamp) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return piece->first + before - (before > 0);
 }
 
 /* At a rate that is another's a line may lead past the next piece's point:
@@ -591,26 +584,19 @@ outside(const struct ticks *ticks, ck_time_t from, ck_time_t to)
     return limited(ceil(error));
 }
 
+CK_BEFORE(points_before, struct ticks_point, ck_time_t, a->raw <= key)
+
 ck_time_t
 ticks_error_between(const struct ticks *ticks, ck_time_t from, ck_time_t to)
 {
     const struct ticks_point *points = ticks->points;
-    size_t low = 0;
-    size_t high = ticks->count;
+    size_t low = points_before(points, ticks->count, from);
     ck_time_t worst;
 
     if (ticks->count < 2) {
         return 0;
     }
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (points[middle].raw <= from) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    low -= low > 0;
     worst = points[low].error + outside(ticks, from, to);
     while (low + 1 < ticks->count && points[low + 1].raw <= to) {
         low++;

@@ -53,26 +53,11 @@ knots_trend(const struct ck_clockband *band, size_t k, ck_time_t local)
 }
 
 /* Number of knots at or before `local`. */
-static size_t knots_before(const struct ck_clockband *band, ck_time_t local)
-{
-    size_t low = 0;
-    size_t high = band->knot_count;
-
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-
-        if (band->knots[mid].at <= local) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
-}
+CK_BEFORE(knots_before, struct ck_clock_knot, ck_time_t, a->at <= key)
 
 size_t ck_clockband_near(const struct ck_clockband *band, ck_time_t local)
 {
-    size_t at = knots_before(band, local);
+    size_t at = knots_before(band->knots, band->knot_count, local);
     size_t k;
 
     for (k = at; k > 0; k--) {
@@ -110,7 +95,7 @@ int ck_clockband_at(const struct ck_clockband *band,
                     struct ck_clock_offset *offset)
 {
     const struct ck_clock_knot *knots = band->knots;
-    size_t after = knots_before(band, local);
+    size_t after = knots_before(band->knots, band->knot_count, local);
     size_t before = after; /* one past the left neighbour */
     ck_time_t bounds[2] = {0, 0};
     bool is_inside;

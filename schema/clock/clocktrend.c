@@ -13,7 +13,6 @@
  */
 #include "schema/clock/clocktrend.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -392,25 +391,18 @@ int ck_clocktrend_line(struct ck_clocktrend *trend,
     return 0;
 }
 
+CK_BEFORE(points_before, struct ck_clock_point, ck_time_t, a->at <= key)
+
 ck_time_t ck_clocktrend_at(const struct ck_clocktrend *trend, ck_time_t at)
 {
-    size_t low = 0;
-    size_t high = trend->count;
+    size_t low = points_before(trend->points, trend->count, at);
     const struct ck_clock_point *a;
     const struct ck_clock_point *b;
 
     if (trend->count < 2) {
         return trend->count == 0 ? 0 : trend->points[0].middle;
     }
-    while (high - low > 1) {
-        size_t mid = (low + high) / 2;
-
-        if (trend->points[mid].at <= at) {
-            low = mid;
-        } else {
-            high = mid;
-        }
-    }
+    low -= low > 0;
     if (low + 1 == trend->count) {
         low--;
     }

@@ -9,6 +9,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 struct list {
     struct timedfacts_fact *facts;
@@ -86,6 +87,8 @@ void timedfacts_add(struct timedfacts *timedfacts,
     list->facts[list->count++] = *fact;
 }
 
+CK_BEFORE(facts_before, struct timedfacts_fact, ck_time_t, a->start < key)
+
 const struct timedfacts_fact *
 timedfacts_from(const struct timedfacts *timedfacts,
                 uint32_t thread,
@@ -93,18 +96,8 @@ timedfacts_from(const struct timedfacts *timedfacts,
                 size_t *count)
 {
     const struct list *list = &timedfacts->lists[thread];
-    size_t low = 0;
-    size_t high = list->count;
+    size_t low = facts_before(list->facts, list->count, time);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (list->facts[middle].start < time) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
     if (low > 0 && list->facts[low - 1].end > time) {
         low--;
     }
