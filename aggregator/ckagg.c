@@ -27,6 +27,7 @@
 #include "launch/keep.h"
 #include "launch/log.h"
 #include "launch/loopback.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 #define DEFAULT_URL "tcp://127.0.0.1:7700"
@@ -236,9 +237,7 @@ static int keyfile_write(const char *text, struct ck_err *err)
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        ck_fd_close(fd);
         return ck_err_set(err, "cannot write CKAGG_KEYFILE %s: %s", path,
                           strerror(errno));
     }

@@ -15,6 +15,7 @@
 
 #include "aggregator/live/livedir.h"
 #include "launch/log.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 #define RUNS_MAX 65536
@@ -89,9 +90,7 @@ static void run_remove(int dir, const char *name)
     const struct dirent *entry;
 
     if (!list) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        ck_fd_close(fd);
         return;
     }
     while ((entry = readdir(list))) {

@@ -24,6 +24,7 @@
 #include "aggregator/where.h"
 #include "launch/cli.h"
 #include "launch/log.h"
+#include "schema/fd.h"
 
 /* Messages taken before the clock is looked at again. */
 #define BURST 64
@@ -132,9 +133,7 @@ void service_destroy(struct service *service)
         intake_destroy(service->intake);
         where_destroy(service->where);
         reply_destroy(service->reply);
-        if (service->signals >= 0) {
-            (void)close(service->signals);
-        }
+        ck_fd_close(service->signals);
         free(service);
     }
     errno = saved;

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "agent/link/ship.h"
 #include "schema/clock/stamp.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 /* Probes whose stamp may be outstanding. */
@@ -162,9 +162,7 @@ void clocklink_close(struct clocklink *link)
 {
     if (link != NULL) {
         ship_destroy(link->ship);
-        if (link->fd >= 0) {
-            (void)close(link->fd);
-        }
+        ck_fd_close(link->fd);
         free(link);
     }
 }

@@ -27,6 +27,7 @@
 #include "agent/clock/clocklead.h"
 #include "agent/link/session.h"
 #include "schema/clock/probe.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 /* After the last probe of a burst, how long its answers are waited for: in
@@ -140,9 +141,7 @@ void clockprobe_destroy(struct clockprobe *clock)
     if (clock != NULL) {
         clocklink_close(clock->link);
         clocklead_fini(&clock->lead);
-        if (clock->change_fd >= 0) {
-            (void)close(clock->change_fd);
-        }
+        ck_fd_close(clock->change_fd);
         ck_auth_forget(clock->key);
         free(clock);
     }

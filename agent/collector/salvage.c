@@ -33,6 +33,7 @@
 #include "agent/stream/selfstream.h"
 #include "agent/stream/spool.h"
 #include "launch/child.h"
+#include "schema/fd.h"
 #include "schema/owndir.h"
 #include "schema/ring/ringdir.h"
 
@@ -367,9 +368,7 @@ static bool shortened_remove(int dir, const char *name)
     bool is_gone = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
                    ringfile_is_shortened(fd) && unlinkat(dir, name, 0) == 0;
 
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    ck_fd_close(fd);
     return is_gone;
 }
 

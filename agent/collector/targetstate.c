@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/process/procfile.h"
+#include "schema/fd.h"
 
 /* Since 6.15 the kernel gives the exit status of a process to the holder of a
  * pidfd of it, once its parent has taken note (pidfd_info of linux/pidfd.h,
@@ -49,10 +50,8 @@ void targetstate_init(struct targetstate *targetstate,
 
 void targetstate_fini(struct targetstate *targetstate)
 {
-    if (targetstate->target_fd >= 0) {
-        (void)close(targetstate->target_fd);
-        targetstate->target_fd = -1;
-    }
+    ck_fd_close(targetstate->target_fd);
+    targetstate->target_fd = -1;
 }
 
 static void end_take(struct targetstate *targetstate,

@@ -19,6 +19,7 @@
 
 #include "agent/link/embedded.h"
 #include "agent/process/frontpipe.h"
+#include "schema/fd.h"
 #include "schema/store/owner.h"
 
 /* An end that takes less is not worth a line. */
@@ -52,9 +53,7 @@ static bool voice_take(struct usermessages *usermessages)
     (void)snprintf(path, sizeof(path), "%s/%016llx.lock", dir, hash);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        ck_fd_close(fd);
         return false;
     }
     usermessages->has_voice = true; /* the file stays open until we end */

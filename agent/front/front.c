@@ -30,6 +30,7 @@
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "launch/log.h"
+#include "schema/fd.h"
 #include "schema/time.h"
 
 #define FRONT_AS_TARGET (-1) /* end as it ended */
@@ -67,13 +68,6 @@ struct front {
     char place[4096]; /* where the run, or the spool, is */
 };
 
-static void fd_close(int fd)
-{
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-}
-
 /* Fork a collector on a channel of its own. 0 or -1. */
 static int collector_start(struct front *front)
 {
@@ -88,10 +82,10 @@ static int collector_start(struct front *front)
     if (pid == 0) {
         (void)close(ends[0]);
         (void)close(front->signals.fd);
-        fd_close(front->signals.watch.hold);
-        fd_close(front->channel);
-        fd_close(front->target.go);
-        fd_close(front->target.result);
+        ck_fd_close(front->signals.watch.hold);
+        ck_fd_close(front->channel);
+        ck_fd_close(front->target.go);
+        ck_fd_close(front->target.result);
         config->channel = ends[1];
         _exit(collector_run(config));
     }
@@ -100,7 +94,7 @@ static int collector_start(struct front *front)
         (void)close(ends[0]);
         return -1;
     }
-    fd_close(front->channel);
+    ck_fd_close(front->channel);
     /* A collector that is stopped reads nothing: the front never waits for
      * it, or the target would never be reaped. */
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -169,7 +163,7 @@ static void channel_step(struct front *front)
         }
     }
     if (rc < 0) {
-        fd_close(front->channel);
+        ck_fd_close(front->channel);
         front->channel = -1;
     }
 }
@@ -559,7 +553,7 @@ static void front_fini(struct front *front)
     signals_close(&front->signals);
     counters_destroy(front->counters);
     sampler_destroy(front->sampler);
-    fd_close(front->channel);
+    ck_fd_close(front->channel);
 }
 
 int front_run(struct front_wish *wish)

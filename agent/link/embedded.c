@@ -21,6 +21,7 @@
 
 #include "agent/link/meetdir.h"
 #include "launch/child.h"
+#include "schema/fd.h"
 #include "schema/owndir.h"
 #include "schema/store/run.h"
 
@@ -56,9 +57,7 @@ static void old_remove(const char *dir)
             (void)unlinkat(dirfd(stream), other, 0);
             (void)unlinkat(dirfd(stream), entry->d_name, 0);
         }
-        if (fd >= 0) {
-            (void)close(fd);
-        }
+        ck_fd_close(fd);
     }
     if (stream != NULL) {
         (void)closedir(stream);
@@ -143,10 +142,7 @@ static int lock_take(const char *path)
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        int saved = errno;
-
-        (void)close(fd);
-        errno = saved;
+        ck_fd_close(fd);
         return -1;
     }
     if (fd >= 0 && !is_same(fd, path)) {

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 union address {
     struct sockaddr any;
     struct sockaddr_in four;
@@ -94,10 +96,8 @@ int reachable_start(struct reachable *reachable,
 void reachable_stop(struct reachable *reachable)
 {
     for (size_t i = 0; reachable->is_running && i < CK_ENDPOINT_URLS; i++) {
-        if (reachable->fds[i] >= 0) {
-            (void)close(reachable->fds[i]);
-            reachable->fds[i] = -1;
-        }
+        ck_fd_close(reachable->fds[i]);
+        reachable->fds[i] = -1;
     }
     reachable->is_running = false;
 }

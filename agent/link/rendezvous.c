@@ -14,7 +14,6 @@
  */
 #include "agent/link/rendezvous.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include "agent/link/nearby.h"
 #include "agent/link/reachable.h"
 #include "agent/ring/ringfile.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 #define START_WAIT (2 * CK_TIME_S)
@@ -103,9 +103,7 @@ void rendezvous_destroy(struct rendezvous *rendezvous)
 {
     if (rendezvous != NULL) {
         reachable_stop(&rendezvous->probe);
-        if (rendezvous->embedded.ready >= 0) {
-            (void)close(rendezvous->embedded.ready);
-        }
+        ck_fd_close(rendezvous->embedded.ready);
         free(rendezvous);
     }
 }

@@ -34,6 +34,7 @@
 #include "agent/process/cpuload.h"
 #include "agent/process/procfile.h"
 #include "agent/process/proctree.h"
+#include "schema/fd.h"
 
 /* Threads whose details are read each time; with n times as many, each n-th
  * time. */
@@ -265,9 +266,7 @@ void counters_destroy(struct counters *counters)
         return;
     }
     for (size_t i = 0; i < PLANS; i++) {
-        if (counters->events[i].fd >= 0) {
-            (void)close(counters->events[i].fd);
-        }
+        ck_fd_close(counters->events[i].fd);
     }
     cpuload_destroy(counters->load);
     proctree_destroy(counters->tree);

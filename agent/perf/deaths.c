@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "agent/perf/kernellog.h"
 #include "agent/perf/perfcall.h"
@@ -28,6 +27,7 @@
 #include "agent/perf/perfring.h"
 #include "agent/perf/tracepoint.h"
 #include "schema/clock/domain.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 #define EVENT "signal/signal_deliver"
@@ -118,10 +118,7 @@ event_open(pid_t pid, int cpu, uint64_t number, const struct deaths_wish *wish)
     int fd = perfcall_open(&attr, wish->is_wide ? -1 : pid, cpu, -1);
 
     if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, FILTER) != 0) {
-        int saved = errno;
-
-        (void)close(fd);
-        errno = saved;
+        ck_fd_close(fd);
         return -1;
     }
     return fd;
@@ -203,9 +200,7 @@ void deaths_destroy(struct deaths *deaths)
         for (size_t i = 0; i < deaths->count; i++) {
             perfring_fini(&deaths->rings[i]);
         }
-        if (deaths->log >= 0) {
-            (void)close(deaths->log);
-        }
+        ck_fd_close(deaths->log);
         for (size_t i = 0; i < deaths->pending_count; i++) {
             free(deaths->pending[i].record);
         }

@@ -15,6 +15,7 @@
 #include "agent/perf/perfcall.h"
 #include "agent/perf/perfring.h"
 #include "agent/perf/tracepoint.h"
+#include "schema/fd.h"
 
 #define EVENT "sched/sched_switch"
 /* Asleep, with or without signals; who is preempted is neither. */
@@ -73,10 +74,7 @@ static int event_open(const struct opening *of, int cpu)
 
     if (fd >= 0 && of->is_tracepoint &&
         ioctl(fd, PERF_EVENT_IOC_SET_FILTER, FILTER) != 0) {
-        int saved = errno;
-
-        (void)close(fd);
-        errno = saved;
+        ck_fd_close(fd);
         return -1;
     }
     return fd;

@@ -42,6 +42,7 @@
 #include "agent/symbols/symbols.h"
 #include "agent/unwind/codemaps.h"
 #include "schema/clock/domain.h"
+#include "schema/fd.h"
 #include "schema/store/run.h"
 
 #define CPUS_MAX 1024
@@ -345,9 +346,7 @@ void sampler_destroy(struct sampler *sampler)
         }
         free(sampler->rings[ring]);
     }
-    if (sampler->filled_fd >= 0) {
-        (void)close(sampler->filled_fd);
-    }
+    ck_fd_close(sampler->filled_fd);
     sampleframes_destroy(sampler->frames);
     stacks_destroy(sampler->stacks);
     switches_destroy(sampler->switches);

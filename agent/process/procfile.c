@@ -13,22 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 ssize_t procfile_take(char *text, size_t room, int fd)
 {
     size_t used = 0;
     ssize_t got = -1;
-    int error;
 
     while (fd >= 0 && used < room - 1 &&
            (got = read(fd, text + used, room - 1 - used)) > 0) {
         used += (size_t)got;
     }
-    error = errno;
     text[used] = '\0';
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    errno = error;
+    ck_fd_close(fd);
     return got < 0 && used == 0 ? -1 : (ssize_t)used;
 }
 

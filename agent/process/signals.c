@@ -4,7 +4,6 @@
  */
 #include "agent/process/signals.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/process/inherited.h"
+#include "schema/fd.h"
 
 /* A fault of our own is not held up by being blocked: the kernel ends us. */
 static const uint64_t all_signals =
@@ -32,10 +32,8 @@ int signals_open(struct signals *signals)
 void signals_close(struct signals *signals)
 {
     groupwatch_stop(&signals->watch);
-    if (signals->fd >= 0) {
-        (void)close(signals->fd);
-        signals->fd = -1;
-    }
+    ck_fd_close(signals->fd);
+    signals->fd = -1;
 }
 
 bool signals_read(struct signals *signals, struct signalfd_siginfo *info)

@@ -22,6 +22,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
 #include "schema/owndir.h"
 #include "schema/ring/ringdir.h"
 #include "schema/time.h"
@@ -457,9 +458,7 @@ void ringfile_fini(struct ringfile *ring)
         (void)munmap(ring->header, ring->slot_offset);
     }
     free(ring->bodies);
-    if (ring->fd >= 0) {
-        (void)close(ring->fd);
-    }
+    ck_fd_close(ring->fd);
     ring->header = NULL;
     ring->outbox = NULL;
     ring->bodies = NULL;

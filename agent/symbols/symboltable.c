@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -24,6 +23,7 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
+#include "schema/fd.h"
 #include "schema/order.h"
 #include "schema/time.h"
 
@@ -148,9 +148,7 @@ int symboltable_identify(const char *path,
         id_print(elf, build_id);
     }
     (void)elf_end(elf);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    ck_fd_close(fd);
     return rc;
 }
 
@@ -214,9 +212,7 @@ int symboltable_defined(const char *path,
     while (elf != NULL && (section = elf_nextscn(elf, section)) != NULL) {
         wanted_find(elf, section, &wanted);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    ck_fd_close(fd);
     if (elf == NULL) {
         return -1;
     }
@@ -443,9 +439,7 @@ void symboltable_destroy(struct symboltable *table)
     free(table->units);
     free(table->functions);
     (void)elf_end(table->elf);
-    if (table->fd >= 0) {
-        (void)close(table->fd);
-    }
+    ck_fd_close(table->fd);
     free(table);
     errno = saved;
 }
@@ -494,21 +488,13 @@ static void units_read(struct symboltable *table)
     }
 }
 
+CK_BEFORE(units_begun, struct unit, uint64_t, a->start <= key)
+
 /* The unit with the address, which is less table->unit_bias; NULL = none. */
 static Dwarf_Die *unit_search(struct symboltable *table, uint64_t address)
 {
-    size_t low = 0, high;
+    size_t low = units_begun(table->units, table->unit_count, address);
 
-    high = table->unit_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (table->units[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
     return low > 0 && address < table->units[low - 1].end
                ? &table->units[low - 1].die
                : NULL;
@@ -557,21 +543,14 @@ static const struct function *function_scan(const struct symboltable *table,
     return best;
 }
 
+CK_BEFORE(functions_begun, struct function, uint64_t, a->start <= key)
+
 /* The same in a sorted table. */
 static const struct function *function_search(const struct symboltable *table,
                                               uint64_t address)
 {
-    size_t low = 0, high = table->count;
+    size_t low = functions_begun(table->functions, table->count, address);
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (table->functions[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
     return low == 0 ? NULL : &table->functions[low - 1];
 }
 

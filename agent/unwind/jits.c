@@ -18,6 +18,7 @@
 
 #include "agent/process/procfile.h"
 #include "agent/unwind/codemaps.h"
+#include "schema/fd.h"
 #include "schema/time.h"
 
 #define PATH_BYTES 4352
@@ -219,9 +220,7 @@ file_read(struct jits *jits, struct process *process, enum kind kind)
         process->read[kind] += (uint64_t)taken;
         whole += (size_t)taken;
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    ck_fd_close(fd);
 }
 
 /* ---- what is asked --------------------------------------------------------

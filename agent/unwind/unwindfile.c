@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 #define SEGMENTS_MAX 128
 #define TABLE_BYTES_MAX ((uint64_t)512 << 20)
 /* How the header has the address of .eh_frame. */
@@ -205,9 +207,7 @@ struct unwindfile *unwindfile_open(const char *path)
         file = NULL;
         errno = EBADMSG;
     }
-    if (source.fd >= 0) {
-        (void)close(source.fd);
-    }
+    ck_fd_close(source.fd);
     return file;
 }
 

@@ -24,6 +24,7 @@
 #include "aggregator/clock/clocksockets.h"
 #include "schema/clock/probe.h"
 #include "schema/clock/stamp.h"
+#include "schema/fd.h"
 
 /* Answers whose stamps may be outstanding. */
 #define SENT_MAX 4096
@@ -465,13 +466,6 @@ error:
     return NULL;
 }
 
-static void fd_close(int fd)
-{
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-}
-
 void clockserve_destroy(struct clockserve *serve)
 {
     uint64_t one = 1;
@@ -487,9 +481,9 @@ void clockserve_destroy(struct clockserve *serve)
     while (serve->streams_count > 0) {
         stream_close(serve, 0);
     }
-    fd_close(serve->sockets.udp);
-    fd_close(serve->sockets.tcp);
-    fd_close(serve->stop);
+    ck_fd_close(serve->sockets.udp);
+    ck_fd_close(serve->sockets.tcp);
+    ck_fd_close(serve->stop);
     clocksessions_destroy(serve->sessions);
     clockbatch_destroy(serve->batch);
     free(serve);

@@ -24,6 +24,7 @@
 #include "aggregator/http/token.h"
 #include "launch/loopback.h"
 #include "schema/auth.h"
+#include "schema/fd.h"
 
 #if MHD_VERSION < 0x00097002
 #define MHD_Result int /* as it was before that was an enum */
@@ -91,10 +92,7 @@ static int socket_bind(const struct addrinfo *to)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (bind(fd, to->ai_addr, to->ai_addrlen) != 0 ||
         listen(fd, BACKLOG) != 0) {
-        int saved = errno;
-
-        (void)close(fd);
-        errno = saved;
+        ck_fd_close(fd);
         return -1;
     }
     return fd;
@@ -401,9 +399,7 @@ void httpserver_destroy(struct httpserver *server)
     if (server->daemon != NULL) {
         MHD_stop_daemon(server->daemon);
     }
-    if (server->socket >= 0) {
-        (void)close(server->socket);
-    }
+    ck_fd_close(server->socket);
     explicit_bzero(server->token, sizeof(server->token));
     explicit_bzero(server->url, sizeof(server->url));
     free(server);

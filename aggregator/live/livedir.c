@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 /* The run directory, or -1 with err. */
 static int run_open(const char *run, struct ck_err *err)
 {
@@ -99,13 +101,8 @@ int livedir_remove(int run)
     const struct dirent *entry;
 
     if (list == NULL) {
-        int saved = errno;
-
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        errno = saved;
-        return saved == ENOENT ? 0 : -1;
+        ck_fd_close(fd);
+        return errno == ENOENT ? 0 : -1;
     }
     while ((entry = readdir(list)) != NULL) {
         (void)unlinkat(fd, entry->d_name, 0); /* not "." nor ".." */

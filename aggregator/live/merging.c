@@ -16,6 +16,7 @@
 
 #include "launch/child.h"
 #include "launch/cli.h"
+#include "schema/fd.h"
 
 #define OUTPUTS_MAX 16
 
@@ -192,9 +193,7 @@ void merging_destroy(struct merging *merging)
     if (merging->pid > 0) {
         child_end(merging);
     }
-    if (merging->out >= 0) {
-        (void)close(merging->out);
-    }
+    ck_fd_close(merging->out);
     free(merging->text);
     free(merging);
     errno = saved;

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 void ck_run_agent_hex(const uint8_t agent[16], char hex[CK_AGENT_HEX])
 {
     static const char digits[] = "0123456789abcdef";
@@ -399,9 +401,7 @@ int ck_run_spare_use(const char *dir,
         rc = ck_err_set(err, "cannot write %s in %s: %s", name, dir,
                         strerror(errno));
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    ck_fd_close(fd);
     return rc;
 }
 

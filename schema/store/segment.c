@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 struct ck_segment {
     int fd;
     uint64_t bytes; /* whole frames */
@@ -113,9 +115,7 @@ void ck_segment_destroy(struct ck_segment *segment)
     if (segment == NULL) {
         return;
     }
-    if (segment->fd >= 0) {
-        (void)close(segment->fd);
-    }
+    ck_fd_close(segment->fd);
     free(segment);
     errno = saved;
 }

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 /* Holds the largest frame wherever it begins. */
 #define WINDOW_BYTES ((uint64_t)16 << 20)
 #define PAGE_BYTES ((uint64_t)4096)
@@ -87,9 +89,7 @@ void ck_segment_reader_destroy(struct ck_segment_reader *reader)
         return;
     }
     window_drop(reader);
-    if (reader->fd >= 0) {
-        (void)close(reader->fd);
-    }
+    ck_fd_close(reader->fd);
     free(reader->copy);
     free(reader);
     errno = saved;
