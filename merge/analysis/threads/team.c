@@ -31,6 +31,15 @@ struct place team_place(const struct defs *defs,
     return place;
 }
 
+void team_init(struct team *team)
+{
+    team->parts = NULL;
+    team->parts_count = 0;
+    team->last = DEFS_NONE;
+    team->first_end = INT64_MAX;
+    team->meet_until = INT64_MIN;
+}
+
 void team_fini(struct team *team)
 {
     free(team->parts);
@@ -58,14 +67,32 @@ struct team_part *team_part(struct team *team, uint32_t number)
     return &team->parts[number];
 }
 
-struct team_part *team_find(struct team *team, uint32_t thread)
+void team_begin(struct team *team, struct team_part *part, struct region time)
 {
-    for (uint32_t i = 0; i < team->parts_count; i++) {
-        if (team->parts[i].thread == thread) {
-            return &team->parts[i];
-        }
+    part->start = time.start;
+    part->end = time.end < team->part.end ? time.end : team->part.end;
+    part->worked = INT64_MIN;
+    part->at = team->part.start;
+    if (part->end < team->first_end) {
+        team->first_end = part->end;
     }
-    return NULL;
+    team_worked(team, part, part->end);
+}
+
+void team_worked(struct team *team, struct team_part *part, ck_time_t until)
+{
+    uint32_t number = (uint32_t)(part - team->parts);
+    ck_time_t done;
+
+    until = until < team->part.end ? until : team->part.end;
+    if (until <= part->worked) {
+        return;
+    }
+    part->worked = until;
+    done = team->last == DEFS_NONE ? INT64_MIN : team->parts[team->last].worked;
+    if (until > done || (until == done && number < team->last)) {
+        team->last = number;
+    }
 }
 
 static void give(const struct team *team,
@@ -112,7 +139,7 @@ void team_pass(const struct team *team,
     give_base(team, part, now, taker);
 }
 
-void team_enter(const struct team *team,
+void team_enter(struct team *team,
                 struct team_part *part,
                 ck_time_t now,
                 struct team_item item,
@@ -128,22 +155,52 @@ void team_enter(const struct team *team,
     }
     if (item.end > now && part->depth < TEAM_DEPTH) {
         part->items[part->depth++] = item;
+        if (item.state == REPORT_TEAM_BARRIER && item.end > team->meet_until) {
+            team->meet_until = item.end;
+        }
     }
 }
 
 ck_time_t team_done(const struct team *team, uint32_t *last)
 {
-    ck_time_t done = INT64_MIN;
+    *last = team->last;
+    return *last == DEFS_NONE ? INT64_MIN : team->parts[*last].worked;
+}
 
-    *last = DEFS_NONE;
+bool team_is_awaited(const struct team *team,
+                     const struct team_part *part,
+                     ck_time_t now,
+                     uint32_t *row)
+{
+    bool is_last = team->last != DEFS_NONE && part == &team->parts[team->last];
+    bool is_met = now < team->meet_until;
+    bool is_awaited = false;
+
+    *row = DEFS_NONE;
+    if (!is_met && (!is_last || now < team->first_end)) {
+        return false;
+    }
     for (uint32_t i = 0; i < team->parts_count; i++) {
-        if (team->parts[i].thread != DEFS_NONE &&
-            team->parts[i].worked > done) {
-            done = team->parts[i].worked;
-            *last = i;
+        const struct team_part *other = &team->parts[i];
+        const struct team_item *top =
+            other->depth == 0 ? NULL : &other->items[other->depth - 1];
+
+        if (other == part || other->thread == DEFS_NONE) {
+            continue;
+        }
+        if (top != NULL && top->end > now) {
+            if (top->state == REPORT_TEAM_BARRIER) {
+                *row = top->row;
+                return true;
+            }
+        } else if (is_last && other->end <= now) {
+            is_awaited = true;
+        }
+        if (is_awaited && !is_met) {
+            return true;
         }
     }
-    return done;
+    return is_awaited;
 }
 
 void team_end(struct team *team, const struct team_taker *taker)

@@ -27,11 +27,19 @@ struct team_item {
     ck_time_t end;
 };
 
+struct team;
+/* A thread's place in a team. */
+struct team_seat {
+    struct team *team; /* borrowed; NULL = none */
+    uint32_t number;
+};
+
 struct team_part {
     uint32_t thread; /* of the definitions; DEFS_NONE = no record yet */
     ck_time_t start, end;
-    ck_time_t worked; /* until then: its end, or that of its last task */
-    ck_time_t at;     /* time before it was handed out */
+    ck_time_t worked;       /* until then: its end, or that of its last task */
+    ck_time_t at;           /* time before it was handed out */
+    struct team_seat outer; /* in the region around it */
     unsigned depth;
     struct team_item items[TEAM_DEPTH];
 };
@@ -56,6 +64,9 @@ struct team {
     struct region part;
     struct team_part *parts; /* by number of the thread */
     uint32_t parts_count;
+    uint32_t last;        /* part that was done last; DEFS_NONE = none yet */
+    ck_time_t first_end;  /* of the parts; INT64_MAX = none yet */
+    ck_time_t meet_until; /* behind it no part is in a barrier */
     struct team_barrier barriers[TEAM_BARRIERS];
 };
 
@@ -90,18 +101,21 @@ struct team_member {
     ck_time_t most;
 };
 
+/* One without parts. */
+void team_init(struct team *team);
 void team_fini(struct team *team);
 /* Its thread with that number; NULL = beyond what is kept. */
 struct team_part *team_part(struct team *team, uint32_t number);
-/* The part that a thread of the definitions has; NULL = none. */
-struct team_part *team_find(struct team *team, uint32_t thread);
+/* The part begins, or was at work until later than was known. */
+void team_begin(struct team *team, struct team_part *part, struct region time);
+void team_worked(struct team *team, struct team_part *part, ck_time_t until);
 /* Hand out the time of a part up to `now`. */
 void team_pass(const struct team *team,
                struct team_part *part,
                ck_time_t now,
                const struct team_taker *taker);
 /* The part is in something from `now` on. */
-void team_enter(const struct team *team,
+void team_enter(struct team *team,
                 struct team_part *part,
                 ck_time_t now,
                 struct team_item item,
@@ -109,6 +123,13 @@ void team_enter(const struct team *team,
 /* When the last of its parts was done; *last is its number, DEFS_NONE = there
  * is no part. */
 ck_time_t team_done(const struct team *team, uint32_t *last);
+/* Does another part of the team wait at `now` for that one? In a barrier, whose
+ * row is *row, or at the end, if that one is the last: DEFS_NONE. Quick where
+ * none waits, as in most regions at most times. */
+bool team_is_awaited(const struct team *team,
+                     const struct team_part *part,
+                     ck_time_t now,
+                     uint32_t *row);
 /* Hand out all that is left. The region is over. */
 void team_end(struct team *team, const struct team_taker *taker);
 

@@ -455,36 +455,43 @@ static bool is_wanted(const struct teamrows *rows, int32_t rank)
     return defs_is_wanted(rows->defs, rank);
 }
 
-/* Who was waited for most, and how many ranks the row has. */
-static struct report_last
-last_find(const struct teamrows *rows, uint32_t row, uint32_t *ranks)
-{
-    struct report_last last = {.rank = DEFS_RANK_UNKNOWN};
+/* Of each row of waits who was waited for most, and how many ranks it has. */
+struct found {
+    struct report_last last;
+    uint32_t ranks;
+};
 
-    *ranks = 0;
+/* The caller's to free. */
+static struct found *found_make(const struct teamrows *rows)
+{
+    struct found *found = xcalloc(rows->waits_count + 1, sizeof(*found));
+
+    for (size_t i = 0; i < rows->waits_count; i++) {
+        found[i].last.rank = DEFS_RANK_UNKNOWN;
+    }
     for (size_t i = 0; i < rows->lasts_count; i++) {
         struct table_key key = table_key(rows->last_keys, i);
+        struct report_last *last = &found[key.a].last;
 
-        if (key.a == row && rows->lasts[i].caused > last.caused) {
-            last.rank = (int32_t)(int64_t)key.b;
-            last.thread = (uint32_t)key.c;
-            last.count = rows->lasts[i].count;
-            last.caused = rows->lasts[i].caused;
+        if (rows->lasts[i].caused > last->caused) {
+            last->rank = (int32_t)(int64_t)key.b;
+            last->thread = (uint32_t)key.c;
+            last->count = rows->lasts[i].count;
+            last->caused = rows->lasts[i].caused;
+        }
+    }
+    for (size_t i = 0; i < rows->lasts_count; i++) {
+        struct table_key key = table_key(rows->last_keys, i);
+        struct report_last *last = &found[key.a].last;
+
+        if (last->count > 0 && (int32_t)(int64_t)key.b == last->rank) {
+            last->of += rows->lasts[i].count;
         }
     }
     for (size_t i = 0; i < rows->ranks_count; i++) {
-        struct table_key key = table_key(rows->rank_keys, i);
-
-        *ranks += key.a == row && rows->ranks[i] > 0;
+        found[table_key(rows->rank_keys, i).a].ranks += rows->ranks[i] > 0;
     }
-    for (size_t i = 0; last.count > 0 && i < rows->lasts_count; i++) {
-        struct table_key key = table_key(rows->last_keys, i);
-
-        if (key.a == row && (int32_t)(int64_t)key.b == last.rank) {
-            last.of += rows->lasts[i].count;
-        }
-    }
-    return last;
+    return found;
 }
 
 static ck_time_t lost_of(const struct report_team_region *row)
@@ -505,6 +512,7 @@ static int by_lost(const void *a, const void *b)
 }
 
 static void regions_report(const struct teamrows *rows,
+                           const struct found *found,
                            struct report_threads *threads)
 {
     threads->regions =
@@ -525,7 +533,8 @@ static void regions_report(const struct teamrows *rows,
                                            .wall = from->wall,
                                            .awaited = from->awaited};
         memcpy(row->states, from->states, sizeof(row->states));
-        row->last = last_find(rows, from->end_row, &row->ranks);
+        row->last = found[from->end_row].last;
+        row->ranks = found[from->end_row].ranks;
         row->did =
             evidence_sampled(rows->evidence, SORTS * from->end_row + SORT_WAIT);
         threads->regions_count++;
@@ -543,6 +552,7 @@ static int by_ns(const void *a, const void *b)
 }
 
 static void waits_report(const struct teamrows *rows,
+                         const struct found *found,
                          struct report_threads *threads)
 {
     threads->waits = xcalloc(rows->waits_count + 1, sizeof(*threads->waits));
@@ -560,7 +570,8 @@ static void waits_report(const struct teamrows *rows,
                                          .ns = from->ns,
                                          .longest = from->longest,
                                          .worked = from->worked};
-        row->last = last_find(rows, (uint32_t)i, &row->ranks);
+        row->last = found[i].last;
+        row->ranks = found[i].ranks;
         row->did =
             evidence_sampled(rows->evidence, (uint32_t)(SORTS * i + SORT_WAIT));
         threads->waits_count++;
@@ -568,17 +579,24 @@ static void waits_report(const struct teamrows *rows,
     qsort(threads->waits, threads->waits_count, sizeof(*threads->waits), by_ns);
 }
 
-/* Of the rank's processes the one that was in regions longest. */
-static uint32_t process_find(const struct teamrows *rows, int32_t rank)
+/* Of each rank's processes the one that was in regions longest, DEFS_NONE = it
+ * has none; by the rank's index, the caller's to free. */
+static uint32_t *processes_choose(const struct teamrows *rows)
 {
-    uint32_t best = DEFS_NONE;
+    const struct defs *defs = rows->defs;
+    uint32_t *best = xmalloc((defs->ranks_count + 1) * sizeof(*best));
 
-    for (uint32_t i = 0; i < rows->defs->processes_count; i++) {
-        if (rows->defs->processes[i].rank == rank &&
-            rows->processes[i].regions > 0 &&
-            (best == DEFS_NONE ||
-             rows->processes[i].parallel > rows->processes[best].parallel)) {
-            best = i;
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        best[i] = DEFS_NONE;
+    }
+    for (uint32_t i = 0; i < defs->processes_count; i++) {
+        uint32_t rank = defs_rank_index(defs, defs->processes[i].rank);
+
+        if (rank != DEFS_NONE && rows->processes[i].regions > 0 &&
+            (best[rank] == DEFS_NONE ||
+             rows->processes[i].parallel >
+                 rows->processes[best[rank]].parallel)) {
+            best[rank] = i;
         }
     }
     return best;
@@ -651,10 +669,12 @@ static void ranks_sum(const struct teamrows *rows, struct report *report)
 {
     struct report_threads *threads = &report->threads;
     struct report_hybrid *hybrid = &threads->hybrid;
+    uint32_t *processes = processes_choose(rows);
 
     threads->ranks = xcalloc(report->ranks_count + 1, sizeof(*threads->ranks));
     for (size_t i = 0; i < report->ranks_count; i++) {
-        uint32_t process = process_find(rows, report->ranks[i].number);
+        uint32_t rank = defs_rank_index(rows->defs, report->ranks[i].number);
+        uint32_t process = rank == DEFS_NONE ? DEFS_NONE : processes[rank];
         struct report_team_rank row;
 
         if (process == DEFS_NONE || !is_wanted(rows, report->ranks[i].number)) {
@@ -666,6 +686,7 @@ static void ranks_sum(const struct teamrows *rows, struct report *report)
         }
         threads->ranks[threads->ranks_count++] = row;
     }
+    free(processes);
     if (hybrid->ranks > 0 && hybrid->time > 0) {
         hybrid->parallel = (double)hybrid->useful / (double)hybrid->time;
         hybrid->mpi = (double)hybrid->outside / (double)hybrid->time;
@@ -677,8 +698,11 @@ static void ranks_sum(const struct teamrows *rows, struct report *report)
 
 void teamrows_report(const struct teamrows *rows, struct report *report)
 {
-    regions_report(rows, &report->threads);
-    waits_report(rows, &report->threads);
+    struct found *found = found_make(rows);
+
+    regions_report(rows, found, &report->threads);
+    waits_report(rows, found, &report->threads);
+    free(found);
     ranks_sum(rows, report);
 }
 

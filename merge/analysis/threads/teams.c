@@ -31,7 +31,7 @@ struct late {
 };
 
 struct process {
-    struct team *teams; /* that are not over */
+    struct team **teams; /* that are not over, in order of their begins */
     size_t count, room;
     struct late *late; /* LATE_KEPT; NULL = none yet */
     size_t late_next;
@@ -41,14 +41,29 @@ struct process {
     bool has_any;
 };
 
+/* What a thread of the definitions is in. */
+struct member {
+    struct team_seat seat; /* in the innermost region */
+    uint32_t begun;        /* regions that it began, not over */
+};
+
+/* A region that is not over. */
+struct due {
+    struct team *team;
+    uint64_t order; /* of the begins */
+};
+
 struct teams {
     const struct defs *defs;       /* borrowed */
     const struct history *history; /* borrowed */
     struct region region;
     struct teamrows *rows;
     struct process *processes; /* by number in the definitions */
-    ck_time_t due;             /* no region ends before */
-    size_t open, parts;        /* regions that are not over, and their parts */
+    struct member *members;    /* by thread of the definitions */
+    struct due *dues;          /* a heap, the earliest end first */
+    size_t open, dues_room;
+    size_t parts; /* of regions that are not over */
+    uint64_t begun;
     uint64_t astray, shorts, tasks, nested;
 };
 
@@ -67,7 +82,7 @@ struct teams *teams_create(const struct defs *defs,
     for (size_t i = 0; i < defs->processes_count; i++) {
         teams->processes[i].master = DEFS_NONE;
     }
-    teams->due = INT64_MAX;
+    teams->members = xcalloc(defs->threads_count + 1, sizeof(*teams->members));
     return teams;
 }
 
@@ -76,18 +91,113 @@ void teams_destroy(struct teams *teams)
     if (teams == NULL) {
         return;
     }
+    for (size_t i = 0; i < teams->open; i++) {
+        team_fini(teams->dues[i].team);
+        free(teams->dues[i].team);
+    }
     for (size_t i = 0; i < teams->defs->processes_count; i++) {
-        struct process *process = &teams->processes[i];
-
-        for (size_t k = 0; k < process->count; k++) {
-            team_fini(&process->teams[k]);
-        }
-        free(process->teams);
-        free(process->late);
+        free(teams->processes[i].teams);
+        free(teams->processes[i].late);
     }
     free(teams->processes);
+    free(teams->members);
+    free(teams->dues);
     teamrows_destroy(teams->rows);
     free(teams);
+}
+
+/* ---- when regions are over ---------------------------------------------- */
+
+static bool is_earlier(const struct due *a, const struct due *b)
+{
+    return a->team->part.end != b->team->part.end
+               ? a->team->part.end < b->team->part.end
+               : a->order < b->order;
+}
+
+static void due_add(struct teams *teams, struct team *team)
+{
+    struct due due = {team, teams->begun++};
+    size_t at = teams->open;
+
+    array_grow(&teams->dues, &teams->dues_room, teams->open,
+               sizeof(*teams->dues));
+    teams->open++;
+    for (; at > 0 && is_earlier(&due, &teams->dues[(at - 1) / 2]);
+         at = (at - 1) / 2) {
+        teams->dues[at] = teams->dues[(at - 1) / 2];
+    }
+    teams->dues[at] = due;
+}
+
+/* Take the earliest one away. */
+static void due_drop(struct teams *teams)
+{
+    struct due *dues = teams->dues;
+    struct due last = dues[--teams->open];
+    size_t at = 0, child;
+
+    for (; (child = at * 2 + 1) < teams->open; at = child) {
+        child += child + 1 < teams->open &&
+                 is_earlier(&dues[child + 1], &dues[child]);
+        if (!is_earlier(&dues[child], &last)) {
+            break;
+        }
+        dues[at] = dues[child];
+    }
+    dues[at] = last;
+}
+
+/* ---- who is in which ---------------------------------------------------- */
+
+/* The part that the thread has in the team; NULL = none. */
+static struct team_part *
+part_of(const struct teams *teams, const struct team *team, uint32_t thread)
+{
+    struct team_seat seat = teams->members[thread].seat;
+
+    while (seat.team != NULL && seat.team != team) {
+        seat = seat.team->parts[seat.number].outer;
+    }
+    return seat.team == NULL ? NULL : &seat.team->parts[seat.number];
+}
+
+static void seat_take(struct teams *teams, struct team *team, uint32_t number)
+{
+    struct team_part *part = &team->parts[number];
+    struct member *member = &teams->members[part->thread];
+
+    part->outer = member->seat;
+    member->seat = (struct team_seat){team, number};
+}
+
+static void seat_leave(struct teams *teams, struct team_part *part)
+{
+    struct team_seat *seat = &teams->members[part->thread].seat;
+
+    while (&seat->team->parts[seat->number] != part) {
+        seat = &seat->team->parts[seat->number].outer;
+    }
+    *seat = part->outer;
+}
+
+/* The team is no longer among those of its process, nor is any thread in it. */
+static void team_leave(struct teams *teams, struct team *team)
+{
+    struct process *process = &teams->processes[team->process];
+    size_t at = process->count;
+
+    for (uint32_t i = 0; i < team->parts_count; i++) {
+        if (team->parts[i].thread != DEFS_NONE) {
+            seat_leave(teams, &team->parts[i]);
+        }
+    }
+    teams->members[team->thread].begun--;
+    while (process->teams[--at] != team) {
+    }
+    process->count--;
+    memmove(&process->teams[at], &process->teams[at + 1],
+            (process->count - at) * sizeof(struct team *));
 }
 
 /* ---- the end of a region ------------------------------------------------ */
@@ -130,35 +240,20 @@ static void team_close(struct teams *teams, struct team *team)
         process->late[process->late_next++ % LATE_KEPT] = late;
     }
     teamrows_over(teams->rows, team);
-    teams->open--;
     teams->parts -= team->parts_count;
+    team_leave(teams, team);
     team_fini(team);
+    free(team);
 }
 
 /* Regions that ended before `now`. */
 static void teams_close(struct teams *teams, ck_time_t now)
 {
-    if (now <= teams->due) {
-        return;
-    }
-    teams->due = INT64_MAX;
-    for (size_t i = 0; i < teams->defs->processes_count; i++) {
-        struct process *process = &teams->processes[i];
-        size_t kept = 0;
+    while (teams->open > 0 && teams->dues[0].team->part.end < now) {
+        struct team *team = teams->dues[0].team;
 
-        for (size_t k = 0; k < process->count; k++) {
-            struct team *team = &process->teams[k];
-
-            if (team->part.end < now) {
-                team_close(teams, team);
-                continue;
-            }
-            if (team->part.end < teams->due) {
-                teams->due = team->part.end;
-            }
-            process->teams[kept++] = *team;
-        }
-        process->count = kept;
+        due_drop(teams);
+        team_close(teams, team);
     }
 }
 
@@ -170,18 +265,41 @@ team_of(struct teams *teams, uint32_t process, uint32_t number)
     struct process *owner = &teams->processes[process];
 
     for (size_t i = owner->count; i-- > 0;) {
-        if (owner->teams[i].number == number) {
-            return &owner->teams[i];
+        if (owner->teams[i]->number == number) {
+            return owner->teams[i];
         }
     }
     return NULL;
+}
+
+/* The outermost region of a process begins. */
+static void outermost_take(struct teams *teams, const struct team *team)
+{
+    struct process *process = &teams->processes[team->process];
+
+    if (process->master == DEFS_NONE) {
+        process->master = team->thread;
+    }
+    teamrows_begun(teams->rows, team,
+                   team->part.start < process->busy &&
+                       team->thread != process->master);
+    if (team->part.end > process->busy) {
+        process->busy = team->part.end;
+    }
 }
 
 static void region_take(struct teams *teams, const struct timeline_event *event)
 {
     const struct ck_team *record = (const struct ck_team *)event->record;
     struct process *process = &teams->processes[event->process];
-    struct team team = {
+    struct team *team;
+
+    if (record->size > MEMBERS_MAX || teams->open == OPEN_MAX) {
+        teams->astray++;
+        return;
+    }
+    team = xmalloc(sizeof(*team));
+    *team = (struct team){
         .process = event->process,
         .number = record->region,
         .level = record->level,
@@ -189,33 +307,18 @@ static void region_take(struct teams *teams, const struct timeline_event *event)
         .thread = event->thread,
         .part = {event->start, event->end},
     };
-
-    if (record->size > MEMBERS_MAX || teams->open == OPEN_MAX) {
-        teams->astray++;
-        return;
-    }
-    teams->open++;
-    team.row = teamrows_region(
+    team_init(team);
+    team->row = teamrows_region(
         teams->rows, team_of(teams, event->process, record->outer), event);
     teams->nested += record->level > 0;
     array_grow(&process->teams, &process->room, process->count,
-               sizeof(*process->teams));
+               sizeof(struct team *));
     process->teams[process->count++] = team;
-    if (event->end < teams->due) {
-        teams->due = event->end;
-    }
     process->has_any = true;
-    if (record->level > 0) {
-        return;
-    }
-    if (process->master == DEFS_NONE) {
-        process->master = event->thread;
-    }
-    teamrows_begun(teams->rows, &team,
-                   event->start < process->busy &&
-                       event->thread != process->master);
-    if (event->end > process->busy) {
-        process->busy = event->end;
+    due_add(teams, team);
+    teams->members[event->thread].begun++;
+    if (record->level == 0) {
+        outermost_take(teams, team);
     }
 }
 
@@ -233,11 +336,13 @@ static void part_take(struct teams *teams,
         teams->astray++;
         return;
     }
+    if (part_of(teams, team, event->thread) != NULL) {
+        teams->astray++; /* one thread has one part */
+        return;
+    }
     part->thread = event->thread;
-    part->start = event->start;
-    part->end = event->end < team->part.end ? event->end : team->part.end;
-    part->worked = part->end;
-    part->at = team->part.start;
+    team_begin(team, part, (struct region){event->start, event->end});
+    seat_take(teams, team, record->thread);
     if (part->start > part->at) {
         teamrows_take(teams->rows, team, part, REPORT_TEAM_FORK, DEFS_NONE,
                       (struct region){part->at, part->start});
@@ -268,7 +373,7 @@ static void item_take(struct teams *teams,
 {
     const struct ck_team *record = (const struct ck_team *)event->record;
     struct team_taker taker = taker_of(teams);
-    struct team_part *part = team_find(team, event->thread);
+    struct team_part *part = part_of(teams, team, event->thread);
     struct team_item item = {REPORT_TEAM_WORK, DEFS_NONE, event->end};
 
     switch (event->record->kind) {
@@ -295,9 +400,8 @@ static void item_take(struct teams *teams,
         teams->astray++;
         return;
     }
-    if (item.state == REPORT_TEAM_WORK && event->end > part->worked) {
-        part->worked =
-            event->end < team->part.end ? event->end : team->part.end;
+    if (item.state == REPORT_TEAM_WORK) {
+        team_worked(team, part, event->end);
     }
     team_enter(team, part, event->start, item, &taker);
 }
@@ -340,50 +444,17 @@ static void call_take(struct teams *teams,
         event->end > process->mpi_until) {
         process->mpi_until = event->end;
     }
-    for (size_t i = process->count; i-- > 0;) {
-        struct team_part *part = team_find(&process->teams[i], event->thread);
+    for (struct team_seat seat = teams->members[event->thread].seat;
+         seat.team != NULL; seat = seat.team->parts[seat.number].outer) {
         struct team_item item = {state, DEFS_NONE, event->end};
 
-        if (part == NULL) {
-            continue;
-        }
         if (state == REPORT_TEAM_LOCK && !is_named) {
-            item.row =
-                teamrows_wait(teams->rows, &process->teams[i], event, state);
+            item.row = teamrows_wait(teams->rows, seat.team, event, state);
             is_named = true; /* for the innermost region */
         }
-        team_enter(&process->teams[i], part, event->start, item, &taker);
+        team_enter(seat.team, &seat.team->parts[seat.number], event->start,
+                   item, &taker);
     }
-}
-
-/* How many threads of the team wait at `now`, and whether that one is the last
- * one at the end, or has not come to a barrier that others are at. */
-static uint32_t waiting(const struct team *team,
-                        const struct team_part *mine,
-                        ck_time_t now,
-                        uint32_t *row)
-{
-    uint32_t count = 0, last;
-
-    (void)team_done(team, &last);
-    *row = DEFS_NONE;
-    for (uint32_t i = 0; i < team->parts_count; i++) {
-        const struct team_part *part = &team->parts[i];
-        const struct team_item *top =
-            part->depth == 0 ? NULL : &part->items[part->depth - 1];
-
-        if (part == mine || part->thread == DEFS_NONE) {
-            continue;
-        }
-        if (top != NULL && top->state == REPORT_TEAM_BARRIER &&
-            top->end > now) {
-            *row = top->row;
-            count++;
-        } else if (part->end <= now && (top == NULL || top->end <= now)) {
-            count += &team->parts[last] == mine;
-        }
-    }
-    return count;
 }
 
 /* By its records it waits for others, with no task. */
@@ -396,6 +467,30 @@ static bool is_waiting(const struct team_part *part,
                                                 top->state == REPORT_TEAM_AWAIT;
 }
 
+/* A sample of a thread in one of the regions that it is in. */
+static void part_sampled(struct teams *teams,
+                         struct team_seat seat,
+                         ck_time_t now,
+                         const struct evidence_item *item)
+{
+    const struct team *team = seat.team;
+    const struct team_part *part = &team->parts[seat.number];
+    const struct team_item *top =
+        part->depth == 0 ? NULL : &part->items[part->depth - 1];
+    bool is_over = top == NULL || top->end <= now;
+    uint32_t row;
+
+    if (is_waiting(part, top, now) && evidence_is_work(teams->defs, item)) {
+        teamrows_worked(teams->rows, team, is_over ? DEFS_NONE : top->row,
+                        item->weight);
+    }
+    if ((is_over ? now < part->end : top->state == REPORT_TEAM_WORK) &&
+        team_is_awaited(team, part, now, &row) &&
+        !evidence_is_team(teams->defs, item)) {
+        teamrows_did(teams->rows, team, row, *item);
+    }
+}
+
 static void sample_take(struct teams *teams, const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
@@ -404,41 +499,21 @@ static void sample_take(struct teams *teams, const struct timeline_event *event)
                                  .weight = record->weight};
     uint32_t thread =
         history_told(teams->history, teams->defs, event, record->tid);
-    struct process *process;
-    bool is_in = false;
+    const struct member *member;
+    const struct process *process;
 
     if (thread == HISTORY_NONE || record->weight <= 0) {
         return;
     }
     item.a = teams->defs->threads[thread].process;
-    process = &teams->processes[item.a];
-    for (size_t i = 0; i < process->count; i++) {
-        struct team *team = &process->teams[i];
-        struct team_part *part = team_find(team, thread);
-        const struct team_item *top;
-        uint32_t row;
-
-        is_in = is_in || part != NULL || team->thread == thread;
-        if (part == NULL) {
-            continue;
-        }
-        top = part->depth == 0 ? NULL : &part->items[part->depth - 1];
-        if (is_waiting(part, top, event->start) &&
-            evidence_is_work(teams->defs, &item)) {
-            teamrows_worked(teams->rows, team,
-                            top == NULL || top->end <= event->start ? DEFS_NONE
-                                                                    : top->row,
-                            item.weight);
-        }
-        if ((top == NULL || top->end <= event->start
-                 ? event->start < part->end
-                 : top->state == REPORT_TEAM_WORK) &&
-            !evidence_is_team(teams->defs, &item) &&
-            waiting(team, part, event->start, &row) > 0) {
-            teamrows_did(teams->rows, team, row, item);
-        }
+    member = &teams->members[thread];
+    for (struct team_seat seat = member->seat; seat.team != NULL;
+         seat = seat.team->parts[seat.number].outer) {
+        part_sampled(teams, seat, event->start, &item);
     }
-    if (!process->has_any || is_in || event->start < process->mpi_until) {
+    process = &teams->processes[item.a];
+    if (!process->has_any || member->seat.team != NULL || member->begun > 0 ||
+        event->start < process->mpi_until) {
         return;
     }
     if (thread == process->master) {

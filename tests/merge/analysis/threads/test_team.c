@@ -128,11 +128,9 @@ play(struct world *world, struct team *team, const struct team_taker *taker)
             struct team_part *part = team_part(team, t);
 
             if (at == thread->start) {
-                *part = (struct team_part){.thread = t,
-                                           .start = at,
-                                           .end = thread->end,
-                                           .worked = thread->end,
-                                           .at = at};
+                part->thread = t;
+                team_begin(team, part, (struct region){at, thread->end});
+                part->at = at;
             }
             for (size_t i = 0; i < thread->count; i++) {
                 const struct item *item = &thread->items[i];
@@ -140,9 +138,8 @@ play(struct world *world, struct team *team, const struct team_taker *taker)
                 if (item->start != at) {
                     continue;
                 }
-                if (item->state == REPORT_TEAM_WORK &&
-                    item->end > part->worked) {
-                    part->worked = item->end;
+                if (item->state == REPORT_TEAM_WORK) {
+                    team_worked(team, part, item->end);
                 }
                 team_enter(
                     team, part, at,
@@ -163,6 +160,7 @@ static bool is_wrong(void *unused)
     uint32_t last;
 
     (void)unused;
+    team_init(&team);
     for (int t = 0; t < THREADS; t++) {
         thread_make(&world.threads[t]);
         if (worked(&world.threads[t]) > done) {
@@ -193,6 +191,7 @@ static void the_last_at_a_barrier_is_whom_all_waited_for(void **state)
     struct team_meeting meeting;
 
     (void)state;
+    team_init(&team);
     assert_false(team_meet(&team, 1, 7, 0, 200, &meeting));
     assert_false(team_meet(&team, 1, 7, 2, 250, &meeting));
     /* One is early at the next one. */
@@ -204,11 +203,43 @@ static void the_last_at_a_barrier_is_whom_all_waited_for(void **state)
     team_fini(&team);
 }
 
+static void
+a_part_is_awaited_at_barriers_and_the_last_one_at_the_end(void **state)
+{
+    struct team team = {.size = 3, .part = {0, 1000}};
+    struct world world = {0};
+    struct team_taker taker = {take, &world};
+    uint32_t row;
+
+    (void)state;
+    team_init(&team);
+    for (uint32_t t = 0; t < 3; t++) {
+        struct team_part *part = team_part(&team, t);
+
+        part->thread = t;
+        team_begin(&team, part, (struct region){0, 500 + 100 * (ck_time_t)t});
+    }
+    assert_false(team_is_awaited(&team, &team.parts[2], 100, &row));
+    team_enter(&team, &team.parts[0], 100,
+               (struct team_item){REPORT_TEAM_BARRIER, 7, 200}, &taker);
+    assert_true(team_is_awaited(&team, &team.parts[1], 150, &row));
+    assert_int_equal(row, 7);
+    assert_false(team_is_awaited(&team, &team.parts[0], 150, &row));
+    assert_false(team_is_awaited(&team, &team.parts[1], 200, &row));
+    /* At the end all wait for the last one alone. */
+    assert_false(team_is_awaited(&team, &team.parts[1], 550, &row));
+    assert_true(team_is_awaited(&team, &team.parts[2], 550, &row));
+    assert_int_equal(row, DEFS_NONE);
+    team_fini(&team);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_belongs_to_the_innermost_and_sums_to_the_region),
         cmocka_unit_test(the_last_at_a_barrier_is_whom_all_waited_for),
+        cmocka_unit_test(
+            a_part_is_awaited_at_barriers_and_the_last_one_at_the_end),
     };
 
     chance_seed(CHANCE_SEED);

@@ -100,11 +100,37 @@ static void parts_that_are_open_have_a_bound(void **state)
     report_fini(&report);
 }
 
+static void a_thread_has_one_part_of_a_region(void **state)
+{
+    struct teams *teams =
+        teams_create(defs, history, (struct region){0, LENGTH});
+    struct report report = {0};
+
+    (void)state;
+    put(teams, CK_KIND_TEAM_REGION, 1,
+        (struct ck_team){.region = 1, .size = 2});
+    put(teams, CK_KIND_TEAM_PART, 2,
+        (struct ck_team){.region = 1, .thread = 0});
+    put(teams, CK_KIND_TEAM_PART, 3,
+        (struct ck_team){.region = 1, .thread = 1});
+    /* In one within it the same thread has another one. */
+    put(teams, CK_KIND_TEAM_REGION, 4,
+        (struct ck_team){.region = 2, .size = 2, .outer = 1, .level = 1});
+    put(teams, CK_KIND_TEAM_PART, 5,
+        (struct ck_team){.region = 2, .thread = 0});
+    teams_report(teams, &report);
+    assert_int_equal(report.threads.astray, 1);
+    assert_int_equal(report.threads.nested, 1);
+    teams_destroy(teams);
+    report_fini(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_team_that_no_machine_has_is_damage),
         cmocka_unit_test(parts_that_are_open_have_a_bound),
+        cmocka_unit_test(a_thread_has_one_part_of_a_region),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
