@@ -11,13 +11,11 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 
-/* Items that are remembered. */
-#define RING ((size_t)1 << 16)
 /* A piece is copied when so many came behind it, and at the latest when so many
- * did; which is looked for so often, in items. */
-#define COPIED (RING / 2)
-#define COPIED_LAST (RING / 4 * 3)
-#define LOOK ((size_t)1 << 12)
+ * did; which is looked for before some are forgotten. */
+#define COPIED (CLOSEUPS_RING / 2)
+#define COPIED_LAST (CLOSEUPS_RING / 4 * 3)
+#define PARTS (CLOSEUPS_RING / CLOSEUPS_PART)
 /* Causes that are kept apart, at most. Each may have one of some places; where
  * they are taken, the one with less time leaves. */
 #define PLACES 1024
@@ -51,19 +49,20 @@ struct place {
 /* What is known of a row. */
 struct known {
     struct closeup_item forgotten; /* its last item that is */
+    size_t forgot;                 /* so many items were forgotten by then; 0 =
+                                      none of it yet */
     bool is_known;
-    bool has_forgotten;
     bool is_late;
     bool is_seen; /* in the one that is being copied */
     int32_t rank;
-    ck_time_t known_end; /* end of its last item */
+    ck_time_t known_end; /* end of its last item, where they are late */
 };
 
 struct closeups {
-    struct closeup_item *ring;
-    size_t put;      /* items so far */
-    ck_time_t begun; /* latest start of an item that is forgotten */
-    ck_time_t now;   /* latest start of any */
+    struct closeups_ring ring;
+    size_t forgot;         /* items that are forgotten */
+    ck_time_t begun;       /* latest start of one of them */
+    ck_time_t then[PARTS]; /* latest start of any when each part was full */
     ck_time_t step;
     ck_time_t whole; /* of all pieces */
     struct known *rows;
@@ -76,8 +75,9 @@ struct closeups *closeups_create(void)
 {
     struct closeups *closeups = xcalloc(1, sizeof(*closeups));
 
-    closeups->ring = xmalloc(RING * sizeof(*closeups->ring));
-    closeups->begun = closeups->now = INT64_MIN;
+    closeups->ring.items =
+        xmalloc(CLOSEUPS_RING * sizeof(*closeups->ring.items));
+    closeups->begun = closeups->ring.now = INT64_MIN;
     return closeups;
 }
 
@@ -89,7 +89,7 @@ void closeups_destroy(struct closeups *closeups)
     for (size_t i = 0; i < PLACES; i++) {
         free(closeups->places[i].taken.items);
     }
-    free(closeups->ring);
+    free(closeups->ring.items);
     free(closeups->rows);
     free(closeups);
 }
@@ -132,15 +132,15 @@ static struct found found_all(const struct closeups *closeups,
                               struct region part)
 {
     struct found found = {NULL, 0, 0};
-    size_t kept = closeups->put < RING ? closeups->put : RING;
 
     for (size_t i = 0; i < closeups->rows_count; i++) {
-        if (closeups->rows[i].has_forgotten && closeups->rows[i].is_seen) {
+        if (closeups->rows[i].forgot > 0 && closeups->rows[i].is_seen) {
             found_add(&found, &closeups->rows[i].forgotten, part);
         }
     }
-    for (size_t i = closeups->put - kept; i < closeups->put; i++) {
-        const struct closeup_item *item = &closeups->ring[i % RING];
+    for (size_t i = closeups->forgot; i < closeups->ring.put; i++) {
+        const struct closeup_item *item =
+            &closeups->ring.items[i % CLOSEUPS_RING];
 
         if (closeups->rows[item->row].is_seen) {
             found_add(&found, item, part);
@@ -194,7 +194,7 @@ static bool has_unknown(const struct closeups *closeups,
 static ck_time_t
 rows_choose(struct closeups *closeups, const struct place *place, bool is_last)
 {
-    ck_time_t until = is_last ? INT64_MAX : closeups->now;
+    ck_time_t until = is_last ? INT64_MAX : closeups->ring.now;
 
     for (size_t i = 0; i < closeups->rows_count; i++) {
         struct known *row = &closeups->rows[i];
@@ -270,7 +270,7 @@ static void look(struct closeups *closeups)
 {
     for (size_t i = 0; i < PLACES; i++) {
         struct place *place = &closeups->places[i];
-        size_t behind = closeups->put - place->put;
+        size_t behind = closeups->ring.put - place->put;
 
         if (behind >= COPIED && is_wanted(closeups, place) &&
             (behind >= COPIED_LAST || !has_unknown(closeups, place))) {
@@ -281,51 +281,54 @@ static void look(struct closeups *closeups)
 
 /* ---- what comes --------------------------------------------------------- */
 
-static void forget(struct closeups *closeups, const struct closeup_item *item)
+/* The oldest part makes room. */
+static void forget(struct closeups *closeups)
 {
-    closeups->rows[item->row].forgotten = *item;
-    closeups->rows[item->row].has_forgotten = true;
-    if (item->start > closeups->begun) {
-        closeups->begun = item->start;
+    size_t until = closeups->forgot + CLOSEUPS_PART;
+
+    for (size_t i = until; i-- > closeups->forgot;) {
+        const struct closeup_item *item =
+            &closeups->ring.items[i % CLOSEUPS_RING];
+        struct known *row = &closeups->rows[item->row];
+
+        if (row->forgot != until) {
+            row->forgot = until;
+            row->forgotten = *item;
+        }
+    }
+    closeups->begun = closeups->then[closeups->forgot / CLOSEUPS_PART % PARTS];
+    closeups->forgot = until;
+}
+
+void closeups_full(struct closeups *closeups)
+{
+    size_t part = closeups->ring.put / CLOSEUPS_PART - 1;
+
+    look(closeups);
+    closeups->then[part % PARTS] = closeups->ring.now;
+    if (closeups->ring.put >= CLOSEUPS_RING) {
+        forget(closeups);
     }
 }
 
-/* A row that is seen for the first time. */
-static void row_make(struct closeups *closeups, const struct closeup_item *item)
+void closeups_late(struct closeups *closeups, uint32_t row, ck_time_t end)
 {
-    struct known *row;
+    closeups->rows[row].known_end = end;
+}
 
-    while (item->row >= closeups->rows_count) {
+void closeups_row(struct closeups *closeups,
+                  uint32_t row,
+                  int32_t rank,
+                  bool is_late)
+{
+    while (row >= closeups->rows_count) {
         array_grow(&closeups->rows, &closeups->rows_room, closeups->rows_count,
                    sizeof(*closeups->rows));
         closeups->rows[closeups->rows_count++] = (struct known){0};
     }
-    row = &closeups->rows[item->row];
-    row->is_known = true;
-    row->rank = item->rank;
-    row->is_late = item->is_late;
-}
-
-void closeups_item(struct closeups *closeups, const struct closeup_item *item)
-{
-    struct closeup_item *at = &closeups->ring[closeups->put % RING];
-
-    if (item->row >= closeups->rows_count ||
-        !closeups->rows[item->row].is_known) {
-        row_make(closeups, item);
-    }
-    if (closeups->put >= RING) {
-        forget(closeups, at);
-    }
-    if (item->is_late) {
-        closeups->rows[item->row].known_end = item->end;
-    }
-    *at = *item;
-    closeups->put++;
-    closeups->now = item->start > closeups->now ? item->start : closeups->now;
-    if (closeups->put % LOOK == 0) {
-        look(closeups);
-    }
+    closeups->rows[row].is_known = true;
+    closeups->rows[row].rank = rank;
+    closeups->rows[row].is_late = is_late;
 }
 
 void closeups_step(struct closeups *closeups, ck_time_t length)
@@ -421,7 +424,7 @@ void closeups_piece(struct closeups *closeups,
         place->beside =
             beside > region_length(piece) ? beside : region_length(piece);
         place->is_due = true;
-        place->put = closeups->put;
+        place->put = closeups->ring.put;
         memcpy(place->ranks, ranks, sizeof(place->ranks));
     }
 }

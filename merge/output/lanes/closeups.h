@@ -38,9 +38,7 @@ struct closeup_item {
     ck_time_t end;
     const char *name; /* borrowed, NULL = none */
     uint32_t row;     /* of the lanes */
-    int32_t rank;
     uint8_t class;
-    bool is_late; /* pieces of its row come some time after they were */
 };
 
 /* All items of its ranks that touch a part of time, by row and start. */
@@ -51,11 +49,46 @@ struct closeup {
     size_t count;
 };
 
+/* Items that are remembered, forgotten a part at a time. */
+#define CLOSEUPS_RING ((size_t)1 << 16)
+#define CLOSEUPS_PART ((size_t)1 << 12)
+
+/* What a struct closeups begins with. */
+struct closeups_ring {
+    struct closeup_item *items;
+    size_t put;    /* items so far */
+    ck_time_t now; /* latest start of any */
+};
+
 struct closeups;
 struct closeups *closeups_create(void);
 void closeups_destroy(struct closeups *closeups);
-/* Items of a row come in order of time; copied. */
-void closeups_item(struct closeups *closeups, const struct closeup_item *item);
+/* A row of a rank: numbers from 0 on, each before its items. is_late: items of
+ * it come some time after they were. */
+void closeups_row(struct closeups *closeups,
+                  uint32_t row,
+                  int32_t rank,
+                  bool is_late);
+/* A part of what is remembered is full: not for callers. */
+void closeups_full(struct closeups *closeups);
+/* The last item of a row whose items come late ends then. */
+void closeups_late(struct closeups *closeups, uint32_t row, ck_time_t end);
+/* An item: those of a row come in order of time. Here, for it is done for
+ * nearly each record. */
+static inline void
+closeups_item(struct closeups *closeups, struct closeup_item item, bool is_late)
+{
+    struct closeups_ring *ring = (struct closeups_ring *)closeups;
+
+    if (is_late) {
+        closeups_late(closeups, item.row, item.end);
+    }
+    ring->items[ring->put++ % CLOSEUPS_RING] = item;
+    ring->now = item.start > ring->now ? item.start : ring->now;
+    if (ring->put % CLOSEUPS_PART == 0) {
+        closeups_full(closeups);
+    }
+}
 /* A step took so long: one has two of them on each side, where it can. */
 void closeups_step(struct closeups *closeups, ck_time_t length);
 /* A piece of a cause: one that goes on from the last one is longer by it. */

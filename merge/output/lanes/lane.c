@@ -48,15 +48,24 @@ static void join(struct lane_item *run, const struct lane_item *item)
     }
 }
 
-void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w)
+void lane_append(struct lane *lane, const struct lane_item *item)
 {
-    if (w > 0 && lane->count > 0 &&
-        is_joined(&lane->items[lane->count - 1], item, w)) {
-        join(&lane->items[lane->count - 1], item);
-        return;
-    }
     array_grow(&lane->items, &lane->room, lane->count, sizeof(*lane->items));
     lane->items[lane->count++] = *item;
+    lane->end = item->end;
+}
+
+void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w)
+{
+    struct lane_item *run =
+        lane->count == 0 ? NULL : &lane->items[lane->count - 1];
+
+    if (w > 0 && run != NULL && is_joined(run, item, w)) {
+        join(run, item);
+        lane->end = run->end;
+    } else {
+        lane_append(lane, item);
+    }
 }
 
 void lane_fold(struct lane *lane, ck_time_t w)

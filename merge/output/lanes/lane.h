@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/model/interval.h"
 #include "schema/time.h"
 
 struct lane_item {
@@ -37,6 +38,7 @@ struct lane {
                                 start of the next */
     size_t count;
     size_t room;
+    ck_time_t end; /* of the last item; of none it means nothing */
 };
 
 /* One exact item. */
@@ -48,9 +50,45 @@ lane_item(ck_time_t start, ck_time_t end, uint8_t class, const char *name)
 }
 
 void lane_fini(struct lane *lane);
+/* Append an item that joins none. */
+void lane_append(struct lane *lane, const struct lane_item *item);
 /* Append an item that begins at the end of the last one or later, at level w (0
  * = all items are exact). */
 void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w);
+/* The same of an exact one. Here, for it is done for nearly each record. */
+static inline void lane_put(struct lane *lane,
+                            struct region part,
+                            uint8_t class,
+                            const char *name,
+                            ck_time_t w)
+{
+    struct lane_item *run =
+        lane->count == 0 ? NULL : &lane->items[lane->count - 1];
+    ck_time_t length = part.end - part.start;
+    ck_time_t half = (ck_time_t)((uint64_t)w / 2);
+
+    if (run == NULL || length >= half || part.start - run->end >= w ||
+        run->end - run->start >= (run->count == 1 ? half : w)) {
+        const struct lane_item item =
+            lane_item(part.start, part.end, class, name);
+
+        lane_append(lane, &item);
+        return;
+    }
+    lane->end = run->end = part.end;
+    run->busy += length;
+    run->count += run->count < UINT32_MAX;
+    if (length > run->longest) {
+        run->longest = length;
+        run->name = name;
+    }
+    if (class == run->class) {
+        run->class_busy += length;
+    } else if (length > run->class_busy) {
+        run->class = class;
+        run->class_busy = length;
+    }
+}
 /* Fold all items again at a coarser level. */
 void lane_fold(struct lane *lane, ck_time_t w);
 

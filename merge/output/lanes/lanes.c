@@ -35,12 +35,15 @@ struct known {
     uint8_t class;
 };
 
+/* Where an item belongs, in registers: one for each record. */
+struct where {
+    uint64_t of;   /* process << 32 | number of the thread or device */
+    uint64_t kind; /* queue << 32 | enum lanes_kind and 1 */
+};
+
 /* Rows of one thread or queue that were found lately. */
 struct known_rows {
-    uint32_t kind; /* and 1; 0 = unused */
-    uint32_t process;
-    uint32_t number;
-    uint32_t queue;
+    struct where where;
     uint32_t rows[DEPTHS]; /* their numbers and 1; 0 = not known */
 };
 
@@ -109,57 +112,55 @@ void lanes_destroy(struct lanes *lanes)
     free(lanes);
 }
 
-static struct table_key key_of(const struct lanes_row *what)
+static struct where
+where_of(enum lanes_kind kind, uint32_t process, uint32_t number)
 {
-    return (struct table_key){(uint64_t)what->kind << 32 | what->depth,
-                              (uint64_t)what->process << 32 | what->number,
-                              what->queue};
+    return (struct where){(uint64_t)process << 32 | number, (uint64_t)kind + 1};
 }
 
-/* The row of that place, made at first sight. */
-static struct lanes_row *row_of(struct lanes *lanes,
-                                const struct lanes_row *what)
+/* The number and 1 of the row of that depth, made at first sight; 0 = there are
+ * too many. */
+static uint32_t row_number(struct lanes *lanes,
+                           struct where where,
+                           int32_t rank,
+                           uint32_t depth)
 {
-    int64_t number = table_number(lanes->keys, key_of(what));
+    const struct table_key key = {where.of, where.kind, depth};
+    const struct lanes_row row = {
+        .kind = (enum lanes_kind)((uint32_t)where.kind - 1),
+        .rank = rank,
+        .process = (uint32_t)(where.of >> 32),
+        .number = (uint32_t)where.of,
+        .queue = (uint32_t)(where.kind >> 32),
+        .depth = depth};
+    size_t number;
 
-    if ((size_t)number == lanes->rows_count) {
+    if (lanes->rows_count >= ROWS_MOST && !table_has(lanes->keys, key)) {
+        return 0;
+    }
+    number = (size_t)table_number(lanes->keys, key);
+    if (number == lanes->rows_count) {
         array_grow(&lanes->rows, &lanes->rows_room, lanes->rows_count,
                    sizeof(*lanes->rows));
-        lanes->rows[lanes->rows_count++] = *what;
+        lanes->rows[lanes->rows_count++] = row;
+        closeups_row(lanes->closeups, (uint32_t)number, rank,
+                     row.kind == LANES_IDLE);
     }
-    return &lanes->rows[number];
-}
-
-/* Is there no room for a row that is not there yet? */
-static bool is_full(const struct lanes *lanes, const struct lanes_row *what)
-{
-    return lanes->rows_count >= ROWS_MOST &&
-           !table_has(lanes->keys, key_of(what));
+    return (uint32_t)number + 1;
 }
 
 /* What is remembered of the rows of a thread or a queue. */
-static struct known_rows *known_rows(struct lanes *lanes,
-                                     const struct lanes_row *what)
+static inline struct known_rows *known_rows(struct lanes *lanes,
+                                            struct where where)
 {
-    uint32_t at = what->number * 5 + what->process * 31 + what->queue * 3 +
-                  (uint32_t)what->kind;
+    uint32_t at = (uint32_t)where.of * 5 + (uint32_t)(where.of >> 32) * 31 +
+                  (uint32_t)(where.kind >> 32) * 3 + (uint32_t)where.kind;
     struct known_rows *known = &lanes->known_rows[at % KNOWN_ROWS];
 
-    if (known->kind != (uint32_t)what->kind + 1 ||
-        known->process != what->process || known->number != what->number ||
-        known->queue != what->queue) {
-        *known = (struct known_rows){.kind = (uint32_t)what->kind + 1,
-                                     .process = what->process,
-                                     .number = what->number,
-                                     .queue = what->queue};
+    if (known->where.of != where.of || known->where.kind != where.kind) {
+        *known = (struct known_rows){.where = where};
     }
     return known;
-}
-
-static ck_time_t row_end(const struct lanes_row *row)
-{
-    return row->lane.count == 0 ? INT64_MIN
-                                : row->lane.items[row->lane.count - 1].end;
 }
 
 static void fold_all(struct lanes *lanes)
@@ -182,62 +183,60 @@ void lanes_shrink(struct lanes *lanes, size_t items)
     }
 }
 
-/* Into that row, and among the items that are remembered. */
-static void
-row_put(struct lanes *lanes, uint32_t number, const struct lane_item *item)
+/* The first row of that place, from `depth` on, where what begins at `start`
+ * does not overlap: its number and 1; 0 = there is none. */
+static uint32_t row_find(struct lanes *lanes,
+                         struct known_rows *known,
+                         int32_t rank,
+                         ck_time_t start)
 {
-    struct lanes_row *row = &lanes->rows[number];
-    const struct closeup_item own = {item->start,
-                                     item->end,
-                                     item->name,
-                                     number,
-                                     row->rank,
-                                     item->class,
-                                     row->kind == LANES_IDLE};
-    size_t before = row->lane.count;
+    for (uint32_t depth = 0; depth < DEPTHS; depth++) {
+        const struct lane *lane;
 
-    lane_add(&row->lane, item, lanes->w);
-    lanes->items += row->lane.count - before;
-    closeups_item(lanes->closeups, &own);
-    if (lanes->items > lanes->items_most) {
-        lanes_shrink(lanes, lanes->items_most / 4 * 3);
+        if (known->rows[depth] == 0) {
+            known->rows[depth] = row_number(lanes, known->where, rank, depth);
+        }
+        if (known->rows[depth] == 0) {
+            return 0;
+        }
+        lane = &lanes->rows[known->rows[depth] - 1].lane;
+        if (lane->count == 0 || lane->end <= start) {
+            return known->rows[depth];
+        }
     }
+    return 0;
 }
 
-/* The number and 1 of the row of that depth, made at first sight; 0 = there are
- * too many. */
-static uint32_t
-row_number(struct lanes *lanes, const struct lanes_row *what, uint32_t depth)
+/* Into a row of that place, and among the items that are remembered. */
+static inline __attribute__((always_inline)) void put(struct lanes *lanes,
+                                                      struct where where,
+                                                      int32_t rank,
+                                                      struct closeup_item item)
 {
-    struct lanes_row where = *what;
-
-    where.depth = depth;
-    return is_full(lanes, &where)
-               ? 0
-               : (uint32_t)(row_of(lanes, &where) - lanes->rows) + 1;
-}
-
-/* Into the first row of that place where it does not overlap. */
-static void put(struct lanes *lanes,
-                const struct lanes_row *what,
-                const struct lane_item *item)
-{
-    struct known_rows *known = known_rows(lanes, what);
+    struct known_rows *known = known_rows(lanes, where);
+    uint32_t number = known->rows[0];
+    struct lane *lane;
+    size_t before;
 
     lanes->taken++;
-    for (uint32_t depth = 0; depth < DEPTHS; depth++) {
-        if (known->rows[depth] == 0) {
-            known->rows[depth] = row_number(lanes, what, depth);
-        }
-        if (known->rows[depth] == 0) {
-            break;
-        }
-        if (row_end(&lanes->rows[known->rows[depth] - 1]) <= item->start) {
-            row_put(lanes, known->rows[depth] - 1, item);
+    if (number == 0 || lanes->rows[number - 1].lane.end > item.start) {
+        number = row_find(lanes, known, rank, item.start);
+        if (number == 0) {
+            lanes->hidden++;
             return;
         }
     }
-    lanes->hidden++;
+    item.row = number - 1;
+    closeups_item(lanes->closeups, item,
+                  (uint32_t)where.kind == LANES_IDLE + 1);
+    lane = &lanes->rows[item.row].lane;
+    before = lane->count;
+    lane_put(lane, (struct region){item.start, item.end}, item.class, item.name,
+             lanes->w);
+    lanes->items += lane->count - before;
+    if (lanes->items > lanes->items_most) {
+        lanes_shrink(lanes, lanes->items_most / 4 * 3);
+    }
 }
 
 static uint8_t class_find(uint16_t kind, const char *name)
@@ -253,7 +252,8 @@ static uint8_t class_find(uint16_t kind, const char *name)
 }
 
 /* The same, remembered: kept texts stay where they are. */
-static uint8_t class_of(struct lanes *lanes, uint16_t kind, const char *name)
+static inline uint8_t
+class_of(struct lanes *lanes, uint16_t kind, const char *name)
 {
     size_t at = ((uintptr_t)name / 8 + kind) % KNOWN;
     struct known *known = &lanes->known[at];
@@ -264,65 +264,49 @@ static uint8_t class_of(struct lanes *lanes, uint16_t kind, const char *name)
     return known->class;
 }
 
+static struct closeup_item
+item_of(const struct timeline_event *event, uint8_t class, const char *name)
+{
+    return (struct closeup_item){
+        .start = event->start, .end = event->end, .name = name, .class = class};
+}
+
+/* An item with the name and the class of its record. */
+static inline __attribute__((always_inline)) void put_named(
+    struct lanes *lanes, struct where where, const struct timeline_event *event)
+{
+    const char *name =
+        defs_name(lanes->defs, event->process, event->record->name);
+
+    put(lanes, where, event->rank,
+        item_of(event, class_of(lanes, event->record->kind, name), name));
+}
+
 /* tid, call, device and queue are alike in kernels and copies. */
 static void take_device(struct lanes *lanes, const struct timeline_event *event)
 {
     const struct ck_copy *work = (const struct ck_copy *)event->record;
-    const char *name =
-        defs_name(lanes->defs, event->process, event->record->name);
-    struct lanes_row row = {.kind = LANES_QUEUE,
-                            .rank = event->rank,
-                            .process = event->process,
-                            .number = work->device,
-                            .queue = work->queue};
-    struct lane_item item;
+    struct where where = where_of(LANES_QUEUE, event->process, work->device);
 
-    if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return;
+    if ((event->record->flags & CK_FLAG_BAD_TIME) == 0) {
+        where.kind |= (uint64_t)work->queue << 32;
+        put_named(lanes, where, event);
     }
-    item = lane_item(event->start, event->end,
-                     class_of(lanes, event->record->kind, name), name);
-    put(lanes, &row, &item);
 }
 
 static void take_mark(struct lanes *lanes, const struct timeline_event *event)
 {
-    struct lanes_row row = {.rank = event->rank,
-                            .process = event->process,
-                            .number = event->thread};
-    struct lane_item item;
-
     if (event->record->kind == CK_KIND_STEP) {
-        row.kind = LANES_STEPS;
         closeups_step(lanes->closeups, event->end - event->start);
-        item = lane_item(event->start, event->end, LANES_STEP, NULL);
+        put(lanes, where_of(LANES_STEPS, event->process, event->thread),
+            event->rank, item_of(event, LANES_STEP, NULL));
     } else if (event->record->kind == CK_KIND_RANGE) {
-        row.kind = LANES_RANGES;
-        item = lane_item(
-            event->start, event->end, LANES_RANGE,
-            defs_name(lanes->defs, event->process, event->record->name));
-    } else {
-        return;
+        put(lanes, where_of(LANES_RANGES, event->process, event->thread),
+            event->rank,
+            item_of(
+                event, LANES_RANGE,
+                defs_name(lanes->defs, event->process, event->record->name)));
     }
-    put(lanes, &row, &item);
-}
-
-static void take_call(struct lanes *lanes, const struct timeline_event *event)
-{
-    struct lanes_row row = {.kind = LANES_CALLS,
-                            .rank = event->rank,
-                            .process = event->process,
-                            .number = event->thread};
-    const char *name =
-        defs_name(lanes->defs, event->process, event->record->name);
-    struct lane_item item;
-
-    if (event->record->kind == CK_KIND_COMPLETE) {
-        return;
-    }
-    item = lane_item(event->start, event->end,
-                     class_of(lanes, event->record->kind, name), name);
-    put(lanes, &row, &item);
 }
 
 int lanes_take(void *consumer, const struct timeline_event *event)
@@ -339,7 +323,11 @@ int lanes_take(void *consumer, const struct timeline_event *event)
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        take_call(lanes, event);
+        if (event->record->kind != CK_KIND_COMPLETE) {
+            put_named(lanes,
+                      where_of(LANES_CALLS, event->process, event->thread),
+                      event);
+        }
         return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
@@ -352,15 +340,14 @@ int lanes_take(void *consumer, const struct timeline_event *event)
 
 void lanes_idle(struct lanes *lanes, const struct lanes_gap *gap)
 {
-    const struct lanes_row row = {
-        .kind = LANES_IDLE, .rank = gap->rank, .number = gap->physical};
-    const struct lane_item item = lane_item(gap->part.start, gap->part.end,
-                                            (uint8_t)gap->why.cause, NULL);
+    const struct closeup_item item = {.start = gap->part.start,
+                                      .end = gap->part.end,
+                                      .class = (uint8_t)gap->why.cause};
     const int32_t ranks[CLOSEUP_RANKS] = {gap->rank, gap->why.blamed,
                                           gap->last};
 
     if (gap->part.start < gap->part.end) {
-        put(lanes, &row, &item);
+        put(lanes, where_of(LANES_IDLE, 0, gap->physical), gap->rank, item);
         closeups_piece(lanes->closeups, &gap->why, gap->part, ranks);
     }
 }

@@ -36,6 +36,11 @@ static bool is_late(uint32_t row)
     return row % 3 == 0;
 }
 
+static int32_t rank_of(const struct closeup_item *item)
+{
+    return (int32_t)(item->row / 3);
+}
+
 /* Rows in which no two items touch; now and then an item
  * is very long. */
 static struct closeup_item item_draw(uint32_t row, ck_time_t ends[ROWS])
@@ -47,18 +52,14 @@ static struct closeup_item item_draw(uint32_t row, ck_time_t ends[ROWS])
     return (struct closeup_item){.start = start,
                                  .end = start + length,
                                  .row = row,
-                                 .rank = (int32_t)(row / 3),
-                                 .class = (uint8_t)chance_below(9),
-                                 .is_late = is_late(row)};
+                                 .class = (uint8_t)chance_below(9)};
 }
 
 static int by_arrival(const void *a, const void *b)
 {
     const struct closeup_item *one = a, *other = b;
-    ck_time_t left =
-        one->start + (one->is_late ? LAG + one->end - one->start : 0);
-    ck_time_t right =
-        other->start + (other->is_late ? LAG + other->end - other->start : 0);
+    ck_time_t left = is_late(one->row) ? LAG + one->end : one->start;
+    ck_time_t right = is_late(other->row) ? LAG + other->end : other->start;
 
     return (left > right) - (left < right);
 }
@@ -83,22 +84,25 @@ static void world_draw(struct world *world)
 /* The items come, and those of late rows are pieces of causes. */
 static void world_play(struct world *world, struct closeups *closeups)
 {
+    for (uint32_t row = 0; row < ROWS; row++) {
+        closeups_row(closeups, row, (int32_t)(row / 3), is_late(row));
+    }
     for (size_t i = 0; i < world->count; i++) {
         const struct closeup_item *item = &world->items[i];
         const struct closeup_of of = {.cause = item->class % CAUSES_HERE,
                                       .blamed = -1};
-        const int32_t ranks[CLOSEUP_RANKS] = {
-            item->rank, (item->rank + 1) % RANKS, item->rank};
+        int32_t rank = rank_of(item);
+        const int32_t ranks[CLOSEUP_RANKS] = {rank, (rank + 1) % RANKS, rank};
         struct region piece = {item->start, item->end};
 
-        closeups_item(closeups, item);
-        if (!item->is_late) {
+        closeups_item(closeups, *item, is_late(item->row));
+        if (!is_late(item->row)) {
             continue;
         }
         closeups_piece(closeups, &of, piece, ranks);
         if (region_length(piece) > region_length(world->longest[of.cause])) {
             world->longest[of.cause] = piece;
-            world->rank[of.cause] = item->rank;
+            world->rank[of.cause] = rank;
         }
     }
     closeups_finish(closeups);
@@ -108,7 +112,8 @@ static bool is_seen(const struct closeup *closeup,
                     const struct closeup_item *item)
 {
     return item->end > closeup->part.start && item->start < closeup->part.end &&
-           (item->rank == closeup->ranks[0] || item->rank == closeup->ranks[1]);
+           (rank_of(item) == closeup->ranks[0] ||
+            rank_of(item) == closeup->ranks[1]);
 }
 
 /* Each item, but of a row whose pieces come late and that has none at all. */
@@ -165,10 +170,11 @@ static void a_piece_that_goes_on_is_one(void **state)
     const struct closeup *closeup;
 
     (void)state;
+    closeups_row(closeups, 0, 0, true);
     for (ck_time_t at = 0; at < 1000; at += 10) {
-        const struct closeup_item item = {at, at + 10, NULL, 0, 0, 1, true};
+        const struct closeup_item item = {at, at + 10, NULL, 0, 1};
 
-        closeups_item(closeups, &item);
+        closeups_item(closeups, item, true);
         if (at < 300 || at >= 320) {
             closeups_piece(closeups, &of, (struct region){at, at + 10}, ranks);
         }
@@ -187,12 +193,12 @@ static void causes_of_little_time_are_not_copied(void **state)
     const int32_t ranks[CLOSEUP_RANKS] = {0, 0, 0};
 
     (void)state;
+    closeups_row(closeups, 0, 0, true);
     for (uint32_t i = 0; i < 2000; i++) {
         const struct closeup_of of = {.cause = 1, .did = i};
-        const struct closeup_item item = {10 * i, 10 * i + 5, NULL, 0,
-                                          0,      1,          true};
+        const struct closeup_item item = {10 * i, 10 * i + 5, NULL, 0, 1};
 
-        closeups_item(closeups, &item);
+        closeups_item(closeups, item, true);
         closeups_piece(closeups, &of, (struct region){item.start, item.end},
                        ranks);
     }
