@@ -373,29 +373,19 @@ static void span_append(struct thread *thread, const struct history_span *span)
     span_close(thread);
 }
 
-/* Remember of the spans that end by then what is asked for later. */
-static void spans_leave(struct thread *thread, ck_time_t horizon)
+/* Remember of a call that goes what is asked for later. */
+static inline void span_leave(struct thread *thread,
+                              const struct history_span *span)
 {
-    const struct history_span *gone = NULL;
-    ck_time_t end = thread->has_gone ? thread->gone.end : INT64_MIN;
-
-    for (size_t i = 0; i < thread->count; i++) {
-        const struct history_span *span = &thread->spans[i];
-
-        if (span->end > horizon || !is_bracket(span)) {
-            continue;
-        }
-        if (span->end >= end) {
-            gone = span;
-            end = span->end;
-        }
-        if (span->call > thread->gone_call) {
-            thread->gone_call = span->call;
-        }
+    if (!is_bracket(span)) {
+        return;
     }
-    if (gone != NULL) {
-        thread->gone = *gone;
+    if (!thread->has_gone || span->end >= thread->gone.end) {
+        thread->gone = *span;
         thread->has_gone = true;
+    }
+    if (span->call > thread->gone_call) {
+        thread->gone_call = span->call;
     }
 }
 
@@ -428,13 +418,14 @@ static void spans_trim(struct thread *thread, ck_time_t horizon)
 {
     size_t count = thread->count;
 
-    spans_leave(thread, horizon);
     thread->count = 0;
     for (size_t i = 0; i < count; i++) {
         if (thread->spans[i].end > horizon) {
             struct history_span span = thread->spans[i];
 
             span_append(thread, &span);
+        } else {
+            span_leave(thread, &thread->spans[i]);
         }
     }
 }

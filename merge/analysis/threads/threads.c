@@ -89,10 +89,14 @@ static void off_take(struct threads *threads,
     }
 }
 
-int threads_take(void *state, const struct timeline_event *event)
-{
-    struct threads *threads = state;
+/* Records of no other class are of use while there is no team and no wait for a
+ * lock yet. */
+#define FIRST                                                                  \
+    ((uint32_t)1 << CK_CLASS_SAMPLE | (uint32_t)1 << CK_CLASS_MARK |           \
+     (uint32_t)1 << CK_CLASS_CALL | (uint32_t)1 << CK_CLASS_TEAM)
 
+static int taken(struct threads *threads, const struct timeline_event *event)
+{
     switch (event->record->kind) {
     case CK_KIND_SAMPLE:
         sample_take(threads, event);
@@ -119,6 +123,16 @@ int threads_take(void *state, const struct timeline_event *event)
         (void)teams_take(threads->teams, event);
     }
     return threads->locks == NULL ? 0 : locks_take(threads->locks, event);
+}
+
+int threads_take(void *state, const struct timeline_event *event)
+{
+    struct threads *threads = state;
+
+    return (FIRST >> ck_kind_class(event->record->kind) & 1) == 0 &&
+                   threads->teams == NULL && threads->locks == NULL
+               ? 0
+               : taken(threads, event);
 }
 
 void threads_awaited(struct threads *threads,

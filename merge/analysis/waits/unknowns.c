@@ -18,12 +18,23 @@ struct spent {
     uint64_t count;
 };
 
+/* Places of calls that came lately. */
+#define KNOWN 256
+
+struct known {
+    uint64_t site;
+    uint32_t process;
+    uint32_t name;
+    uint32_t number; /* and 1; 0 = unused */
+};
+
 struct unknowns {
     const struct defs *defs; /* borrowed */
     struct region region;
     ck_time_t *ranks;   /* by rank of the definitions */
     struct table *keys; /* process, name, site -> spent */
     struct spent *spent;
+    struct known known[KNOWN];
     size_t spent_room;
 };
 
@@ -49,22 +60,19 @@ void unknowns_destroy(struct unknowns *unknowns)
     free(unknowns);
 }
 
-void unknowns_add(struct unknowns *unknowns,
-                  const struct history_span *call,
-                  struct region part)
+/* The sum of the call's place. */
+static struct spent *spent_of(struct unknowns *unknowns,
+                              const struct history_span *call)
 {
-    const struct defs_process *process =
-        &unknowns->defs->processes[call->process];
-    uint32_t index = defs_rank_index(unknowns->defs, process->rank);
+    size_t at = (call->site >> 2 ^ call->name * 7 ^ call->process * 13) % KNOWN;
+    struct known *known = &unknowns->known[at];
     size_t count = table_count(unknowns->keys);
     int64_t number;
 
-    part.start = part.start < process->begin ? process->begin : part.start;
-    if (index == DEFS_NONE || part.start >= part.end ||
-        !region_clip(unknowns->region, &part.start, &part.end)) {
-        return;
+    if (known->number != 0 && known->site == call->site &&
+        known->process == call->process && known->name == call->name) {
+        return &unknowns->spent[known->number - 1];
     }
-    unknowns->ranks[index] += region_length(part);
     array_grow(&unknowns->spent, &unknowns->spent_room, count,
                sizeof(*unknowns->spent));
     number =
@@ -72,8 +80,29 @@ void unknowns_add(struct unknowns *unknowns,
     if ((size_t)number == count) {
         unknowns->spent[number] = (struct spent){0, 0};
     }
-    unknowns->spent[number].ns += region_length(part);
-    unknowns->spent[number].count++;
+    *known = (struct known){call->site, call->process, call->name,
+                            (uint32_t)number + 1};
+    return &unknowns->spent[number];
+}
+
+void unknowns_add(struct unknowns *unknowns,
+                  const struct history_span *call,
+                  struct region part)
+{
+    const struct defs_process *process =
+        &unknowns->defs->processes[call->process];
+    uint32_t index = defs_rank_index(unknowns->defs, process->rank);
+    struct spent *spent;
+
+    part.start = part.start < process->begin ? process->begin : part.start;
+    if (index == DEFS_NONE || part.start >= part.end ||
+        !region_clip(unknowns->region, &part.start, &part.end)) {
+        return;
+    }
+    unknowns->ranks[index] += region_length(part);
+    spent = spent_of(unknowns, call);
+    spent->ns += region_length(part);
+    spent->count++;
 }
 
 ck_time_t unknowns_rank(const struct unknowns *unknowns, uint32_t index)

@@ -233,10 +233,8 @@ static int device_take(struct flames *flames,
                           part.end - part.start);
 }
 
-int flames_take(void *consumer, const struct timeline_event *event)
+static int taken(struct flames *flames, const struct timeline_event *event)
 {
-    struct flames *flames = consumer;
-
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_SAMPLE:
         return event->record->kind == CK_KIND_OFF_CPU
@@ -250,7 +248,7 @@ int flames_take(void *consumer, const struct timeline_event *event)
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        return !flames->has_offcpu || event->record->kind == CK_KIND_COMPLETE ||
+        return event->record->kind == CK_KIND_COMPLETE ||
                        event->thread >= flames->of.defs->threads_count
                    ? 0
                    : call_take(flames, event);
@@ -260,6 +258,19 @@ int flames_take(void *consumer, const struct timeline_event *event)
     default:
         return 0;
     }
+}
+
+/* Calls are of use from the first time on that a thread was off the CPU. */
+int flames_take(void *consumer, const struct timeline_event *event)
+{
+    const uint32_t calls = 1u << CK_CLASS_CALL | 1u << CK_CLASS_MESSAGE |
+                           1u << CK_CLASS_COLLECTIVE;
+    struct flames *flames = consumer;
+
+    return !flames->has_offcpu &&
+                   (calls >> ck_kind_class(event->record->kind) & 1) != 0
+               ? 0
+               : taken(flames, event);
 }
 
 int flames_idle(struct flames *flames,

@@ -21,7 +21,7 @@
 /* Names whose class is remembered, by address. */
 #define KNOWN 1024
 /* Threads and queues whose rows are. */
-#define KNOWN_ROWS 256
+#define KNOWN_ROWS 1024
 /* The first level is that part of the run, each further one twice it. */
 #define LEVEL_FIRST 65536
 #define LEVEL_NEXT 2
@@ -153,9 +153,9 @@ static uint32_t row_number(struct lanes *lanes,
 static inline struct known_rows *known_rows(struct lanes *lanes,
                                             struct where where)
 {
-    uint32_t at = (uint32_t)where.of * 5 + (uint32_t)(where.of >> 32) * 31 +
-                  (uint32_t)(where.kind >> 32) * 3 + (uint32_t)where.kind;
-    struct known_rows *known = &lanes->known_rows[at % KNOWN_ROWS];
+    uint64_t hash = (where.of ^ where.kind << 24) * 0x9e3779b97f4a7c15u;
+    struct known_rows *known =
+        &lanes->known_rows[hash >> 32 & (KNOWN_ROWS - 1)];
 
     if (known->where.of != where.of || known->where.kind != where.kind) {
         *known = (struct known_rows){.where = where};

@@ -391,13 +391,14 @@ struct ids {
     int64_t source; /* 0 = none */
 };
 
-static int
+static void
 ids_put(struct perfetto *perfetto, const struct slice *slice, struct ids *ids)
 {
     struct protobuf *packet = &perfetto->packet;
     const struct place *place = &slice->place;
     size_t names = table_count(perfetto->names);
     size_t sources = table_count(perfetto->sources);
+    bool is_new_name, is_new_source;
     char plain[512];
 
     *ids = (struct ids){0, 0};
@@ -413,12 +414,17 @@ ids_put(struct perfetto *perfetto, const struct slice *slice, struct ids *ids)
                             (uint64_t)(uintptr_t)place->file, place->line) +
             1;
     }
+    is_new_name = table_count(perfetto->names) > names;
+    is_new_source = table_count(perfetto->sources) > sources;
+    if (!is_new_name && !is_new_source) {
+        return;
+    }
     protobuf_begin(packet, PACKET_INTERNED);
-    if (table_count(perfetto->names) > names) {
+    if (is_new_name) {
         named_put(packet, INTERNED_NAME, ids->name,
                   plain_name(slice->name, plain));
     }
-    if (table_count(perfetto->sources) > sources) {
+    if (is_new_source) {
         protobuf_begin(packet, INTERNED_SOURCE);
         protobuf_int(packet, NAMED_ID, ids->source);
         protobuf_text(packet, SOURCE_FILE,
@@ -429,7 +435,6 @@ ids_put(struct perfetto *perfetto, const struct slice *slice, struct ids *ids)
         protobuf_end(packet);
     }
     protobuf_end(packet);
-    return slice->name != NULL && ids->name == 0 ? -1 : 0;
 }
 
 static void note_int(struct protobuf *packet, enum note note, int64_t value)
@@ -468,9 +473,7 @@ begin_put(struct perfetto *perfetto, const struct slice *slice, int64_t uuid)
     struct ids ids;
 
     packet_begin(perfetto, slice->part.start);
-    if (ids_put(perfetto, slice, &ids) != 0) {
-        return -1;
-    }
+    ids_put(perfetto, slice, &ids);
     protobuf_begin(packet, PACKET_TRACK_EVENT);
     protobuf_int(packet, EVENT_TYPE, TYPE_BEGIN);
     protobuf_int(packet, EVENT_TRACK, uuid);
