@@ -82,30 +82,33 @@ static enum pythonfind candidate_look(pid_t pid,
                                       struct pythonprogram *program)
 {
     char path[PATH_BYTES + 64], build_id[SYMBOLTABLE_ID_BYTES];
-    uint64_t at[NAMES], bias = 0, word;
+    struct symbol_range at[NAMES];
+    uint64_t bias = 0, word;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
                    candidate->path);
-    if (symboltable_defined(path, names, NAMES, at) <= 0 || at[RUNTIME] == 0 ||
+    if (symboltable_ranges(path, names, NAMES, at) <= 0 ||
+        at[RUNTIME].start == 0 ||
         symboltable_identify(path, candidate->start, candidate->offset, &bias,
                              build_id) != 0) {
         return PYTHONFIND_NONE;
     }
     *program = (struct pythonprogram){
-        .runtime = at[RUNTIME] + bias,
-        .code = at[CODE] + bias,
-        .text = at[TEXT] + bias,
-        .bytes = at[BYTES] + bias,
+        .runtime = at[RUNTIME].start + bias,
+        .code = at[CODE].start + bias,
+        .text = at[TEXT].start + bias,
+        .bytes = at[BYTES].start + bias,
         .code_start = candidate->start,
         .code_end = candidate->end,
     };
     if (pythonmemory_read(pid, program->runtime, &word, sizeof(word)) != 0) {
         return errno == EPERM ? PYTHONFIND_REFUSED : PYTHONFIND_NONE;
     }
-    return at[CODE] != 0 && at[TEXT] != 0 && at[BYTES] != 0 &&
-                   pythonlayout_read(pid, program->runtime,
-                                     at[VERSION] == 0 ? 0 : at[VERSION] + bias,
-                                     &program->layout) == 0
+    return at[CODE].start != 0 && at[TEXT].start != 0 && at[BYTES].start != 0 &&
+                   pythonlayout_read(
+                       pid, program->runtime,
+                       at[VERSION].start == 0 ? 0 : at[VERSION].start + bias,
+                       &program->layout) == 0
                ? PYTHONFIND_FOUND
                : PYTHONFIND_UNKNOWN;
 }

@@ -155,17 +155,20 @@ int symboltable_identify(const char *path,
 /* Symbols that are asked for by name. */
 struct wanted {
     const char *const *names;
-    uint64_t *addresses;
+    struct symbol_range *ranges;
     size_t count;
     int found;
 };
 
-static void wanted_take(struct wanted *wanted, const char *name, uint64_t value)
+static void
+wanted_take(struct wanted *wanted, const char *name, const GElf_Sym *symbol)
 {
     for (size_t i = 0; i < wanted->count; i++) {
-        if (wanted->addresses[i] == 0 && strcmp(name, wanted->names[i]) == 0) {
-            wanted->addresses[i] = value;
-            wanted->found += value != 0;
+        struct symbol_range *range = &wanted->ranges[i];
+
+        if (range->start == 0 && strcmp(name, wanted->names[i]) == 0) {
+            *range = (struct symbol_range){symbol->st_value, symbol->st_size};
+            wanted->found += symbol->st_value != 0;
         }
     }
 }
@@ -193,22 +196,22 @@ static void wanted_find(Elf *elf, Elf_Scn *section, struct wanted *wanted)
                    ? NULL
                    : elf_strptr(elf, header.sh_link, symbol.st_name);
         if (name != NULL) {
-            wanted_take(wanted, name, symbol.st_value);
+            wanted_take(wanted, name, &symbol);
         }
     }
 }
 
-int symboltable_defined(const char *path,
-                        const char *const *names,
-                        size_t count,
-                        uint64_t *addresses)
+int symboltable_ranges(const char *path,
+                       const char *const *names,
+                       size_t count,
+                       struct symbol_range *ranges)
 {
-    struct wanted wanted = {names, addresses, count, 0};
+    struct wanted wanted = {names, ranges, count, 0};
     Elf_Scn *section = NULL;
     int fd;
     Elf *elf = elf_open(path, ELF_C_READ, &fd);
 
-    memset(addresses, 0, count * sizeof(*addresses));
+    memset(ranges, 0, count * sizeof(*ranges));
     while (elf != NULL && (section = elf_nextscn(elf, section)) != NULL) {
         wanted_find(elf, section, &wanted);
     }

@@ -27,13 +27,17 @@ int symboltable_identify(const char *path,
                          uint64_t *bias,
                          char build_id[SYMBOLTABLE_ID_BYTES]);
 
-/* The addresses of symbols that the file defines, in its dynamic or its full
- * table; 0 = it has none of that name. How many were found, -1: not readable or
- * not ELF. */
-int symboltable_defined(const char *path,
-                        const char *const *names,
-                        size_t count,
-                        uint64_t *addresses);
+/* Where a symbol is; a size that the file does not have is 0. */
+struct symbol_range {
+    uint64_t start; /* 0 = it has none of that name */
+    uint64_t size;
+};
+/* The symbols that the file defines, in its dynamic or its full table. How many
+ * were found, -1: not readable or not ELF. */
+int symboltable_ranges(const char *path,
+                       const char *const *names,
+                       size_t count,
+                       struct symbol_range *ranges);
 
 struct symboltable;
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/symbols/symboltable.h"
 #include "schema/fnv.h"
 #include "schema/order.h"
 #include "schema/time.h"
@@ -47,6 +48,16 @@ struct process {
     uint32_t dump;      /* path of its jit-PID.dump, + 1; 0 = none */
 };
 
+/* They call others on a stack of their own (systemstack), or begin one. */
+static const char *const switches[] = {
+    "runtime.systemstack.abi0", "runtime.systemstack",    "runtime.mcall",
+    "runtime.mcall.abi0",       "runtime.morestack.abi0", "runtime.morestack",
+    "runtime.asmcgocall.abi0",  "runtime.asmcgocall",     "runtime.mstart.abi0",
+    "runtime.mstart",           "runtime.goexit.abi0",    "runtime.goexit",
+    "runtime.rt0_go.abi0",      "runtime.rt0_go",
+};
+#define SWITCHES (sizeof(switches) / sizeof(switches[0]))
+
 struct file {
     char *path;
     uint64_t hash; /* of the path */
@@ -55,6 +66,7 @@ struct file {
     struct timespec changed;
     bool is_opened; /* it was tried */
     struct unwindfile *file;
+    struct symbol_range *switches; /* SWITCHES of them; NULL = not asked yet */
 };
 
 struct codemaps {
@@ -88,6 +100,7 @@ void codemaps_destroy(struct codemaps *codemaps)
     for (uint32_t i = 0; i < codemaps->files_count; i++) {
         free(codemaps->files[i].path);
         unwindfile_destroy(codemaps->files[i].file);
+        free(codemaps->files[i].switches);
     }
     mappings_fini(&codemaps->mappings);
     free(codemaps);
@@ -247,6 +260,35 @@ static const struct unwindfile *file_open(struct codemaps *codemaps,
         codemaps->unread += file->file == NULL;
     }
     return file->file;
+}
+
+bool codemaps_is_switch(struct codemaps *codemaps,
+                        const struct code *code,
+                        uint64_t address)
+{
+    struct file *file = &codemaps->files[code->number];
+
+    if (code->file == NULL) {
+        return false;
+    }
+    if (file->switches == NULL) {
+        file->switches = calloc(SWITCHES, sizeof(*file->switches));
+        if (file->switches == NULL) {
+            return false;
+        }
+        if (symboltable_ranges(file->path, switches, SWITCHES, file->switches) <
+            0) {
+            (void)symboltable_ranges(plain_path(file->path), switches, SWITCHES,
+                                     file->switches);
+        }
+    }
+    for (size_t i = 0; i < SWITCHES; i++) {
+        if (address - code->bias - file->switches[i].start <
+            file->switches[i].size) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- ranges ---------------------------------------------------------------

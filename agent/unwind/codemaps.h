@@ -51,6 +51,12 @@ bool codemaps_find(struct codemaps *codemaps,
                    uint64_t address,
                    struct code *code);
 
+/* Is the address in a function of Go's runtime that runs others on a stack of
+ * their own? */
+bool codemaps_is_switch(struct codemaps *codemaps,
+                        const struct code *code,
+                        uint64_t address);
+
 /* Is there code of no file, compiled at run time? */
 bool codemaps_is_generated(struct codemaps *codemaps,
                            pid_t pid,

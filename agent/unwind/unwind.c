@@ -7,7 +7,9 @@
  *
  * Code without rules (Go, what is compiled at run time, some assembler) mostly
  * has frame pointers: the frame that the pointer shows is believed where it
- * is above the last one, in the copy, and returns into code.
+ * is above the last one, in the copy, and returns into code. Go's runtime works
+ * on stacks of its own (garbage collection, its scheduler): such a stack ends
+ * at the function that changed to it, whose own frame is on another one.
  */
 #include "agent/unwind/unwind.h"
 
@@ -202,22 +204,42 @@ static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
     return true;
 }
 
-/* The same by the frame pointer, where it can be one. */
+/* Is that a return into a function that changed to this stack? */
+static bool is_switch(struct walk *walk, uint64_t pc)
+{
+    struct codemaps *codemaps = walk->unwind->codemaps;
+    struct code code;
+
+    return codemaps_find(codemaps, walk->thread->pid, pc - 1, &code) &&
+           codemaps_is_switch(codemaps, &code, pc - 1);
+}
+
+/* The caller's frame pointer and return address, where the frame pointer can
+ * be one. */
+static bool pointer_read(struct walk *walk, uint64_t *caller, uint64_t *pc)
+{
+    uint64_t bp = walk->registers[EHFRAME_BP];
+    struct code code;
+
+    return is_known(walk, EHFRAME_BP) && bp >= walk->registers[EHFRAME_SP] &&
+           word_read(walk, bp, caller) && word_read(walk, bp + 8, pc) &&
+           (*pc == 0 || codemaps_find(walk->unwind->codemaps, walk->thread->pid,
+                                      *pc - 1, &code)) &&
+           (*caller == 0 || *caller > bp || is_switch(walk, *pc));
+}
+
+/* The same by the frame pointer. */
 static bool pointer_step(struct walk *walk)
 {
     uint64_t bp = walk->registers[EHFRAME_BP];
     uint64_t caller, pc;
-    struct code code;
 
-    if (walk->has_pointers && is_known(walk, EHFRAME_BP) && bp == 0) {
+    if (walk->has_pointers && ((is_known(walk, EHFRAME_BP) && bp == 0) ||
+                               is_switch(walk, walk->registers[EHFRAME_PC]))) {
         walk->end = UNWIND_WHOLE; /* the outermost frame has such a pointer */
         return false;
     }
-    if (!is_known(walk, EHFRAME_BP) || bp < walk->registers[EHFRAME_SP] ||
-        !word_read(walk, bp, &caller) || !word_read(walk, bp + 8, &pc) ||
-        (caller != 0 && caller <= bp) ||
-        (pc != 0 && !codemaps_find(walk->unwind->codemaps, walk->thread->pid,
-                                   pc - 1, &code))) {
+    if (!pointer_read(walk, &caller, &pc)) {
         walk->end = UNWIND_UNKNOWN;
         return false;
     }

@@ -386,6 +386,45 @@ static void code_without_a_file_is_left_by_frame_pointers(void **state)
     (void)munmap(page, 4096);
 }
 
+/* As of Go: code without rules, and the function of its runtime that calls
+ * others on another stack. */
+__asm__(".text\n"
+        ".globl \"runtime.systemstack\"\n"
+        ".type \"runtime.systemstack\", @function\n"
+        "\"runtime.systemstack\":\n"
+        ".skip 64, 0x90\n"
+        ".size \"runtime.systemstack\", 64\n"
+        "go_code:\n"
+        ".skip 64, 0x90\n");
+extern const char go_code[] __attribute__((visibility("hidden")));
+extern const char systemstack[] __asm__("runtime.systemstack");
+
+static void a_stack_of_gos_runtime_ends_where_it_begins(void **state)
+{
+    uint64_t words[8] = {0};
+    uint64_t base = 0x7f0000000000;
+
+    (void)state;
+    needs_rules();
+    memset(&thread, 0, sizeof(thread));
+    words[2] = 0xc000001000; /* on the stack of who called it */
+    words[3] = (uint64_t)(uintptr_t)systemstack + 40;
+    memcpy(stack, words, sizeof(words));
+    thread.pid = getpid();
+    thread.stack = stack;
+    thread.registers[EHFRAME_SP] = base;
+    thread.registers[EHFRAME_BP] = base + 16;
+    thread.registers[EHFRAME_PC] = (uint64_t)(uintptr_t)go_code + 8;
+    assert_int_equal(walk(sizeof(words)), UNWIND_WHOLE);
+    assert_int_equal(frames.count, 2);
+    assert_int_equal(found[1], (uint64_t)(uintptr_t)systemstack + 40);
+    /* Other functions have their caller on the same stack. */
+    words[3] = (uint64_t)(uintptr_t)go_code + 40;
+    memcpy(stack, words, sizeof(words));
+    assert_int_equal(walk(sizeof(words)), UNWIND_UNKNOWN);
+    assert_int_equal(frames.count, 1);
+}
+
 static void an_address_in_no_code_is_no_frame(void **state)
 {
     (void)state;
@@ -409,6 +448,7 @@ int main(void)
         CASE(every_instruction_has_the_same_outer_callers),
         CASE(a_stack_of_nonsense_ends_without_harm),
         CASE(code_without_a_file_is_left_by_frame_pointers),
+        CASE(a_stack_of_gos_runtime_ends_where_it_begins),
         CASE(an_address_in_no_code_is_no_frame),
     };
 
