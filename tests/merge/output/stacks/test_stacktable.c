@@ -33,10 +33,13 @@ static void place_put(uint32_t process, uint64_t address, const char *function)
     names_set_place(defs->processes[process].names, address, place);
 }
 
+/* Frames that a test puts behind those of the program. */
+#define KERNEL_MOST 4
+
 /* Frames `depth`, ..., 2, 1, so that address 1 is innermost. */
 static void stack_put(struct defs_stack *stack, uint32_t depth)
 {
-    stack->frames = calloc(depth + 1, sizeof(*stack->frames));
+    stack->frames = calloc(depth + KERNEL_MOST, sizeof(*stack->frames));
     stack->count = stack->depth = depth;
     for (uint32_t i = 0; i < depth; i++) {
         stack->frames[i] = i + 1;
