@@ -126,10 +126,12 @@ struct report_lock {
     ck_time_t call_ns;
 };
 
-/* One thread of a rank. */
+/* One thread of a rank; or all that were in nested regions alone and had one
+ * number there: runtimes make new ones for each of these. */
 struct report_thread {
     int32_t rank;
-    uint32_t tid;
+    uint32_t tid;   /* of the first */
+    uint32_t count; /* of threads */
     const char *name;
     uint32_t number;     /* in its teams; UINT32_MAX = in none */
     ck_time_t cpu;       /* by samples */

@@ -95,6 +95,7 @@ struct place team_place(const struct defs *defs,
 /* What one thread did in regions. */
 struct team_member {
     uint32_t number; /* in its last team; DEFS_NONE = it was in none */
+    bool is_outer;   /* one of them was an outermost one */
     ck_time_t work;
     ck_time_t waited; /* for other threads of the team */
     uint32_t row;     /* of waits: its longest; DEFS_NONE = none */

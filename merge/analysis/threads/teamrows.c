@@ -283,6 +283,7 @@ static void thread_add(struct teamrows *rows,
         return;
     }
     own->number = (uint32_t)(part - team->parts);
+    own->is_outer = own->is_outer || team->level == 0;
     if (what == REPORT_TEAM_WORK) {
         own->work += ns;
     } else if (what == REPORT_TEAM_IMBALANCE || what == REPORT_TEAM_BARRIER ||

@@ -9,6 +9,7 @@
 #include "merge/analysis/threads/locks.h"
 #include "merge/analysis/threads/teams.h"
 #include "merge/model/memory.h"
+#include "schema/order.h"
 
 /* Threads of less are not worth a row: they came and went. */
 #define WORTH_NS CK_TIME_MS
@@ -158,6 +159,7 @@ static struct report_thread thread_row(const struct threads *threads,
     struct report_thread row = {
         .rank = defs->processes[defs->threads[index].process].rank,
         .tid = defs->threads[index].tid,
+        .count = 1,
         .name = defs->threads[index].name,
         .number = team.number,
         .cpu = seen->cpu,
@@ -178,50 +180,98 @@ static struct report_thread thread_row(const struct threads *threads,
     return row;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct report_thread *left = a;
-    const struct report_thread *right = b;
+/* A row on its way into the report. */
+struct row {
+    struct report_thread thread;
+    bool is_nested; /* in nested regions alone */
+};
 
-    if (left->rank != right->rank) {
-        return left->rank < right->rank ? -1 : 1;
-    }
-    if (left->number != right->number) {
-        return left->number < right->number ? -1 : 1;
-    }
-    return (left->tid > right->tid) - (left->tid < right->tid);
-}
+CK_ORDER(by_rank,
+         struct row,
+         CK_UP(thread.rank) ?: CK_UP(thread.number) ?: CK_UP(is_nested) ?:
+         CK_UP(thread.tid))
 
 static bool is_worth(const struct report_thread *row)
 {
     return row->cpu + row->work + row->team_wait + row->lock_wait >= WORTH_NS;
 }
 
+/* Threads of nested regions that have one number there are one row. */
+static size_t rows_join(struct row *rows, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct report_thread *to = kept > 0 ? &rows[kept - 1].thread : NULL;
+        const struct report_thread *from = &rows[i].thread;
+
+        if (to == NULL || !rows[i].is_nested || !rows[kept - 1].is_nested ||
+            to->rank != from->rank || to->number != from->number) {
+            rows[kept++] = rows[i];
+            continue;
+        }
+        to->count += from->count;
+        to->cpu += from->cpu;
+        to->ready += from->ready;
+        to->blocked += from->blocked;
+        to->work += from->work;
+        to->team_wait += from->team_wait;
+        to->lock_wait += from->lock_wait;
+        if (from->what_ns > to->what_ns) {
+            to->what = from->what;
+            to->place = from->place;
+            to->what_ns = from->what_ns;
+        }
+    }
+    return kept;
+}
+
+/* Those of wanted ranks that did anything, by rank; how many. */
+static size_t rows_make(const struct threads *threads, struct row *rows)
+{
+    const struct defs *defs = threads->defs;
+    size_t count = 0, kept = 0;
+
+    for (uint32_t i = 0; i < defs->threads_count; i++) {
+        struct row row = {.thread = thread_row(threads, i)};
+
+        row.is_nested = threads->teams != NULL &&
+                        row.thread.number != DEFS_NONE &&
+                        !teams_thread(threads->teams, i).is_outer;
+        if (defs_is_wanted(defs, row.thread.rank)) {
+            rows[count++] = row;
+        }
+    }
+    qsort(rows, count, sizeof(*rows), by_rank);
+    count = rows_join(rows, count);
+    for (size_t i = 0; i < count; i++) {
+        if (is_worth(&rows[i].thread)) {
+            rows[kept++] = rows[i];
+        }
+    }
+    return kept;
+}
+
 /* Threads of ranks with more than one that did anything. */
 static void rows_report(const struct threads *threads, struct report *report)
 {
     struct report_threads *to = &report->threads;
-    const struct defs *defs = threads->defs;
-    struct report_thread *rows =
-        xcalloc(defs->threads_count + 1, sizeof(*rows));
-    size_t count = 0;
+    struct row *rows = xcalloc(threads->defs->threads_count + 1, sizeof(*rows));
+    size_t count = rows_make(threads, rows);
 
-    for (uint32_t i = 0; i < defs->threads_count; i++) {
-        rows[count] = thread_row(threads, i);
-        count +=
-            is_worth(&rows[count]) && defs_is_wanted(defs, rows[count].rank);
-    }
-    qsort(rows, count, sizeof(*rows), by_rank);
-    to->threads = rows;
+    to->threads = xcalloc(count + 1, sizeof(*to->threads));
     for (size_t i = 0; i < count && to->threads_count < THREADS_LISTED_MAX;
          i++) {
-        bool has_other = (i > 0 && rows[i - 1].rank == rows[i].rank) ||
-                         (i + 1 < count && rows[i + 1].rank == rows[i].rank);
+        int32_t rank = rows[i].thread.rank;
+        bool has_other = rows[i].thread.count > 1 ||
+                         (i > 0 && rows[i - 1].thread.rank == rank) ||
+                         (i + 1 < count && rows[i + 1].thread.rank == rank);
 
         if (has_other) {
-            rows[to->threads_count++] = rows[i];
+            to->threads[to->threads_count++] = rows[i].thread;
         }
     }
+    free(rows);
 }
 
 /* Processes that have an OpenMP runtime and recorded no region. */

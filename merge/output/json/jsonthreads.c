@@ -179,6 +179,7 @@ static void put_thread(struct ck_json *j, const struct report_thread *row)
     ck_json_object(j, NULL);
     json_rank(j, "rank", row->rank);
     ck_json_uint(j, "tid", row->tid);
+    ck_json_uint(j, "threads", row->count);
     json_text(j, "name", row->name);
     if (row->number != DEFS_NONE) {
         ck_json_uint(j, "number", row->number);

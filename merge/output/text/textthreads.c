@@ -404,12 +404,17 @@ static void put_locks(const struct page *page)
 
 static void put_thread(const struct page *page, const struct report_thread *row)
 {
-    char number[16] = "-";
+    char number[16] = "-", tid[16];
 
     if (row->number != DEFS_NONE) {
         (void)snprintf(number, sizeof(number), "%u", row->number);
     }
-    fprintf(page->file, " %4d %8u %4s ", row->rank, row->tid, number);
+    if (row->count > 1) {
+        (void)snprintf(tid, sizeof(tid), "x%u", row->count);
+    } else {
+        (void)snprintf(tid, sizeof(tid), "%u", row->tid);
+    }
+    fprintf(page->file, " %4d %8s %4s ", row->rank, tid, number);
     page_column(page, row->name == NULL ? "-" : row->name, 12);
     fprintf(page->file, " %8s %8s %8s %8s %8s  ", word_seconds(row->cpu).text,
             word_seconds(row->ready).text, word_seconds(row->blocked).text,
@@ -429,7 +434,7 @@ static void put_thread(const struct page *page, const struct report_thread *row)
 static void put_threads(const struct page *page)
 {
     const struct report_threads *threads = &page->report->threads;
-    bool is_waited = threads->ranks_count > 0;
+    bool is_waited = threads->ranks_count > 0, has_joined = false;
 
     for (size_t i = 0; i < threads->threads_count; i++) {
         const struct report_thread *row = &threads->threads[i];
@@ -445,6 +450,11 @@ static void put_threads(const struct page *page)
             "lock", "waited most for");
     for (size_t i = 0; i < threads->threads_count && i < TOP_THREADS; i++) {
         put_thread(page, &threads->threads[i]);
+        has_joined = has_joined || threads->threads[i].count > 1;
+    }
+    if (has_joined) {
+        fputs("    xN: N threads that had that number, in nested regions\n",
+              page->file);
     }
     if (threads->threads_count > TOP_THREADS) {
         fprintf(page->file, "    and %zu more threads\n",
