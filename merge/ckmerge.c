@@ -273,9 +273,8 @@ static int profiles_open(struct job *job, struct ck_err *err)
     if (job->store == NULL) {
         return -1;
     }
-    return kernelonly_report(job->profiles, &job->report) == 0
-               ? 0
-               : ck_err_set(err, "out of memory");
+    kernelonly_report(job->profiles, &job->report);
+    return 0;
 }
 
 static int run_open(struct job *job, struct ck_err *err)
@@ -312,8 +311,9 @@ static int job_open(struct job *job, struct ck_err *err)
         strcmp(job->options->clock_facts, "kernels") == 0) {
         align_forget_probes(job->align);
     }
-    if (defs_close(job->defs) != 0 || comm_close(job->defs) != 0 ||
-        clocktwins_split(job->defs, align_calibration(job->align)) != 0 ||
+    defs_close(job->defs);
+    comm_close(job->defs);
+    if (clocktwins_split(job->defs, align_calibration(job->align)) != 0 ||
         align_close(job->align, job->defs) != 0) {
         return ck_err_set(err, "out of memory");
     }
@@ -432,9 +432,8 @@ static int job_consumers(struct job *job, struct ck_err *err)
         job->blame == NULL
             ? NULL
             : devicewaits_create(job->defs, analysis_scene(job->blame), region);
-    if (job->peers == NULL || job->devicewaits == NULL ||
-        job->copyplaces == NULL || job->lines == NULL || job->ranks == NULL ||
-        job->blame == NULL) {
+    if (job->devicewaits == NULL || job->copyplaces == NULL ||
+        job->lines == NULL || job->ranks == NULL || job->blame == NULL) {
         return ck_err_set(err, "out of memory");
     }
     if (job->clocks != NULL) {
@@ -636,40 +635,36 @@ static int job_report(struct job *job, struct ck_err *err)
 {
     struct report *report = &job->report;
 
-    if (analysis_finish(job->blame) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    analysis_finish(job->blame);
     devices_report(job->devices, report);
     lines_report(job->lines, report);
     copyplaces_report(job->copyplaces, report);
     if (kernels_report(job->kernels, report) != 0 ||
-        (job->join != NULL && scalenejoin_report(job->join, report) != 0) ||
-        analysis_finish(job->blame) != 0 ||
-        calls_waits(job->calls, analysis_waitstates(job->blame)) != 0) {
+        (job->join != NULL && scalenejoin_report(job->join, report) != 0)) {
         return ck_err_set(err, "out of memory");
     }
+    analysis_finish(job->blame);
+    calls_waits(job->calls, analysis_waitstates(job->blame));
     calls_report(job->calls, report);
     if (libc_report(job->defs, job->calls, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
     peers_report(job->peers, report);
     ranks_report(job->ranks, job->align, report);
-    if (job->hang != NULL &&
-        (hang_report(job->hang, report) != 0 ||
-         standings_report(job->defs, align_axis(job->align), job->hang,
-                          options_has(job->options, CK_FORMAT_WHERE),
-                          report) != 0)) {
-        return ck_err_set(err, "out of memory");
+    if (job->hang != NULL) {
+        hang_report(job->hang, report);
+        standings_report(job->defs, align_axis(job->align), job->hang,
+                         options_has(job->options, CK_FORMAT_WHERE), report);
     }
     if (job->disagree != NULL) {
         disagree_report(job->disagree, report);
     }
     chosen_keep(job->defs, report);
     ranges_report(job->ranges, report);
-    if (analysis_report(job->blame, report) != 0 ||
-        counterrates_report(job->defs, report) != 0) {
+    if (analysis_report(job->blame, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
+    counterrates_report(job->defs, report);
     cpushortage_report(job->defs, report);
     debugpackage_report(
         job->defs,

@@ -216,9 +216,12 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
         store = rundir_create_all(all->stores, all->stores_count, defs,
                                   align_taker(align), err);
     }
+    if (store != NULL) {
+        defs_close(defs);
+        comm_close(defs);
+    }
     if (store != NULL &&
-        (defs_close(defs) != 0 || comm_close(defs) != 0 ||
-         align_close(align, defs) != 0 || align_settle(align, NULL) != 0)) {
+        (align_close(align, defs) != 0 || align_settle(align, NULL) != 0)) {
         (void)ck_err_set(err, "out of memory");
     } else if (store != NULL) {
         int64_t zero = align_realtime(align);
@@ -378,7 +381,7 @@ bool kernelonly_is_partial(const struct kernelonly *all)
     return all->is_partial;
 }
 
-int kernelonly_report(const struct kernelonly *all, struct report *report)
+void kernelonly_report(const struct kernelonly *all, struct report *report)
 {
     report->inputs = xcalloc(all->count + 1, sizeof(*report->inputs));
     report->inputs_count = all->count;
@@ -405,7 +408,6 @@ int kernelonly_report(const struct kernelonly *all, struct report *report)
             .submit = facts->submit,
         };
     }
-    return 0;
 }
 
 int kernelonly_check(const struct defs *defs, struct ck_err *err)

@@ -41,7 +41,7 @@ const char *const *kernelonly_stores(const struct kernelonly *all,
 const struct profile *kernelonly_profiles(const struct kernelonly *all,
                                           size_t *count);
 /* Write report->inputs. */
-int kernelonly_report(const struct kernelonly *all, struct report *report);
+void kernelonly_report(const struct kernelonly *all, struct report *report);
 /* The profiles' clocks have dates: else starts were put together. */
 bool kernelonly_has_dates(const struct kernelonly *all);
 /* Something was left out of some input. */

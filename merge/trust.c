@@ -115,7 +115,6 @@ static void losses_report(const struct defs *defs, struct report *report)
     gaps_report(defs, report);
 }
 
-/* 0 or -1. */
 static void spools_report(const struct defs *defs, struct report *report)
 {
     report->spools = xcalloc(defs->spools_count + 1, sizeof(*report->spools));
@@ -223,7 +222,7 @@ way_report(const struct defs *defs, uint32_t domain, struct report_domain *row)
     }
 }
 
-/* The axis may have jumped, too. 0 or -1. */
+/* The axis may have jumped, too. */
 static void faults_report(const struct align *align,
                           uint32_t domain,
                           struct report_domain *row)
@@ -237,7 +236,7 @@ static void faults_report(const struct align *align,
     row->faults_count = count;
 }
 
-/* What the probes showed of a domain. 0 or -1. */
+/* What the probes showed of a domain. */
 static void clock_report(const struct align *align,
                          uint32_t domain,
                          struct report_domain *row)
@@ -276,7 +275,7 @@ static struct region axis_part(const struct align *align,
                            axis_time(align_axis(align), agent, false, to)};
 }
 
-/* When its faults and events were, as the report's other times. 0 or -1. */
+/* When its faults and events were, as the report's other times. */
 static void times_report(const struct defs *defs,
                          const struct align *align,
                          uint32_t domain,

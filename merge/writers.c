@@ -154,8 +154,8 @@ static int32_t rank_of(const struct writers *writers, uint32_t thread)
                : defs->processes[defs->threads[thread].process].rank;
 }
 
-static int wait_draw(const struct writers *writers,
-                     const struct waitstates_seen *seen)
+static void wait_draw(const struct writers *writers,
+                      const struct waitstates_seen *seen)
 {
     const struct chrome_wait wait = {
         .thread = seen->thread,
@@ -165,10 +165,10 @@ static int wait_draw(const struct writers *writers,
         .error = seen->wait->error,
     };
 
-    return chrome_wait(writers->chrome, &wait);
+    chrome_wait(writers->chrome, &wait);
 }
 
-static int wait_take(void *state, const struct waitstates_seen *seen)
+static void wait_take(void *state, const struct waitstates_seen *seen)
 {
     const struct writers *writers = state;
     const struct shown_wait wait = {
@@ -184,14 +184,15 @@ static int wait_take(void *state, const struct waitstates_seen *seen)
     if (writers->lanes != NULL) {
         lanes_wait(writers->lanes, &wait);
     }
-    if ((writers->sqlite != NULL && sqlite_wait(writers->sqlite, &wait) != 0) ||
-        (writers->perfetto != NULL &&
-         perfetto_wait(writers->perfetto, &wait) != 0)) {
-        return -1;
+    if (writers->sqlite != NULL) {
+        sqlite_wait(writers->sqlite, &wait);
     }
-    return writers->chrome == NULL || writers->is_held
-               ? 0
-               : wait_draw(writers, seen);
+    if (writers->perfetto != NULL) {
+        perfetto_wait(writers->perfetto, &wait);
+    }
+    if (writers->chrome != NULL && !writers->is_held) {
+        wait_draw(writers, seen);
+    }
 }
 
 /* What the report keeps such causes of idle time apart by: of a wait its call,
@@ -247,7 +248,7 @@ static struct lanes_gap gap_of(struct writers *writers,
     return (struct lanes_gap){row->device, row->rank, part, why, row->last};
 }
 
-static int
+static void
 idle_take(void *state, const struct ledger_row *row, struct region part)
 {
     struct writers *writers = state;
@@ -259,18 +260,18 @@ idle_take(void *state, const struct ledger_row *row, struct region part)
 
         lanes_idle(writers->lanes, &gap);
     }
-    if (writers->flames != NULL &&
-        flames_idle(writers->flames, row, part) != 0) {
-        return -1;
+    if (writers->flames != NULL) {
+        flames_idle(writers->flames, row, part);
     }
     if (writers->chrome != NULL && !writers->is_held) {
         chrome_idle(writers->chrome, row->device, part, row->cause);
     }
-    if (writers->perfetto != NULL &&
-        perfetto_idle(writers->perfetto, row->device, part, row->cause) != 0) {
-        return -1;
+    if (writers->perfetto != NULL) {
+        perfetto_idle(writers->perfetto, row->device, part, row->cause);
     }
-    return writers->sqlite == NULL ? 0 : sqlite_idle(writers->sqlite, &idle);
+    if (writers->sqlite != NULL) {
+        sqlite_idle(writers->sqlite, &idle);
+    }
 }
 
 /* What of the run they are about. */
@@ -347,9 +348,6 @@ static int files_open(struct writers *writers, struct ck_err *err)
     }
     if (has_stacks(writers)) {
         writers->stacks = stacktable_create(writers->defs, part);
-        if (writers->stacks == NULL) {
-            return ck_err_set(err, "out of memory");
-        }
         if (has_moments(writers)) {
             stacktable_keep(writers->stacks);
         }
@@ -481,10 +479,9 @@ static int waits_finish(const struct writers *writers, struct ck_err *err)
     if (writers->waits == NULL) {
         return 0;
     }
-    return stacktable_resolve(writers->waits) != 0
-               ? ck_err_set(err, "out of memory")
-               : folded_write(writers->waits, FOLDED_MICROSECONDS,
-                              writers->waits_path, err);
+    stacktable_resolve(writers->waits);
+    return folded_write(writers->waits, FOLDED_MICROSECONDS,
+                        writers->waits_path, err);
 }
 
 static int stacks_finish(const struct writers *writers, struct ck_err *err)
@@ -495,9 +492,7 @@ static int stacks_finish(const struct writers *writers, struct ck_err *err)
     if (writers->stacks == NULL) {
         return 0;
     }
-    if (stacktable_resolve(writers->stacks) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    stacktable_resolve(writers->stacks);
     if (writers->folded_path[0] != '\0' &&
         folded_write(writers->stacks, FOLDED_SAMPLES, writers->folded_path,
                      err) != 0) {
@@ -519,8 +514,8 @@ int writers_finish(struct writers *writers, struct ck_err *err)
     if (writers->lanes != NULL) {
         lanes_finish(writers->lanes);
     }
-    if (writers->flames != NULL && flames_finish(writers->flames) != 0) {
-        return ck_err_set(err, "out of memory");
+    if (writers->flames != NULL) {
+        flames_finish(writers->flames);
     }
     if (writers->chrome != NULL &&
         chrome_finish(writers->chrome, writers->report, err) != 0) {

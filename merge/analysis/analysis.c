@@ -391,10 +391,10 @@ static int delay_close(struct analysis *analysis,
         wait->until > call.start) {
         part.end = wait->until < call.end ? wait->until : call.end;
         threads_awaited(analysis->threads, wait->thread, part);
-        if (late_close(analysis, wait->thread, part.end) != 0 ||
-            delay_wait(analysis->delay, pending->thread, part, wait) != 0) {
+        if (late_close(analysis, wait->thread, part.end) != 0) {
             return -1;
         }
+        delay_wait(analysis->delay, pending->thread, part, wait);
     }
     delay_leave(analysis->delay, pending->thread, call);
     return 0;
@@ -417,15 +417,15 @@ static int pending_close(struct analysis *analysis, struct pending *pending)
     if (delay_close(analysis, pending, is_known ? &wait : NULL) != 0) {
         return -1;
     }
-    if (pending->edge != EDGE_NONE &&
+    if (pending->edge != EDGE_NONE) {
         initfinalize_leave(analysis->edges, pending->edge, pending->thread,
-                           (struct region){call->start, call->end}) != 0) {
-        return -1;
+                           (struct region){call->start, call->end});
     }
-    return is_known
-               ? waitstates_add(analysis->waitstates, pending->thread,
-                                (struct region){call->start, call->end}, &wait)
-               : 0;
+    if (is_known) {
+        waitstates_add(analysis->waitstates, pending->thread,
+                       (struct region){call->start, call->end}, &wait);
+    }
+    return 0;
 }
 
 /* Look at the calls that returned before `now`, in order of that. */
@@ -452,7 +452,7 @@ struct standing {
 
 /* A piece of what a process's first thread did while its process waited for
  * another rank's data: while it was in a call of libc, it waited, too. */
-static int
+static void
 data_take(void *state, struct region piece, const struct history_state *did)
 {
     const struct standing *standing = state;
@@ -466,21 +466,19 @@ data_take(void *state, struct region piece, const struct history_state *did)
                                           did->call, piece.start, &wait);
 
         piece.end = wait.until < end ? wait.until : end;
-        if (is_wait &&
-            (delay_wait(analysis->delay, standing->thread, piece, &wait) != 0 ||
-             waitstates_add(analysis->waitstates, standing->thread, piece,
-                            &wait) != 0)) {
-            return -1;
+        if (is_wait) {
+            delay_wait(analysis->delay, standing->thread, piece, &wait);
+            waitstates_add(analysis->waitstates, standing->thread, piece,
+                           &wait);
         }
     }
-    return 0;
 }
 
 CK_ORDER(by_data, struct sockets_stretch, CK_UP(part.end))
 
 /* Look at the stretches that were over before `now`, in order of that: what
  * all threads did in them is known. */
-static int stretches_close(struct analysis *analysis, ck_time_t now)
+static void stretches_close(struct analysis *analysis, ck_time_t now)
 {
     size_t kept = 0;
 
@@ -495,15 +493,12 @@ static int stretches_close(struct analysis *analysis, ck_time_t now)
 
         if (stretch.part.end >= now) {
             analysis->stretches[kept++] = stretch;
-        } else if (standing.thread != HISTORY_NONE &&
-                   history_walk(lookback_history(analysis->lookback),
-                                standing.thread, stretch.part, data_take,
-                                &standing) != 0) {
-            return -1;
+        } else if (standing.thread != HISTORY_NONE) {
+            history_walk(lookback_history(analysis->lookback), standing.thread,
+                         stretch.part, data_take, &standing);
         }
     }
     analysis->stretches_count = kept;
-    return 0;
 }
 
 static void stretch_add(struct analysis *analysis)
@@ -598,14 +593,13 @@ int analysis_take(void *state, const struct timeline_event *event)
     int64_t mark = 0;
 
     /* The ledger asks what waits cost, and they which threads were late. */
-    if (threads_take(analysis->threads, event) != 0) {
+    threads_take(analysis->threads, event);
+    if (pendings_close(analysis, event->start) != 0) {
         return -1;
     }
-    if (pendings_close(analysis, event->start) != 0 ||
-        ledger_settle(analysis->ledger, event->start) != 0 ||
-        (analysis->stretches_count > 0 &&
-         stretches_close(analysis, event->start) != 0)) {
-        return -1;
+    ledger_settle(analysis->ledger, event->start);
+    if (analysis->stretches_count > 0) {
+        stretches_close(analysis, event->start);
     }
     if (is_call) {
         mark = call_enter(analysis, event);
@@ -630,29 +624,30 @@ int analysis_take(void *state, const struct timeline_event *event)
             return blockedplaces_take(analysis->blockedplaces, event);
         }
         if (analysis->launchstacks != NULL) {
-            (void)launchstacks_take(analysis->launchstacks, event);
+            launchstacks_take(analysis->launchstacks, event);
         }
-        return faultplaces_take(analysis->faultplaces, event) != 0
-                   ? -1
-                   : hotspots_take(analysis->hotspots, event);
+        faultplaces_take(analysis->faultplaces, event);
+        hotspots_take(analysis->hotspots, event);
+        return 0;
     case CK_CLASS_COUNTER:
-        return memoryuse_take(analysis->memoryuse, event);
+        memoryuse_take(analysis->memoryuse, event);
+        return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         ledger_take(analysis->ledger, event);
-        return analysis->launchstacks == NULL
-                   ? 0
-                   : launchstacks_take(analysis->launchstacks, event);
+        if (analysis->launchstacks != NULL) {
+            launchstacks_take(analysis->launchstacks, event);
+        }
+        return 0;
     default:
         return 0;
     }
 }
 
-int analysis_finish(struct analysis *analysis)
+void analysis_finish(struct analysis *analysis)
 {
-    return pendings_close(analysis, INT64_MAX) != 0
-               ? -1
-               : stretches_close(analysis, INT64_MAX);
+    pendings_close(analysis, INT64_MAX);
+    stretches_close(analysis, INT64_MAX);
 }
 
 /* Steps that the program does not mark: ranks.c knows nothing of them. */

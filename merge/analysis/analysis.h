@@ -28,7 +28,7 @@ void analysis_destroy(struct analysis *analysis);
 /* A timeline_take_f. */
 int analysis_take(void *analysis, const struct timeline_event *event);
 /* Once all events were taken. */
-int analysis_finish(struct analysis *analysis);
+void analysis_finish(struct analysis *analysis);
 /* An agent's host did not run; before the first event. */
 void analysis_stopped(struct analysis *analysis,
                       uint32_t agent,

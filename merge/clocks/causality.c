@@ -39,7 +39,7 @@ recorded(const struct causality *causality, uint32_t process, ck_time_t time)
                      time);
 }
 
-static int
+static void
 message_count(void *state, enum match_news news, const struct match *match)
 {
     struct causality *causality = state;
@@ -48,14 +48,13 @@ message_count(void *state, enum match_news news, const struct match *match)
     if (news != MATCH_RECEIVED ||
         domain_of(causality, match->send.process) ==
             domain_of(causality, match->recv.process)) {
-        return 0;
+        return;
     }
     counts->messages++;
     counts->messages_after += match->recv.done < match->send.post;
     counts->messages_before +=
         recorded(causality, match->recv.process, match->recv.done) <
         recorded(causality, match->send.process, match->send.post);
-    return 0;
 }
 
 /* A rank leaves before the last has entered. */
@@ -79,8 +78,8 @@ static bool is_backwards(const struct causality *causality,
     return exit < enter;
 }
 
-static int collective_count(void *state,
-                            const struct collective_meeting *meeting)
+static void collective_count(void *state,
+                             const struct collective_meeting *meeting)
 {
     struct causality *causality = state;
     bool has_domains = false;
@@ -88,7 +87,7 @@ static int collective_count(void *state,
     if (meeting->role != COLLECTIVE_BARRIER &&
         (meeting->role != COLLECTIVE_ALL || !meeting->has_bytes ||
          meeting->is_sparse)) {
-        return 0;
+        return;
     }
     for (uint32_t i = 1; i < meeting->size; i++) {
         has_domains =
@@ -102,7 +101,6 @@ static int collective_count(void *state,
         causality->counts.collectives_after +=
             is_backwards(causality, meeting, false);
     }
-    return 0;
 }
 
 struct causality *causality_create(const struct defs *defs,
@@ -139,9 +137,11 @@ int causality_take(void *state, const struct timeline_event *event)
     }
     if (event->record->kind == CK_KIND_COLLECTIVE &&
         (event->record->flags & CK_FLAG_FAILED) == 0) {
-        return collective_enter(causality->collective, event, 0, &call);
+        collective_enter(causality->collective, event, 0, &call);
+        return 0;
     }
-    return matcher_take(causality->matcher, event, 0);
+    matcher_take(causality->matcher, event, 0);
+    return 0;
 }
 
 void causality_report(struct causality *causality, struct report *report)

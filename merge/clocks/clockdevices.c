@@ -112,16 +112,13 @@ static uint32_t domain_of(const struct clockdevices *devices, uint32_t agent)
     return devices->defs->agents[agent].domain;
 }
 
-/* The device, made at first sight; DEFS_NONE with ENOMEM. */
+/* The device, made at first sight. */
 static uint32_t
 device_find(struct clockdevices *devices, uint32_t agent, uint32_t number)
 {
     uint32_t domain = clockedges_device(devices->edges, agent, number);
     size_t index = clockedges_devices(devices->edges) - 1;
 
-    if (domain == DEFS_NONE) {
-        return DEFS_NONE;
-    }
     index = domain - (uint32_t)devices->defs->domains_count - 1;
     while (devices->devices_count <= index) {
         struct device *fresh;

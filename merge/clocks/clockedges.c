@@ -67,10 +67,10 @@ struct clockedges {
     uint64_t seen;
 };
 
-static int
+static void
 message_take(void *state, enum match_news news, const struct match *match);
-static int collective_take(void *state,
-                           const struct collective_meeting *meeting);
+static void collective_take(void *state,
+                            const struct collective_meeting *meeting);
 
 struct clockedges *clockedges_create(const struct defs *defs,
                                      const struct axis *axis)
@@ -273,25 +273,24 @@ raw_of(const struct clockedges *edges, uint32_t process, ck_time_t time)
     return axis_undo(edges->axis, edges->defs->processes[process].agent, time);
 }
 
-static int
+static void
 message_take(void *state, enum match_news news, const struct match *match)
 {
     struct clockedges *edges = state;
     struct clock_edge edge = {.source = CLOCK_SOURCE_MESSAGE};
 
     if (news != MATCH_RECEIVED) {
-        return 0;
+        return;
     }
     edge.from = domain_of(edges, match->send.process);
     edge.to = domain_of(edges, match->recv.process);
     if (edge.from == edge.to) {
-        return 0;
+        return;
     }
     edge.sent = raw_of(edges, match->send.process, match->send.post);
     edge.received =
         raw_of(edges, match->recv.process, match->recv.done) - CLOCKEDGES_DELAY;
     clockedges_add(edges, &edge);
-    return 0;
 }
 
 /* The domains of a meeting: of each the last to enter and the first to leave.
@@ -343,8 +342,8 @@ static size_t party_collect(struct clockedges *edges,
     return count;
 }
 
-static int collective_take(void *state,
-                           const struct collective_meeting *meeting)
+static void collective_take(void *state,
+                            const struct collective_meeting *meeting)
 {
     struct clockedges *edges = state;
     size_t count;
@@ -356,15 +355,15 @@ static int collective_take(void *state,
     case COLLECTIVE_FROM_ROOT:
     case COLLECTIVE_TO_ROOT:
         if (meeting->is_sparse) {
-            return 0;
+            return;
         }
         break;
     default:
-        return 0;
+        return;
     }
     count = party_collect(edges, meeting);
     if (count < 2) {
-        return 0;
+        return;
     }
     if (meeting->role == COLLECTIVE_FROM_ROOT ||
         meeting->role == COLLECTIVE_TO_ROOT || !meeting->has_bytes) {
@@ -372,13 +371,12 @@ static int collective_take(void *state,
         if (meeting->role == COLLECTIVE_BARRIER) {
             clockedges_meet(edges, edges->party, count,
                             CLOCK_SOURCE_COLLECTIVE);
-            return 0;
+            return;
         }
         pairwise_add(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
-        return 0;
+        return;
     }
     clockedges_meet(edges, edges->party, count, CLOCK_SOURCE_COLLECTIVE);
-    return 0;
 }
 
 int clockedges_take(void *state, const struct timeline_event *event)
@@ -391,9 +389,11 @@ int clockedges_take(void *state, const struct timeline_event *event)
     }
     if (event->record->kind == CK_KIND_COLLECTIVE &&
         (event->record->flags & CK_FLAG_FAILED) == 0) {
-        return collective_enter(edges->collective, event, 0, &call);
+        collective_enter(edges->collective, event, 0, &call);
+        return 0;
     }
-    return matcher_take(edges->matcher, event, 0);
+    matcher_take(edges->matcher, event, 0);
+    return 0;
 }
 
 uint64_t clockedges_seen(const struct clockedges *edges)

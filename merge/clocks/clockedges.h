@@ -52,7 +52,7 @@ struct clockedges_device {
     uint32_t number; /* of its process */
     bool is_apart;
 };
-/* Its domain, DEFS_NONE with ENOMEM. */
+/* Its domain. */
 uint32_t
 clockedges_device(struct clockedges *edges, uint32_t agent, uint32_t number);
 void clockedges_apart(struct clockedges *edges, uint32_t domain);

@@ -204,7 +204,7 @@ static void domain_count(struct twins *twins, uint32_t number, uint32_t clock)
         number == twins->reference || domain->machines > 1 ? probes : 0;
 }
 
-/* The domain of a domain's clock of that number. DEFS_NONE with ENOMEM. */
+/* The domain of a domain's clock of that number. */
 static uint32_t domain_of(struct twins *twins, uint32_t domain, uint32_t clock)
 {
     struct defs *defs = twins->defs;

@@ -231,7 +231,6 @@ static struct defs_agent *agent_find(struct defs *defs, const uint8_t id[16])
     return NULL;
 }
 
-/* 0 or -1. */
 static void absent_add(struct defs *defs, const struct manifest_agent *told)
 {
     struct defs_absent *absent;
@@ -245,10 +244,10 @@ static void absent_add(struct defs *defs, const struct manifest_agent *told)
 }
 
 /* Records that an agent reported as kept, where its last ones are not here:
- * they are beside it. `agent`: NULL = nothing of it is. 0 or -1. */
-static int spool_take(struct defs *defs,
-                      const struct manifest_agent *told,
-                      struct defs_agent *agent)
+ * they are beside it. `agent`: NULL = nothing of it is. */
+static void spool_take(struct defs *defs,
+                       const struct manifest_agent *told,
+                       struct defs_agent *agent)
 {
     uint64_t there = agent == NULL ? 0 : agent->records;
     /* What it dropped may have been stored all the same. */
@@ -264,20 +263,16 @@ static int spool_take(struct defs *defs,
     const char *path = agent != NULL && agent->has_spool ? "" : told->spool;
 
     if (told->spool == NULL || (agent != NULL && agent->has_exit)) {
-        return 0;
+        return;
     }
     spool.host = texts_keep(defs->texts, host, strlen(host));
     spool.path = texts_keep(defs->texts, path, strlen(path));
-    if (spool.host == NULL || spool.path == NULL) {
-        return -1;
-    }
     array_grow(&defs->spools, &defs->spools_room, defs->spools_count,
                sizeof(spool));
     defs->spools[defs->spools_count++] = spool;
     if (agent != NULL) {
         agent->elsewhere = defs_sum(spool.records, spool.lost);
     }
-    return 0;
 }
 
 /* Its last records are missing, and what it had was not recovered: how much
@@ -294,18 +289,16 @@ static bool is_end_unknown(const struct manifest_agent *told,
            told->spool == NULL;
 }
 
-int continuity_tell(const struct manifest *manifest, struct defs *defs)
+void continuity_tell(const struct manifest *manifest, struct defs *defs)
 {
     if (!manifest->is_read || !manifest->is_final) {
-        return 0;
+        return;
     }
     for (size_t i = 0; i < manifest->agents_count; i++) {
         const struct manifest_agent *told = &manifest->agents[i];
         struct defs_agent *agent = agent_find(defs, told->id);
 
-        if (spool_take(defs, told, agent) != 0) {
-            return -1;
-        }
+        spool_take(defs, told, agent);
         if (agent == NULL) {
             if (told->records > 0) {
                 absent_add(defs, told);
@@ -317,7 +310,6 @@ int continuity_tell(const struct manifest *manifest, struct defs *defs)
         agent->told_missing = told->missing_units;
         agent->is_end_unknown = is_end_unknown(told, agent);
     }
-    return 0;
 }
 
 void continuity_check(const struct rundir_stream *streams,

@@ -23,7 +23,7 @@ void continuity_trim(struct rundir_stream *stream);
 /* Note what the manifest has of the segments, and which of them are not there
  * at all. A manifest that could not be read, or was written before the end, has
  * nothing. */
-int continuity_tell(const struct manifest *manifest, struct defs *defs);
+void continuity_tell(const struct manifest *manifest, struct defs *defs);
 /* Note for each agent what is missing. The streams were read. */
 void continuity_check(const struct rundir_stream *streams,
                       size_t count,

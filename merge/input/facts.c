@@ -100,9 +100,6 @@ static int identity_read(struct defs *defs,
         return agent_identity(defs, &defs->agents[source->agent], text);
     }
     process = defs_process_find(defs, source->agent, (uint32_t)text->object);
-    if (process == DEFS_NONE) {
-        return -1;
-    }
     defs->processes[process].has_identity = true;
     defs->processes[process].rank =
         (int32_t)text_number(text, "rank", DEFS_RANK_UNKNOWN);
@@ -138,9 +135,6 @@ static int process_read(struct defs *defs,
     uint32_t index = defs_process_find(defs, source->agent, text->e.name);
     struct defs_process *process;
 
-    if (index == DEFS_NONE) {
-        return -1;
-    }
     process = &defs->processes[index];
     process->pid = (uint32_t)text->object;
     process->command =
@@ -148,17 +142,13 @@ static int process_read(struct defs *defs,
     return process->command == NULL ? -1 : 0;
 }
 
-static int ended_read(struct defs *defs,
-                      const struct facts_source *source,
-                      const struct ck_text *text)
+static void ended_read(struct defs *defs,
+                       const struct facts_source *source,
+                       const struct ck_text *text)
 {
     uint32_t index = defs_process_find(defs, source->agent, text->e.name);
 
-    if (index == DEFS_NONE) {
-        return -1;
-    }
     defs->processes[index].ended = text_number(text, "ended", 0);
-    return 0;
 }
 
 /* Enter a device; one that is there is replaced only if asked. */
@@ -316,9 +306,9 @@ static struct place inlined_read(struct defs *defs,
 /* function NUL file, line in extra, of the incarnation `name`; then what was
  * inlined there, innermost first: function NUL file of the call NUL its line
  * NUL. */
-static int symbol_read(struct defs *defs,
-                       const struct facts_source *source,
-                       const struct ck_text *text)
+static void symbol_read(struct defs *defs,
+                        const struct facts_source *source,
+                        const struct ck_text *text)
 {
     uint32_t index = defs_process_find(defs, source->agent, text->e.name);
     const char *bytes = ck_text_bytes(text);
@@ -327,9 +317,6 @@ static int symbol_read(struct defs *defs,
 
     if (text->object < CK_SITE_TOLD) {
         defs->agents[source->agent].has_symbols = true;
-    }
-    if (index == DEFS_NONE) {
-        return -1;
     }
     if (cut > 0) {
         place.function = texts_keep(defs->texts, bytes, cut);
@@ -345,7 +332,6 @@ static int symbol_read(struct defs *defs,
                              cut + 1 + file + 1, place);
     }
     names_set_place(defs->processes[index].names, text->object, place);
-    return 0;
 }
 
 /* Is that the file of an OpenMP runtime? A package may add a hash to its name.
@@ -376,9 +362,6 @@ static int module_read(struct defs *defs,
     char number[32] = "";
     char path[CK_TEXT_BYTES_MAX] = "";
 
-    if (index == DEFS_NONE) {
-        return -1;
-    }
     process = &defs->processes[index];
     (void)ck_lines_get(ck_text_bytes(text), text->length, "path", path,
                        sizeof(path));
@@ -394,7 +377,7 @@ static int module_read(struct defs *defs,
     module.build_id = text_value(defs, text, "build_id", "");
     module.is_own = strstr(path, OWN_LIBRARIES) != NULL;
     module.is_team = is_team(path);
-    if (module.path == NULL || module.build_id == NULL) {
+    if (module.build_id == NULL) {
         return -1;
     }
     if (path[0] != '/' || process->modules_count == MODULES_MAX) {
@@ -413,9 +396,6 @@ static int name_read(struct defs *defs,
     struct names *names = defs->processes[source->process].names;
     const char *kept = demangle(defs->texts, ck_text_bytes(text), text->length);
 
-    if (kept == NULL) {
-        return -1;
-    }
     if (names_set(names, text->e.name, kept) != 0 && errno != ERANGE) {
         return -1;
     }
@@ -429,9 +409,6 @@ static int thread_read(struct defs *defs,
     uint32_t index =
         defs_thread_find(defs, source->process, (uint32_t)text->object);
 
-    if (index == DEFS_NONE) {
-        return -1;
-    }
     defs->threads[index].name =
         texts_keep(defs->texts, ck_text_bytes(text), text->length);
     return defs->threads[index].name == NULL ? -1 : 0;
@@ -559,15 +536,19 @@ static int text_read(struct defs *defs,
     case CK_KIND_EXIT:
         return exit_read(defs, source, text);
     case CK_KIND_SYMBOL:
-        return symbol_read(defs, source, text);
+        symbol_read(defs, source, text);
+        return 0;
     case CK_KIND_PROCESS:
         return process_read(defs, source, text);
     case CK_KIND_ENDED:
-        return ended_read(defs, source, text);
+        ended_read(defs, source, text);
+        return 0;
     case CK_KIND_COMM:
-        return comm_enter(defs, source->process, text);
+        comm_enter(defs, source->process, text);
+        return 0;
     case CK_KIND_NOTE:
-        return defs_note(defs, ck_text_bytes(text), text->length);
+        defs_note(defs, ck_text_bytes(text), text->length);
+        return 0;
     case CK_KIND_STACK:
         stack_read(&defs->agents[source->agent], text);
         return 0;
@@ -675,8 +656,9 @@ int facts_read(struct defs *defs,
     case CK_CLASS_MODULE:
         return module_read(defs, source, (const struct ck_text *)event);
     case CK_CLASS_CLOCK:
-        return clocks->take(clocks->state, source->agent,
-                            (const struct ck_clock_fact *)event);
+        clocks->take(clocks->state, source->agent,
+                     (const struct ck_clock_fact *)event);
+        return 0;
     case CK_CLASS_COUNTER:
         if (event->kind == CK_KIND_LOST) {
             const struct ck_counter *lost = (const struct ck_counter *)event;

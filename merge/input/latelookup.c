@@ -133,7 +133,7 @@ static int stream_take(struct sites *sites,
 }
 
 /* Calls that were never left. */
-static int opens_take(struct sites *sites, uint32_t agent)
+static void opens_take(struct sites *sites, uint32_t agent)
 {
     const struct defs_agent *owner = &sites->defs->agents[agent];
 
@@ -147,11 +147,10 @@ static int opens_take(struct sites *sites, uint32_t agent)
             }
         }
     }
-    return 0;
 }
 
 /* Stacks of threads that were looked at. */
-static int standings_take(struct sites *sites, uint32_t agent)
+static void standings_take(struct sites *sites, uint32_t agent)
 {
     const struct defs_agent *owner = &sites->defs->agents[agent];
 
@@ -175,7 +174,6 @@ static int standings_take(struct sites *sites, uint32_t agent)
             }
         }
     }
-    return 0;
 }
 
 static int
@@ -187,9 +185,9 @@ sites_take(struct sites *sites, struct rundir *store, struct ck_err *err)
         return 0; /* nothing is known to be of this machine */
     }
     for (uint32_t a = 0; a < sites->defs->agents_count; a++) {
-        if (is_wanted(&sites->defs->agents[a], domain.boot_id) &&
-            (opens_take(sites, a) != 0 || standings_take(sites, a) != 0)) {
-            return ck_err_set(err, "out of memory");
+        if (is_wanted(&sites->defs->agents[a], domain.boot_id)) {
+            opens_take(sites, a);
+            standings_take(sites, a);
         }
     }
     for (size_t i = 0; i < rundir_streams(store); i++) {

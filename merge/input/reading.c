@@ -16,9 +16,6 @@ static int frame_bind(struct rundir_stream *stream,
     if (stream->process == DEFS_NONE) {
         stream->process =
             defs_process_find(defs, stream->agent, stream->incarnation);
-        if (stream->process == DEFS_NONE) {
-            return -1;
-        }
     }
     if (defs->processes[stream->process].pid == 0) {
         defs->processes[stream->process].pid = info->pid;

@@ -109,22 +109,16 @@ static void frames_room(struct rundir_stream *stream)
     stream->frames_room = room;
 }
 
-static int frame_enter(struct rundir *rundir,
-                       struct defs *defs,
-                       uint32_t file,
-                       const struct ck_frame_header *header)
+static void frame_enter(struct rundir *rundir,
+                        struct defs *defs,
+                        uint32_t file,
+                        const struct ck_frame_header *header)
 {
     uint32_t agent = defs_agent_find(defs, header->agent);
     struct rundir_stream *stream;
     struct store_frame *frame;
 
-    if (agent == DEFS_NONE) {
-        return -1;
-    }
     stream = stream_find(rundir, agent, header->stream);
-    if (stream == NULL) {
-        return -1;
-    }
     frames_room(stream);
     frame = &stream->frames[stream->frames_count++];
     memset(frame, 0, sizeof(*frame));
@@ -143,14 +137,10 @@ static int frame_enter(struct rundir *rundir,
         defs->agents[agent].has_spool = true;
     }
     rundir->bytes += ck_frame_bytes(header);
-    return 0;
 }
 
 /* Enter the frames of one file. */
-static int file_walk(struct rundir *rundir,
-                     struct defs *defs,
-                     uint32_t file,
-                     struct ck_err *err)
+static void file_walk(struct rundir *rundir, struct defs *defs, uint32_t file)
 {
     const char *path = rundir->files.paths[file];
     struct ck_frame_header header;
@@ -160,13 +150,11 @@ static int file_walk(struct rundir *rundir,
     int rc;
 
     if (rundir->opener.readers[file] == NULL) {
-        return 0;
+        return;
     }
     while ((rc = ck_segment_next(rundir->opener.readers[file], &header,
                                  &payload)) == 1) {
-        if (frame_enter(rundir, defs, file, &header) != 0) {
-            return ck_err_set(err, "out of memory while reading %s", path);
-        }
+        frame_enter(rundir, defs, file, &header);
     }
     if (rc < 0) {
         opened_short(CK_FRAME_PAYLOAD_MAX);
@@ -187,7 +175,6 @@ static int file_walk(struct rundir *rundir,
                        damage.is_tail ? " (cut off)" : "");
         damage_note(rundir, path, what);
     }
-    return 0;
 }
 
 /* The first reading of a stream: facts and times. A frame that does not decode
@@ -250,7 +237,6 @@ manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
 {
     struct manifest manifest;
     bool is_due = false;
-    int rc;
 
     if (manifest_read(&manifest, dir) != 0) {
         return -1;
@@ -265,9 +251,9 @@ manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
     rundir->probes = manifest.probes;
     rundir->is_running = manifest.is_read && !manifest.is_final &&
                          files_age(&rundir->files) < RUNNING_AGE;
-    rc = continuity_tell(&manifest, defs);
+    continuity_tell(&manifest, defs);
     manifest_fini(&manifest);
-    return rc;
+    return 0;
 }
 
 static int rundir_open(struct rundir *rundir,
@@ -285,9 +271,7 @@ static int rundir_open(struct rundir *rundir,
         return -1;
     }
     for (uint32_t i = 0; i < rundir->files.count; i++) {
-        if (file_walk(rundir, defs, i, err) != 0) {
-            return -1;
-        }
+        file_walk(rundir, defs, i);
     }
     for (size_t i = 0; rc == 0 && i < rundir->streams_count; i++) {
         continuity_trim(&rundir->streams[i]);

@@ -79,7 +79,7 @@ static struct match match_of(const struct matcher *matcher,
     return match;
 }
 
-int post_completed(struct matcher *matcher, const struct post *post)
+void post_completed(struct matcher *matcher, const struct post *post)
 {
     struct match match = {.comm = DEFS_NONE,
                           .source = -1,
@@ -92,7 +92,7 @@ int post_completed(struct matcher *matcher, const struct post *post)
     } else {
         match.recv = post->end;
     }
-    return matcher->take(matcher->state, MATCH_COMPLETED, &match);
+    matcher->take(matcher->state, MATCH_COMPLETED, &match);
 }
 
 /* The sizes are one, and nothing is received before it is sent. */
@@ -110,16 +110,15 @@ is_fit(const struct matcher *matcher, const struct match *match, uint64_t bytes)
 }
 
 /* Report what is known of a pair; parts with it when both ends are over. */
-int channel_tell(struct matcher *matcher,
-                 uint32_t recv_index,
-                 bool is_recv_news)
+void channel_tell(struct matcher *matcher,
+                  uint32_t recv_index,
+                  bool is_recv_news)
 {
     struct post *recv = &matcher->posts[recv_index];
     uint32_t send_index = recv->partner;
     struct post *send = &matcher->posts[send_index];
     struct channel *channel = &matcher->channels[recv->channel];
     struct match match = match_of(matcher, send, recv);
-    int rc = 0;
 
     if (recv->end.is_done && !is_fit(matcher, &match, recv->bytes)) {
         channel->is_unfit = true;
@@ -129,17 +128,16 @@ int channel_tell(struct matcher *matcher,
         matcher->counts.unfit++;
     } else {
         matcher->counts.matched += is_recv_news;
-        rc = matcher->take(matcher->state,
-                           is_recv_news ? MATCH_RECEIVED : MATCH_SENT, &match);
+        matcher->take(matcher->state,
+                      is_recv_news ? MATCH_RECEIVED : MATCH_SENT, &match);
     }
     if (send->end.is_done && recv->end.is_done) {
         post_free(matcher, send_index);
         post_free(matcher, recv_index);
     }
-    return rc;
 }
 
-static int pair_make(struct matcher *matcher, uint32_t send, uint32_t recv)
+static void pair_make(struct matcher *matcher, uint32_t send, uint32_t recv)
 {
     bool is_done = matcher->posts[recv].end.is_done;
 
@@ -148,32 +146,30 @@ static int pair_make(struct matcher *matcher, uint32_t send, uint32_t recv)
     if (matcher->posts[send].end.is_done) {
         /* It may go with its second end: report it first. */
         matcher->posts[recv].end.is_done = false;
-        if (channel_tell(matcher, recv, false) != 0) {
-            return -1;
-        }
+        channel_tell(matcher, recv, false);
         matcher->posts[recv].end.is_done = is_done;
     }
-    return is_done ? channel_tell(matcher, recv, true) : 0;
+    if (is_done) {
+        channel_tell(matcher, recv, true);
+    }
 }
 
-static int
+static void
 probe_tell(struct matcher *matcher, const struct post *send, uint32_t index)
 {
     const struct post *probe = &matcher->posts[index];
     struct match match = match_of(matcher, send, probe);
-    int rc = 0;
 
     if (!matcher->channels[probe->channel].is_unfit &&
         !matcher->is_lossy[match.send.process]) {
-        rc = matcher->take(matcher->state, MATCH_PROBED, &match);
+        matcher->take(matcher->state, MATCH_PROBED, &match);
     }
     post_free(matcher, index);
-    return rc;
 }
 
 /* ---- channels ----------------------------------------------------------- */
 
-/* POST_NONE = too many, or out of memory. */
+/* POST_NONE = too many. */
 uint32_t channel_find(struct matcher *matcher,
                       uint32_t comm,
                       int32_t source,
@@ -204,7 +200,7 @@ uint32_t channel_find(struct matcher *matcher,
 }
 
 /* Let the heads of the queues meet. */
-static int channel_settle(struct matcher *matcher, uint32_t index)
+static void channel_settle(struct matcher *matcher, uint32_t index)
 {
     struct queue *recvs = &matcher->channels[index].queues[0];
     struct queue *sends = &matcher->channels[index].queues[1];
@@ -212,7 +208,6 @@ static int channel_settle(struct matcher *matcher, uint32_t index)
     while (recvs->head != POST_NONE && sends->head != POST_NONE) {
         struct post *recv = &matcher->posts[recvs->head];
         struct post *send = &matcher->posts[sends->head];
-        int rc = 0;
 
         if (recv->number < send->number) {
             /* Its send is not kept. */
@@ -230,21 +225,19 @@ static int channel_settle(struct matcher *matcher, uint32_t index)
                 post_free(matcher, gone);
             }
         } else if (recv->is_probe) {
-            rc = probe_tell(matcher, send, queue_pop(matcher, recvs));
+            probe_tell(matcher, send, queue_pop(matcher, recvs));
         } else {
             uint32_t sent = queue_pop(matcher, sends);
 
-            rc = pair_make(matcher, sent, queue_pop(matcher, recvs));
-        }
-        if (rc != 0) {
-            return -1;
+            pair_make(matcher, sent, queue_pop(matcher, recvs));
         }
     }
-    return 0;
 }
 
 /* Give the post a number in its channel; of a probe the next one's. */
-int channel_add(struct matcher *matcher, uint32_t channel_index, uint32_t index)
+void channel_add(struct matcher *matcher,
+                 uint32_t channel_index,
+                 uint32_t index)
 {
     struct channel *channel = &matcher->channels[channel_index];
     struct post *post = &matcher->posts[index];
@@ -253,5 +246,5 @@ int channel_add(struct matcher *matcher, uint32_t channel_index, uint32_t index)
     post->number = channel->counts[post->is_send] + 1;
     channel->counts[post->is_send] += !post->is_probe;
     queue_add(matcher, &channel->queues[post->is_send], index);
-    return channel_settle(matcher, channel_index);
+    channel_settle(matcher, channel_index);
 }

@@ -77,8 +77,8 @@ struct matcher {
 /* Keep a post. POST_NONE when there are too many, or out of memory. */
 uint32_t post_new(struct matcher *matcher, const struct post *what);
 void post_free(struct matcher *matcher, uint32_t index);
-/* Report that an end is complete. 0, or -1. */
-int post_completed(struct matcher *matcher, const struct post *post);
+/* Report that an end is complete. */
+void post_completed(struct matcher *matcher, const struct post *post);
 void queue_add(struct matcher *matcher, struct queue *queue, uint32_t index);
 
 /* POST_NONE = too many, or out of memory. */
@@ -88,11 +88,11 @@ uint32_t channel_find(struct matcher *matcher,
                       int32_t destination,
                       int32_t tag);
 /* Give the post a number in its channel, of a probe the next one's, and let
- * it meet its partner. 0, or -1. */
-int channel_add(struct matcher *matcher,
-                uint32_t channel_index,
-                uint32_t index);
-/* Report what is known of a pair; it goes when both ends are over. 0, or -1. */
-int channel_tell(struct matcher *matcher, uint32_t recv_index, bool is_recv);
+ * it meet its partner. */
+void channel_add(struct matcher *matcher,
+                 uint32_t channel_index,
+                 uint32_t index);
+/* Report what is known of a pair; it goes when both ends are over. */
+void channel_tell(struct matcher *matcher, uint32_t recv_index, bool is_recv);
 
 #endif

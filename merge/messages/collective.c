@@ -219,8 +219,8 @@ static void instance_begin(const struct collective *collective,
 }
 
 /* Report a meeting to which all have come. */
-static int instance_meet(const struct collective *collective,
-                         struct instance *item)
+static void instance_meet(const struct collective *collective,
+                          struct instance *item)
 {
     struct collective_meeting meeting = {.role = item->role,
                                          .is_sparse = item->is_sparse,
@@ -229,14 +229,14 @@ static int instance_meet(const struct collective *collective,
                                          .parts = item->parts};
 
     if (collective->meet == NULL || !item->is_blocking) {
-        return 0;
+        return;
     }
     for (int32_t i = 0; i < item->size; i++) {
         if (item->parts[i].thread == DEFS_NONE) {
-            return 0;
+            return;
         }
     }
-    return collective->meet(collective->state, &meeting);
+    collective->meet(collective->state, &meeting);
 }
 
 /* A block of MPI_Alltoallv or MPI_Alltoallw may be empty. */
@@ -246,11 +246,11 @@ static bool is_sparse(const char *name)
                             strstr(name, "lltoallw") != NULL);
 }
 
-static int instance_enter(const struct collective *collective,
-                          struct instance *item,
-                          const struct timeline_event *event,
-                          const struct collective_call *call,
-                          int64_t mark)
+static void instance_enter(const struct collective *collective,
+                           struct instance *item,
+                           const struct timeline_event *event,
+                           const struct collective_call *call,
+                           int64_t mark)
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
@@ -278,9 +278,9 @@ static int instance_enter(const struct collective *collective,
             .receives = record->bytes_in > 0,
         };
     }
-    return item->arrived == (uint32_t)item->size
-               ? instance_meet(collective, item)
-               : 0;
+    if (item->arrived == (uint32_t)item->size) {
+        instance_meet(collective, item);
+    }
 }
 
 /* Does the rank get data of others by it? Its root and role are known. */
@@ -292,10 +292,10 @@ static bool is_receiver(const struct collective_call *call)
     return call->role != COLLECTIVE_TO_ROOT || call->is_root;
 }
 
-int collective_enter(struct collective *collective,
-                     const struct timeline_event *event,
-                     int64_t mark,
-                     struct collective_call *call)
+void collective_enter(struct collective *collective,
+                      const struct timeline_event *event,
+                      int64_t mark,
+                      struct collective_call *call)
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
@@ -313,15 +313,12 @@ int collective_enter(struct collective *collective,
         role_of(collective, defs_name(defs, event->process, record->e.name));
     if (call->role == COLLECTIVE_OTHER || record->seq == 0 ||
         !match_place_in(comm, event, record->comm, &number, &call->rank)) {
-        return 0;
+        return;
     }
     number = number < defs->comms ? number : defs->comms;
     item = instance_find(&collective->windows[number], record->seq);
-    if (item == NULL) {
-        return -1;
-    }
     if (item->seq > record->seq) {
-        return 0; /* too far back */
+        return; /* too far back */
     }
     call->sources = comm != NULL ? comm->sources : NULL;
     call->is_root = record->root >= 0 && record->root == call->rank;
@@ -332,7 +329,7 @@ int collective_enter(struct collective *collective,
                        comm != NULL ? comm->size : defs_size(defs));
     }
     call->comm = number;
-    return instance_enter(collective, item, event, call, mark);
+    instance_enter(collective, item, event, call, mark);
 }
 
 /* Some ranks in a row. False when one of them has not come. */

@@ -73,20 +73,19 @@ struct collective_meeting {
     const struct collective_part *parts; /* by rank in the communicator */
 };
 /* 0, or -1: collective_enter() ends with it. */
-typedef int (*collective_meet_f)(void *state,
-                                 const struct collective_meeting *meeting);
+typedef void (*collective_meet_f)(void *state,
+                                  const struct collective_meeting *meeting);
 
 struct collective;
 /* Definitions borrowed. `meet` may be NULL. */
 struct collective *
 collective_create(const struct defs *defs, collective_meet_f meet, void *state);
 void collective_destroy(struct collective *collective);
-/* Enter a COLLECTIVE or ICOLLECTIVE record; `mark` is kept for its rank. 0, or
- * -1 with ENOMEM or the result of `meet`. */
-int collective_enter(struct collective *collective,
-                     const struct timeline_event *event,
-                     int64_t mark,
-                     struct collective_call *call);
+/* Enter a COLLECTIVE or ICOLLECTIVE record; `mark` is kept for its rank. */
+void collective_enter(struct collective *collective,
+                      const struct timeline_event *event,
+                      int64_t mark,
+                      struct collective_call *call);
 /* False when not all that it takes is known: a member's call is not recorded,
  * or the merge has not come to it. */
 bool collective_wait(const struct collective *collective,

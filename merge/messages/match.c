@@ -89,7 +89,7 @@ bool match_place_in(const struct defs_comm *comm,
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* Number of a request of a process; POST_NONE with ENOMEM. */
+/* Number of a request of a process. */
 static uint32_t
 request_number(struct matcher *matcher, uint32_t process, uint64_t request)
 {
@@ -164,7 +164,7 @@ static bool is_held(const struct matcher *matcher,
     return false;
 }
 
-static int
+static void
 recv_channel(struct matcher *matcher, const struct inbox *inbox, uint32_t index)
 {
     const struct post *post = &matcher->posts[index];
@@ -174,13 +174,13 @@ recv_channel(struct matcher *matcher, const struct inbox *inbox, uint32_t index)
     if (channel == POST_NONE) {
         matcher->counts.unfit++;
         post_free(matcher, index);
-        return 0;
+        return;
     }
-    return channel_add(matcher, channel, index);
+    channel_add(matcher, channel, index);
 }
 
 /* Hand on what nothing vague holds back any more. */
-static int inbox_settle(struct matcher *matcher, struct inbox *inbox)
+static void inbox_settle(struct matcher *matcher, struct inbox *inbox)
 {
     struct queue kept = {POST_NONE, POST_NONE};
     uint32_t at = inbox->queue.head;
@@ -209,23 +209,20 @@ static int inbox_settle(struct matcher *matcher, struct inbox *inbox)
     while (go != POST_NONE) {
         uint32_t next = matcher->posts[go].next;
 
-        if (recv_channel(matcher, inbox, go) != 0) {
-            return -1;
-        }
+        recv_channel(matcher, inbox, go);
         go = next;
     }
-    return 0;
 }
 
-static int
+static void
 inbox_add(struct matcher *matcher, struct inbox *inbox, uint32_t index)
 {
     if (matcher->posts[index].is_vague ||
         (inbox->queue.head != POST_NONE && is_held(matcher, inbox, index))) {
         queue_add(matcher, &inbox->queue, index);
-        return 0;
+        return;
     }
-    return recv_channel(matcher, inbox, index);
+    recv_channel(matcher, inbox, index);
 }
 
 /* ---- records ------------------------------------------------------------ */
@@ -258,54 +255,48 @@ static struct post post_of(const struct timeline_event *event,
     return post;
 }
 
-/* Keep the post, under its request. POST_NONE: not kept, *rc has the reason. */
+/* Keep the post, under its request. POST_NONE: there are too many. */
 static uint32_t
-post_keep(struct matcher *matcher, struct post *post, uint64_t request, int *rc)
+post_keep(struct matcher *matcher, struct post *post, uint64_t request)
 {
     uint32_t index;
 
-    *rc = -1;
     if (request != 0) {
         post->request = request_number(matcher, post->end.process, request);
-        if (post->request == POST_NONE) {
-            return POST_NONE;
-        }
     }
     index = post_new(matcher, post);
-    *rc = index == POST_NONE && matcher->posts_count < MATCH_POSTS_MAX ? -1 : 0;
     if (index != POST_NONE && request != 0) {
         request_take(matcher, index);
     }
     return index;
 }
 
-static int send_take(struct matcher *matcher,
-                     const struct timeline_event *event,
-                     int64_t mark)
+static void send_take(struct matcher *matcher,
+                      const struct timeline_event *event,
+                      int64_t mark)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct post post = post_of(event, message, mark);
     uint32_t comm, channel, index;
     int32_t rank;
-    int rc;
 
     if (!match_place(matcher->defs, event, message->comm, &comm, &rank)) {
-        return 0;
+        return;
     }
     post.is_send = true;
     matcher->counts.sends++;
     channel = channel_find(matcher, comm, rank, message->peer, message->tag);
     if (channel == POST_NONE) {
         matcher->counts.unfit++;
-        return 0;
+        return;
     }
-    index = post_keep(matcher, &post, message->request, &rc);
+    index = post_keep(matcher, &post, message->request);
     if (index == POST_NONE) {
         matcher->channels[channel].counts[1]++;
         matcher->counts.unfit++;
-        return rc;
+        return;
     }
-    return channel_add(matcher, channel, index);
+    channel_add(matcher, channel, index);
 }
 
 /* The receive of an MPI_Mprobe or MPI_Mrecv counts from the probe on. */
@@ -315,39 +306,37 @@ static bool is_matched_receive(const char *name)
                             strncmp(name, "MPI_Imrecv", 10) == 0);
 }
 
-static int recv_take(struct matcher *matcher,
-                     const struct timeline_event *event,
-                     struct post *post,
-                     uint64_t request)
+static void recv_take(struct matcher *matcher,
+                      const struct timeline_event *event,
+                      struct post *post,
+                      uint64_t request)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct inbox *inbox;
     uint32_t comm, index;
     int32_t rank;
-    int rc;
 
     if (!match_place(matcher->defs, event, message->comm, &comm, &rank)) {
-        return 0;
+        return;
     }
     inbox = inbox_find(matcher, event->process, comm, rank);
     matcher->counts.receives += !post->is_probe;
     post->is_vague = post->peer < 0 || post->tag < 0;
-    index = post_keep(matcher, post, request, &rc);
+    index = post_keep(matcher, post, request);
     if (index == POST_NONE) {
         matcher->is_lossy[event->process] = true;
         matcher->counts.unfit++;
-        return rc;
+        return;
     }
-    if (post->end.is_done && !post->is_probe &&
-        post_completed(matcher, post) != 0) {
-        return -1;
+    if (post->end.is_done && !post->is_probe) {
+        post_completed(matcher, post);
     }
-    return inbox_add(matcher, inbox, index);
+    inbox_add(matcher, inbox, index);
 }
 
-static int probe_take(struct matcher *matcher,
-                      const struct timeline_event *event,
-                      int64_t mark)
+static void probe_take(struct matcher *matcher,
+                       const struct timeline_event *event,
+                       int64_t mark)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct post post = post_of(event, message, mark);
@@ -355,19 +344,20 @@ static int probe_take(struct matcher *matcher,
         defs_name(matcher->defs, event->process, message->e.name);
 
     if (name == NULL || message->peer < 0 || message->tag < 0) {
-        return 0;
+        return;
     }
     if (message->request != 0) {
         /* It takes the message: the receive that follows is no other one. */
         post.end.is_done = true;
-        return recv_take(matcher, event, &post, 0);
+        recv_take(matcher, event, &post, 0);
+        return;
     }
     if (strcmp(name, "MPI_Probe") != 0) {
-        return 0;
+        return;
     }
     post.end.is_done = true;
     post.is_probe = true;
-    return recv_take(matcher, event, &post, 0);
+    recv_take(matcher, event, &post, 0);
 }
 
 /* Where a receive was posted that this completes. */
@@ -385,57 +375,59 @@ static struct inbox *inbox_of(struct matcher *matcher,
 }
 
 /* A receive that takes no message: canceled, or from MPI_PROC_NULL. */
-static int recv_drop(struct matcher *matcher,
-                     const struct timeline_event *event,
-                     uint32_t index)
+static void recv_drop(struct matcher *matcher,
+                      const struct timeline_event *event,
+                      uint32_t index)
 {
     struct post *post = &matcher->posts[index];
     struct inbox *inbox = inbox_of(matcher, event);
 
     if (post->channel != POST_NONE) {
         matcher->channels[post->channel].is_unfit = true;
-        return 0;
+        return;
     }
     post->is_gone = true;
     post->is_vague = false;
-    return inbox == NULL ? 0 : inbox_settle(matcher, inbox);
+    if (inbox != NULL) {
+        inbox_settle(matcher, inbox);
+    }
 }
 
-static int recv_done(struct matcher *matcher,
-                     const struct timeline_event *event,
-                     uint32_t index)
+static void recv_done(struct matcher *matcher,
+                      const struct timeline_event *event,
+                      uint32_t index)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct post *post = &matcher->posts[index];
     struct inbox *inbox;
 
-    if (post_completed(matcher, post) != 0) {
-        return -1;
-    }
+    post_completed(matcher, post);
     post->bytes = message->bytes;
     if (post->is_gone) {
         post_free(matcher, index);
-        return 0;
+        return;
     }
     if (post->partner != POST_NONE) {
-        return channel_tell(matcher, index, true);
+        channel_tell(matcher, index, true);
+        return;
     }
     if (post->channel != POST_NONE || !post->is_vague) {
-        return 0; /* its send, or a vague one before it, is to come */
+        return; /* its send, or a vague one before it, is to come */
     }
     inbox = inbox_of(matcher, event);
     if (message->peer < 0 || message->tag < 0 || inbox == NULL) {
         matcher->is_lossy[event->process] = true; /* it took anything */
-        return recv_drop(matcher, event, index);
+        recv_drop(matcher, event, index);
+        return;
     }
     post->peer = message->peer;
     post->tag = message->tag;
     post->is_vague = false;
-    return inbox_settle(matcher, inbox);
+    inbox_settle(matcher, inbox);
 }
 
-static int complete_take(struct matcher *matcher,
-                         const struct timeline_event *event)
+static void complete_take(struct matcher *matcher,
+                          const struct timeline_event *event)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     uint32_t number = request_number(matcher, event->process,
@@ -444,12 +436,9 @@ static int complete_take(struct matcher *matcher,
     struct post *post;
     uint32_t index;
 
-    if (number == POST_NONE) {
-        return -1;
-    }
     index = matcher->requests[number];
     if (index == POST_NONE) {
-        return 0; /* a collective's, or its post is not recorded */
+        return; /* a collective's, or its post is not recorded */
     }
     post = &matcher->posts[index];
     matcher->requests[number] = POST_NONE;
@@ -457,31 +446,31 @@ static int complete_take(struct matcher *matcher,
     if (!post->is_send &&
         ((message->e.flags & CK_FLAG_FAILED) != 0 || message->peer < -1)) {
         matcher->counts.receives -= !post->is_probe;
-        return recv_drop(matcher, event, index);
+        recv_drop(matcher, event, index);
+        return;
     }
     post->end.is_done = true;
     post->end.done = event->start;
     post->end.completed =
         (struct match_call){event->thread, message->call, message->e.name};
     if (!post->is_send) {
-        return recv_done(matcher, event, index);
+        recv_done(matcher, event, index);
+        return;
     }
-    if (post_completed(matcher, post) != 0) {
-        return -1;
-    }
+    post_completed(matcher, post);
     if (post->is_gone) {
         post_free(matcher, index);
-        return 0;
+        return;
     }
-    return post->partner != POST_NONE
-               ? channel_tell(matcher, post->partner, false)
-               : 0;
+    if (post->partner != POST_NONE) {
+        channel_tell(matcher, post->partner, false);
+    }
 }
 
 /* Its send half, and a receive half that is not known as yet. */
-static int sendrecv_take(struct matcher *matcher,
-                         const struct timeline_event *event,
-                         int64_t mark)
+static void sendrecv_take(struct matcher *matcher,
+                          const struct timeline_event *event,
+                          int64_t mark)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct post post = post_of(event, message, mark);
@@ -493,16 +482,16 @@ static int sendrecv_take(struct matcher *matcher,
     post.end.is_done = false;
     half.request = 0;
     send.record = &half.e;
-    if (message->peer >= 0 && send_take(matcher, &send, mark) != 0) {
-        return -1;
+    if (message->peer >= 0) {
+        send_take(matcher, &send, mark);
     }
-    return recv_take(matcher, event, &post,
-                     message->request != 0 ? message->request : half_of(event));
+    recv_take(matcher, event, &post,
+              message->request != 0 ? message->request : half_of(event));
 }
 
-int matcher_take(struct matcher *matcher,
-                 const struct timeline_event *event,
-                 int64_t mark)
+void matcher_take(struct matcher *matcher,
+                  const struct timeline_event *event,
+                  int64_t mark)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     struct post post;
@@ -514,26 +503,33 @@ int matcher_take(struct matcher *matcher,
         (event->record->flags & CK_FLAG_CUT) != 0 ||
         ((event->record->flags & CK_FLAG_FAILED) != 0 &&
          event->record->kind != CK_KIND_COMPLETE)) {
-        return 0;
+        return;
     }
     switch (event->record->kind) {
     case CK_KIND_SEND:
-        return message->peer < 0 ? 0 : send_take(matcher, event, mark);
+        if (message->peer >= 0) {
+            send_take(matcher, event, mark);
+        }
+        return;
     case CK_KIND_SENDRECV:
-        return sendrecv_take(matcher, event, mark);
+        sendrecv_take(matcher, event, mark);
+        return;
     case CK_KIND_PROBE:
-        return probe_take(matcher, event, mark);
+        probe_take(matcher, event, mark);
+        return;
     case CK_KIND_COMPLETE:
-        return complete_take(matcher, event);
+        complete_take(matcher, event);
+        return;
     case CK_KIND_RECV:
         if (message->peer < -1 ||
             is_matched_receive(
                 defs_name(matcher->defs, event->process, message->e.name))) {
-            return 0;
+            return;
         }
         post = post_of(event, message, mark);
-        return recv_take(matcher, event, &post, message->request);
+        recv_take(matcher, event, &post, message->request);
+        return;
     default:
-        return 0;
+        return;
     }
 }

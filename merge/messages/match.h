@@ -26,10 +26,10 @@ struct matcher *
 matcher_create(const struct defs *defs, match_take_f take, void *state);
 void matcher_destroy(struct matcher *matcher);
 /* The next event, of any kind; each process's in its own order. `mark` goes
- * into the ends that it posts. 0, or -1 with ENOMEM or the result of `take`. */
-int matcher_take(struct matcher *matcher,
-                 const struct timeline_event *event,
-                 int64_t mark);
+ * into the ends that it posts. */
+void matcher_take(struct matcher *matcher,
+                  const struct timeline_event *event,
+                  int64_t mark);
 
 struct match_counts matcher_counts(const struct matcher *matcher);
 

@@ -46,9 +46,9 @@ enum match_news {
     MATCH_PROBED,    /* `recv` is the probe that saw the message */
 };
 /* 0, or -1: match_take() ends with it. */
-typedef int (*match_take_f)(void *state,
-                            enum match_news news,
-                            const struct match *match);
+typedef void (*match_take_f)(void *state,
+                             enum match_news news,
+                             const struct match *match);
 
 struct match_counts {
     uint64_t sends;

@@ -57,8 +57,8 @@ static int32_t line_number(const struct ck_text *text, const char *key)
 }
 
 /* "how;tag;members" as a kept text, NULL when a part is missing. */
-static int
-birth_keep(struct defs *defs, const struct ck_text *text, const char **birth)
+static const char *birth_keep(const struct defs *defs,
+                              const struct ck_text *text)
 {
     const char *bytes = ck_text_bytes(text);
     char how[32] = "", tag[32] = "", other[64] = "";
@@ -66,7 +66,6 @@ birth_keep(struct defs *defs, const struct ck_text *text, const char **birth)
     char line[CK_TEXT_BYTES_MAX + 80];
     int length;
 
-    *birth = NULL;
     (void)ck_lines_get(bytes, text->length, "how", how, sizeof(how));
     (void)ck_lines_get(bytes, text->length, "tag", tag, sizeof(tag));
     if (!ck_lines_get(bytes, text->length, "members", members,
@@ -74,31 +73,26 @@ birth_keep(struct defs *defs, const struct ck_text *text, const char **birth)
         ck_lines_get(bytes, text->length, "members_cut", other,
                      sizeof(other)) ||
         ck_lines_get(bytes, text->length, "remote", members, sizeof(members))) {
-        return 0;
+        return NULL;
     }
     length = snprintf(line, sizeof(line), "%s;%s;%s", how, tag, members);
-    *birth = texts_keep(defs->texts, line, (size_t)length);
-    return *birth == NULL ? -1 : 0;
+    return texts_keep(defs->texts, line, (size_t)length);
 }
 
 /* The value of a line as a kept text, NULL where there is none. */
-static int line_keep(struct defs *defs,
-                     const struct ck_text *text,
-                     const char *key,
-                     const char **kept)
+static const char *
+line_keep(const struct defs *defs, const struct ck_text *text, const char *key)
 {
     char value[CK_TEXT_BYTES_MAX];
 
-    *kept = NULL;
     if (!ck_lines_get(ck_text_bytes(text), text->length, key, value,
                       sizeof(value))) {
-        return 0;
+        return NULL;
     }
-    *kept = texts_keep(defs->texts, value, strlen(value));
-    return *kept == NULL ? -1 : 0;
+    return texts_keep(defs->texts, value, strlen(value));
 }
 
-int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
+void comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
 {
     struct defs_process *owner = &defs->processes[process];
     size_t at = comm_place(owner, text->e.name);
@@ -109,19 +103,17 @@ int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
         .size = line_number(text, "size"),
         .rank = line_number(text, "rank"),
         .global = DEFS_NONE,
+        .birth = birth_keep(defs, text),
+        .name = line_keep(defs, text, "name"),
+        .sources = line_keep(defs, text, "sources"),
     };
 
-    if (birth_keep(defs, text, &comm.birth) != 0 ||
-        line_keep(defs, text, "name", &comm.name) != 0 ||
-        line_keep(defs, text, "sources", &comm.sources) != 0) {
-        return -1;
-    }
     if (line_number(text, "sources_cut") > 0) {
         comm.sources = NULL;
     }
     if (at < owner->comms_count && owner->comms[at].id == comm.id) {
         owner->comms[at] = comm; /* recorded again: it got a name */
-        return 0;
+        return;
     }
     array_grow(&owner->comms, &owner->comms_room, owner->comms_count,
                sizeof(comm));
@@ -129,7 +121,6 @@ int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
             (owner->comms_count - at) * sizeof(comm));
     owner->comms[at] = comm;
     owner->comms_count++;
-    return 0;
 }
 
 bool comm_range(const char **text, int32_t *first, int32_t *last)
@@ -245,23 +236,21 @@ static int comm_number(struct table *keys,
         key.a = (uint64_t)process->comms[at].global + 1;
     }
     number = table_number(keys, key);
-    comm->global = number < 0 ? DEFS_NONE : (uint32_t)number;
+    comm->global = (uint32_t)number;
     return 0;
 }
 
-int comm_close(struct defs *defs)
+void comm_close(struct defs *defs)
 {
     struct table *keys = table_create();
-    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < defs->processes_count; i++) {
+    for (size_t i = 0; i < defs->processes_count; i++) {
         struct defs_process *process = &defs->processes[i];
 
-        for (size_t c = 0; rc == 0 && c < process->comms_count; c++) {
-            rc = comm_number(keys, process, &process->comms[c], 0);
+        for (size_t c = 0; c < process->comms_count; c++) {
+            comm_number(keys, process, &process->comms[c], 0);
         }
     }
-    defs->comms = keys == NULL ? 0 : (uint32_t)table_count(keys);
+    defs->comms = (uint32_t)table_count(keys);
     table_destroy(keys);
-    return rc;
 }

@@ -14,9 +14,11 @@
 #include "schema/event.h"
 
 /* Enter a COMM record of a process. */
-int comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text);
+void comm_enter(struct defs *defs,
+                uint32_t process,
+                const struct ck_text *text);
 /* Once the definitions is closed: number them. */
-int comm_close(struct defs *defs);
+void comm_close(struct defs *defs);
 /* NULL = not recorded. */
 const struct defs_comm *
 comm_find(const struct defs *defs, uint32_t process, uint32_t id);

@@ -334,7 +334,7 @@ static void physical_rank(struct defs_physical *physical, int32_t rank)
     physical->ranks_count++;
 }
 
-/* Its number in definitions->subs, made for it. 0 or -1. */
+/* Its number in definitions->subs, made for it. */
 static void
 sub_close(struct defs *defs, uint32_t process, struct defs_device *device)
 {
@@ -387,25 +387,21 @@ static struct defs_physical *physical_find(struct defs *defs,
     return physical;
 }
 
-static int
+static void
 device_close(struct defs *defs, uint32_t process, struct defs_device *device)
 {
     struct defs_device *whole = device_whole(&defs->processes[process], device);
     struct defs_physical *physical = physical_find(defs, process, whole);
 
-    if (physical == NULL) {
-        return -1;
-    }
     device->physical = (uint32_t)(physical - defs->physicals);
     device->sub = DEFS_NONE;
     if (whole != device) {
         sub_close(defs, process, device);
     }
     physical_rank(physical, defs->processes[process].rank);
-    return 0;
 }
 
-static int domain_close(struct defs *defs, struct defs_agent *agent)
+static void domain_close(struct defs *defs, struct defs_agent *agent)
 {
     char boot[64] = "";
     char timens[64] = "";
@@ -414,7 +410,7 @@ static int domain_close(struct defs *defs, struct defs_agent *agent)
     bool is_unread;
 
     if (agent->domain != DEFS_NONE) {
-        return 0;
+        return;
     }
     is_unread =
         ck_lines_get(agent->identity, length, "boot_id", boot, sizeof(boot)) &&
@@ -427,7 +423,7 @@ static int domain_close(struct defs *defs, struct defs_agent *agent)
         if (strcmp(domain->boot_id, boot) == 0 &&
             strcmp(domain->timens, timens) == 0) {
             agent->domain = (uint32_t)i;
-            return 0;
+            return;
         }
     }
     array_grow(&defs->domains, &defs->domains_room, defs->domains_count,
@@ -439,11 +435,7 @@ static int domain_close(struct defs *defs, struct defs_agent *agent)
     domain->machines = domain->believed = 1;
     domain->checked = 0;
     domain->is_clone = false;
-    if (domain->boot_id == NULL || domain->timens == NULL) {
-        return -1;
-    }
     agent->domain = (uint32_t)defs->domains_count++;
-    return 0;
 }
 
 uint32_t defs_domain_clone(struct defs *defs, uint32_t domain, uint32_t number)
@@ -458,7 +450,7 @@ uint32_t defs_domain_clone(struct defs *defs, uint32_t domain, uint32_t number)
     clone = &defs->domains[defs->domains_count];
     *clone = defs->domains[domain];
     clone->timens = texts_keep(defs->texts, timens, strlen(timens) + 1);
-    return clone->timens == NULL ? DEFS_NONE : (uint32_t)defs->domains_count++;
+    return (uint32_t)defs->domains_count++;
 }
 
 bool defs_is_device_wanted(const struct defs *defs, uint32_t physical)
@@ -473,7 +465,7 @@ bool defs_is_device_wanted(const struct defs *defs, uint32_t physical)
     return false;
 }
 
-int defs_close(struct defs *defs)
+void defs_close(struct defs *defs)
 {
     ranks_close(defs);
     for (size_t i = 0; i < defs->agents_count; i++) {
@@ -481,25 +473,18 @@ int defs_close(struct defs *defs)
     }
     /* The lowest rank's domain is number 0: all others are placed by it. */
     for (size_t i = 0; i < defs->ranks_count; i++) {
-        if (domain_close(defs, &defs->agents[defs->ranks[i].agent]) != 0) {
-            return -1;
-        }
+        domain_close(defs, &defs->agents[defs->ranks[i].agent]);
     }
     for (size_t i = 0; i < defs->agents_count; i++) {
-        if (domain_close(defs, &defs->agents[i]) != 0) {
-            return -1;
-        }
+        domain_close(defs, &defs->agents[i]);
     }
     for (size_t i = 0; i < defs->processes_count; i++) {
         struct defs_process *process = &defs->processes[i];
 
         for (size_t d = 0; d < process->devices_count; d++) {
-            if (device_close(defs, (uint32_t)i, &process->devices[d]) != 0) {
-                return -1;
-            }
+            device_close(defs, (uint32_t)i, &process->devices[d]);
         }
     }
-    return 0;
 }
 
 int32_t defs_size(const struct defs *defs)
@@ -530,10 +515,8 @@ static const char *note_rest(const char *text, uint64_t *number)
 
 /* A note that counts something and one with the same text: their sum, or NULL
  * when that cannot be. */
-static int note_sum(struct defs *defs,
-                    const char *left,
-                    const char *right,
-                    const char **sum)
+static const char *
+note_sum(const struct defs *defs, const char *left, const char *right)
 {
     uint64_t a, b;
     const char *rest = note_rest(left, &a);
@@ -541,47 +524,38 @@ static int note_sum(struct defs *defs,
     char text[NOTE_MAX];
     int length;
 
-    *sum = NULL;
     if (rest == NULL || other == NULL || strcmp(rest, other) != 0) {
-        return 0;
+        return NULL;
     }
     length = snprintf(text, sizeof(text), "%" PRIu64 "%s", a + b, rest);
     if (a + b < a || (size_t)length >= sizeof(text)) {
-        return 0;
+        return NULL;
     }
-    *sum = texts_keep(defs->texts, text, (size_t)length);
-    return *sum == NULL ? -1 : 0;
+    return texts_keep(defs->texts, text, (size_t)length);
 }
 
-int defs_note(struct defs *defs, const char *text, size_t length)
+void defs_note(struct defs *defs, const char *text, size_t length)
 {
     const char *kept = texts_keep(defs->texts, text, length);
 
-    if (kept == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < defs->notes_count; i++) {
         struct defs_note *note = &defs->notes[i];
-        const char *sum;
+        const char *sum = note_sum(defs, note->text, kept);
 
-        if (note_sum(defs, note->text, kept, &sum) != 0) {
-            return -1;
-        }
         if (sum != NULL || note->text == kept) {
             note->text = sum != NULL ? sum : kept;
             note->count++;
-            return 0;
+            return;
         }
     }
     if (defs->notes_count == NOTES_MAX) {
-        return 0;
+        return;
     }
     array_grow(&defs->notes, &defs->notes_room, defs->notes_count,
                sizeof(*defs->notes));
     defs->notes[defs->notes_count].text = kept;
     defs->notes[defs->notes_count].count = 1;
     defs->notes_count++;
-    return 0;
 }
 
 uint64_t defs_lost(const struct defs_agent *agent)

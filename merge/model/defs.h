@@ -350,8 +350,7 @@ struct defs {
 struct defs *defs_create(void);
 void defs_destroy(struct defs *defs);
 
-/* Index of the agent, process or thread, made at first sight; DEFS_NONE with
- * ENOMEM. */
+/* Index of the agent, process or thread, made at first sight. */
 uint32_t defs_agent_find(struct defs *defs, const uint8_t id[16]);
 uint32_t
 defs_process_find(struct defs *defs, uint32_t agent, uint32_t incarnation);
@@ -433,10 +432,10 @@ bool defs_is_device_wanted(const struct defs *defs, uint32_t physical);
 
 /* Once everything was read: ranks, devices of machines, clock domains. Makes a
  * device for each process that used one without recording which. Communicators
- * come next (comm_close()). 0 or -1. */
-int defs_close(struct defs *defs);
+ * come next (comm_close()). */
+void defs_close(struct defs *defs);
 /* Add a domain for a clock that turned out to be another one than its name
- * has it, the number-th of that name. Its number, DEFS_NONE with ENOMEM. */
+ * has it, the number-th of that name. Its number. */
 uint32_t defs_domain_clone(struct defs *defs, uint32_t domain, uint32_t number);
 /* True when the beginning of some rank was discarded: calls that are counted
  * from their first have no number then. */
@@ -469,7 +468,7 @@ static inline bool defs_ended_well(const struct defs_agent *agent)
 /* Size of the world: the largest recorded, at least the ranks there are. */
 int32_t defs_size(const struct defs *defs);
 /* Remember a sentence for the report; equal ones are counted, those that begin
- * with a number and are equal behind it added up. 0 or -1. */
-int defs_note(struct defs *defs, const char *text, size_t length);
+ * with a number and are equal behind it added up. */
+void defs_note(struct defs *defs, const char *text, size_t length);
 
 #endif

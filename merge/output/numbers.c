@@ -10,14 +10,14 @@
 
 #define ROOM_LEAST 4096
 
-bool numbers_reserve(struct numbers *numbers, size_t count)
+void numbers_reserve(struct numbers *numbers, size_t count)
 {
     size_t wanted = numbers->used + count * NUMBER_MOST;
     size_t room = numbers->room < ROOM_LEAST ? ROOM_LEAST : numbers->room;
     unsigned char *grown;
 
     if (wanted <= numbers->room) {
-        return true;
+        return;
     }
     while (room < wanted) {
         room *= 2;
@@ -25,5 +25,4 @@ bool numbers_reserve(struct numbers *numbers, size_t count)
     grown = xrealloc(numbers->at, room);
     numbers->at = grown;
     numbers->room = room;
-    return true;
 }

@@ -19,8 +19,8 @@ struct numbers {
     size_t room;
 };
 
-/* Make room for so many numbers more; false with ENOMEM. */
-bool numbers_reserve(struct numbers *numbers, size_t count);
+/* Make room for so many numbers more. */
+void numbers_reserve(struct numbers *numbers, size_t count);
 
 /* A number at a place; returns what is behind it. */
 static inline unsigned char *number_write(unsigned char *at, uint64_t value)

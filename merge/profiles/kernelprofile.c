@@ -81,7 +81,7 @@ static uint32_t place_number(struct profile *profile,
     return (uint32_t)number + 1;
 }
 
-/* One of kernel_calls. 0 or -1. */
+/* One of kernel_calls. */
 static void call_read(struct profile *profile)
 {
     struct json *json = profile->json;

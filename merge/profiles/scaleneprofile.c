@@ -98,7 +98,7 @@ static void samples_read(struct scaleneprofile *profile, struct json *json)
     }
 }
 
-/* One line of a file. 0 or -1. */
+/* One line of a file. */
 static void line_read(struct scaleneprofile *profile, struct json *json)
 {
     size_t before = profile->samples_count;
@@ -193,7 +193,7 @@ static void files_read(struct scaleneprofile *profile, struct json *json)
 /* Bits of what was there. */
 enum { HAS_FILES = 1, HAS_START = 2, HAS_PERF = 4 };
 
-/* A member of the whole, whose name was the last token. 0 or -1. */
+/* A member of the whole, whose name was the last token. */
 static void
 member_read(struct scaleneprofile *profile, struct json *json, unsigned *has)
 {

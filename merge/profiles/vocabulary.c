@@ -53,7 +53,7 @@ static void slots_grow(struct vocabulary *words)
     words->room = room;
 }
 
-/* Keep the text behind the others. 0 or -1. */
+/* Keep the text behind the others. */
 static void text_keep(struct vocabulary *words, const char *text, size_t length)
 {
     if (words->texts_room - words->texts_used < length) {

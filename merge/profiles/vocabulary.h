@@ -31,7 +31,7 @@ struct vocabulary {
 };
 
 void vocabulary_fini(struct vocabulary *words);
-/* Number of a text (1, 2 ...), given at first sight; 0 with ENOMEM. */
+/* Number of a text (1, 2 ...), given at first sight. */
 uint32_t
 vocabulary_find(struct vocabulary *words, const char *text, size_t length);
 /* Borrowed until the next text is new. */

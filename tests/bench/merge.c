@@ -287,8 +287,13 @@ static int run_alone(const char *dir)
                                 .consumers_count = 1};
     double seconds;
 
-    if (store == NULL || defs_close(defs) != 0 || comm_close(defs) != 0 ||
-        align_close(align, defs) != 0 || align_settle(align, NULL) != 0 ||
+    if (store == NULL) {
+        fprintf(stderr, "bench_merge: %s\n", err.text);
+        return 1;
+    }
+    defs_close(defs);
+    comm_close(defs);
+    if (align_close(align, defs) != 0 || align_settle(align, NULL) != 0 ||
         timeline_run(&timeline, &events, &err) != 0) {
         fprintf(stderr, "bench_merge: %s\n", err.text);
         return 1;

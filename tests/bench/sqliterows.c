@@ -68,7 +68,8 @@ static double ours(const char *path, int64_t rows)
     }
     for (int64_t i = 0; i < rows; i++) {
         row_make(i, values);
-        if (sqlitefile_put_numbers(file, statement, values, COLUMNS) != 0) {
+        sqlitefile_put_numbers(file, statement, values, COLUMNS);
+        if (sqlitefile_error(file, &err) != 0) {
             die("no row");
         }
     }

@@ -102,7 +102,7 @@ static void comms_say(struct defs *defs, uint32_t process, int rank)
                                "sources=%s\n", sources[i][rank]);
         }
         said.text.length = (uint32_t)length;
-        assert_int_equal(comm_enter(defs, process, &said.text), 0);
+        comm_enter(defs, process, &said.text);
     }
 }
 
@@ -127,8 +127,8 @@ void play_cast(struct world *world)
         }
         comms_say(defs, process, rank);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     world->align = align_create();
     assert_int_equal(align_close(world->align, defs), 0);
 }

@@ -89,8 +89,8 @@ static bool merge_both(int64_t start, ck_time_t *whole)
     assert_int_equal(count, 2);
     store = rundir_create_all(stores, count, defs, align_taker(align), &err);
     assert_non_null(store);
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     assert_int_equal(defs->ranks_count, 2);

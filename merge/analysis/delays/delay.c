@@ -67,7 +67,7 @@ struct delay {
 
 /* Walk a thread that others are looked at for, as far as what it did is known,
  * by `until` at the latest. */
-static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
+static void waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
 {
     const struct thread *its = &delay->threads[thread];
 
@@ -75,7 +75,7 @@ static int waiter_extend(struct delay *delay, uint32_t thread, ck_time_t until)
     if (its->inside > 0 && its->entered < until) {
         until = its->entered;
     }
-    return delayprofile_extend(delay->profile, thread, until);
+    delayprofile_extend(delay->profile, thread, until);
 }
 
 /* What the thread did while others waited for its lock until then goes: count
@@ -101,7 +101,7 @@ static void held_drop(struct delay *delay, uint32_t thread, ck_time_t until)
 
 /* What a thread does while it holds a lock that others wait for is asked for
  * where these are walked over: until then it stays, unless it is too much. */
-static int
+static void
 held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
 {
     const struct history *host = lookback_history(delay->lookback);
@@ -110,11 +110,11 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
     size_t worth = delayprofile_spans(delay->profile);
 
     if (until == INT64_MIN) {
-        return 0;
+        return;
     }
     if (spans != SIZE_MAX && spans > HELD_SPANS_MAX) {
         held_drop(delay, thread, until);
-        return 0;
+        return;
     }
     for (uint32_t waiter = delay->firsts[process]; waiter != DEFS_NONE;
          waiter = delay->threads[waiter].next) {
@@ -123,15 +123,12 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
         if (waiter == thread || walked >= until) {
             continue;
         }
-        if (spans >= worth &&
-            waiter_extend(delay, waiter, history_last_start(host, thread)) !=
-                0) {
-            return -1;
+        if (spans >= worth) {
+            waiter_extend(delay, waiter, history_last_start(host, thread));
         }
         walked = delayprofile_walked(delay->profile, waiter);
         *from = walked < *from ? walked : *from;
     }
-    return 0;
 }
 
 /* Samples of a process are asked for where its other threads are walked over.
@@ -148,7 +145,7 @@ others_from(const struct delay *delay, uint32_t process, ck_time_t *from)
 }
 
 /* What the lookback may let go of a thread: spans that were taken. */
-static int
+static void
 thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 {
     struct delay *delay = state;
@@ -158,7 +155,7 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
 
     if (thread >= defs->threads_count) {
         others_from(delay, thread - (uint32_t)defs->threads_count, from);
-        return 0;
+        return;
     }
     if (spans == SIZE_MAX) {
         others_from(delay, defs->threads[thread].process, from);
@@ -166,20 +163,20 @@ thread_from(void *state, uint32_t thread, size_t spans, ck_time_t *from)
     its = &delay->threads[thread];
     until = history_last_start(lookback_history(delay->lookback), thread);
     if (delayprofile_cursor(delay->profile, thread) == INT64_MAX) {
-        return held_from(delay, thread, spans, from);
+        held_from(delay, thread, spans, from);
+        return;
     }
     if (its->inside > 0 && its->entered < until) {
         until = its->entered;
     }
     if (spans >= delayprofile_spans(delay->profile) &&
         (its->kept == delayprofile_walked(delay->profile, thread) ||
-         spans / 2 >= delayprofile_spans(delay->profile)) &&
-        delayprofile_extend(delay->profile, thread, until) != 0) {
-        return -1;
+         spans / 2 >= delayprofile_spans(delay->profile))) {
+        delayprofile_extend(delay->profile, thread, until);
     }
     its->kept = delayprofile_walked(delay->profile, thread);
     *from = its->kept < *from ? its->kept : *from;
-    return held_from(delay, thread, spans, from);
+    held_from(delay, thread, spans, from);
 }
 
 /* Look at the thread from then on. */
@@ -412,10 +409,10 @@ static void side_add(struct delay *delay, struct side *side)
 /* What one of the two did more than the other, as a cost for or against it. The
  * late one's is a source from now on; what the other one did more counts only
  * where the late one waited because of that. */
-static int key_cost(struct delay *delay,
-                    const struct side *late,
-                    const struct side *waiting,
-                    uint32_t key)
+static void key_cost(struct delay *delay,
+                     const struct side *late,
+                     const struct side *waiting,
+                     uint32_t key)
 {
     struct sum *sum = &delay->sums[key];
     ck_time_t more = sum->late - sum->waiting;
@@ -429,23 +426,19 @@ static int key_cost(struct delay *delay,
         uint32_t known = delaysources_known(delay->sources, &its);
 
         if (more == 0 || known == DELAY_NONE) {
-            return 0;
+            return;
         }
         number = known;
     }
-    if (number < 0) {
-        return -1;
-    }
     cost_add(delay, (uint32_t)number, (double)more);
-    return 0;
 }
 
 /* The differences of all keys among the costs; *unknown is the excess of what
  * is not known. */
-static int keys_add(struct delay *delay,
-                    const struct side *late,
-                    const struct side *waiting,
-                    double *unknown)
+static void keys_add(struct delay *delay,
+                     const struct side *late,
+                     const struct side *waiting,
+                     double *unknown)
 {
     *unknown = late->unexplained > waiting->unexplained
                    ? late->unexplained - waiting->unexplained
@@ -455,14 +448,11 @@ static int keys_add(struct delay *delay,
         const struct sum *sum = &delay->sums[key];
 
         if (key != DELAY_UNKNOWN && key != DELAY_REST) {
-            if (key_cost(delay, late, waiting, key) != 0) {
-                return -1;
-            }
+            key_cost(delay, late, waiting, key);
         } else if (sum->late > sum->waiting) {
             *unknown += (double)(sum->late - sum->waiting);
         }
     }
-    return 0;
 }
 
 /* What a side has of the parts of keys that the late one had more of. */
@@ -536,8 +526,8 @@ static void costs_scale(struct delay *delay, double scale, double length)
     costs_cut(delay, length);
 }
 
-/* Sum up both sides; returns what the costs and what is not known are together,
- * below 0 with ENOMEM. */
+/* Sum up both sides; returns what the costs and what is not known are together.
+ */
 static double
 sides_add(struct delay *delay, struct side *late, struct side *waiting)
 {
@@ -547,9 +537,7 @@ sides_add(struct delay *delay, struct side *late, struct side *waiting)
     delay->touched_count = delay->costs_count = 0;
     side_add(delay, late);
     side_add(delay, waiting);
-    if (keys_add(delay, late, waiting, &unknown) != 0) {
-        return -1;
-    }
+    keys_add(delay, late, waiting, &unknown);
     return costs_settle(delay) + unknown;
 }
 
@@ -570,10 +558,10 @@ static void bounds_count(struct delay *delay,
 }
 
 /* Fill `costs` of a wait of `part` until the late thread came. */
-static int costs_find(struct delay *delay,
-                      uint32_t thread,
-                      uint32_t late,
-                      struct region part)
+static void costs_find(struct delay *delay,
+                       uint32_t thread,
+                       uint32_t late,
+                       struct region part)
 {
     ck_time_t from = delaysyncs_find(&delay->threads[late].syncs,
                                      &delay->threads[thread].syncs, part.start);
@@ -582,23 +570,17 @@ static int costs_find(struct delay *delay,
     double length = (double)region_length(part);
     double whole, scale;
 
-    if (delayprofile_settle(delay->profile, late) != 0 ||
-        delayprofile_settle(delay->profile, thread) != 0) {
-        return -1;
-    }
+    delayprofile_settle(delay->profile, late);
+    delayprofile_settle(delay->profile, thread);
     bounds_count(delay, &one, &other, from);
     one.stretch = stretch_find(delay, late, (struct region){from, part.end});
     other.stretch =
         stretch_find(delay, thread, (struct region){from, part.start});
     whole = sides_add(delay, &one, &other);
-    if (whole < 0) {
-        return -1;
-    }
     scale = length / (whole > length ? whole : length);
     costs_scale(delay, scale, length);
     side_weigh(delay, &one, scale);
     side_weigh(delay, &other, scale);
-    return 0;
 }
 
 /* Cut the late thread where it came, as far as its time is known. */
@@ -615,31 +597,28 @@ static void late_cut(struct delay *delay, uint32_t late, ck_time_t at)
     }
 }
 
-int delay_wait(struct delay *delay,
-               uint32_t thread,
-               struct region part,
-               const struct wait *wait)
+void delay_wait(struct delay *delay,
+                uint32_t thread,
+                struct region part,
+                const struct wait *wait)
 {
     struct delaysync sync = {part.end, wait->thread};
 
     thread_begin(delay, thread, part.start);
     delayprofile_cut(delay->profile, thread, part.start);
     if (wait->thread == DEFS_NONE || wait->thread == thread) {
-        return 0;
+        return;
     }
     late_cut(delay, wait->thread, part.end);
     part.start = delayprofile_cursor(delay->profile, thread);
     if (part.start >= part.end) {
-        return 0;
+        return;
     }
-    if (costs_find(delay, thread, wait->thread, part) != 0 ||
-        delayprofile_wait(delay->profile, thread, part.end, delay->costs,
-                          delay->costs_count) != 0) {
-        return -1;
-    }
+    costs_find(delay, thread, wait->thread, part);
+    delayprofile_wait(delay->profile, thread, part.end, delay->costs,
+                      delay->costs_count);
     delaysyncs_add(&delay->threads[thread].syncs, sync);
     delaysyncs_add(&delay->threads[wait->thread].syncs, sync);
-    return 0;
 }
 
 struct delay_of

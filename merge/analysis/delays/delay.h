@@ -47,10 +47,10 @@ void delay_enter(struct delay *delay, uint32_t thread, struct region call);
 void delay_leave(struct delay *delay, uint32_t thread, struct region call);
 /* It waited in `part`, from its beginning on. All that it waited for is known,
  * and the waits of the others up to then were looked at. */
-int delay_wait(struct delay *delay,
-               uint32_t thread,
-               struct region part,
-               const struct wait *wait);
+void delay_wait(struct delay *delay,
+                uint32_t thread,
+                struct region part,
+                const struct wait *wait);
 
 /* What a wait cost. */
 struct delay_of {

@@ -107,9 +107,7 @@ static int64_t whole_common(struct delaykeys *keys,
         return own;
     }
     number = lookback_activity(keys->lookback, &bare);
-    return number < 0
-               ? -1
-               : lookback_activity_common(keys->lookback, (uint32_t)number);
+    return lookback_activity_common(keys->lookback, (uint32_t)number);
 }
 
 /* A key of an activity in that state. */
@@ -119,16 +117,15 @@ static int64_t key_make(struct delaykeys *keys,
                         int64_t common)
 {
     int64_t whole = whole_common(keys, did, common);
-    int64_t key = whole < 0 ? -1
-                            : table_number_of(keys->keys, (uint64_t)whole,
-                                              (uint64_t)off, did->call == NULL);
+    int64_t key = table_number_of(keys->keys, (uint64_t)whole, (uint64_t)off,
+                                  did->call == NULL);
 
     if ((size_t)key == keys->count) {
         array_grow(&keys->kept, &keys->room, keys->count, sizeof(*keys->kept));
         keys->kept[keys->count++] =
             (struct kept){(uint32_t)whole, off, did->call == NULL};
     }
-    return key < 0 ? -1 : key + KEYS_FIRST;
+    return key + KEYS_FIRST;
 }
 
 static struct own *own_of(struct delaykeys *keys, int64_t activity)
@@ -141,30 +138,23 @@ static struct own *own_of(struct delaykeys *keys, int64_t activity)
     return &keys->deeds[activity];
 }
 
-static int deed_find(struct delaykeys *keys,
-                     const struct history_state *did,
-                     enum history_off off,
-                     struct delay_deed *deed)
+static void deed_find(struct delaykeys *keys,
+                      const struct history_state *did,
+                      enum history_off off,
+                      struct delay_deed *deed)
 {
     int64_t number = lookback_activity(keys->lookback, did);
-    struct own *own = number < 0 ? NULL : own_of(keys, number);
+    struct own *own = own_of(keys, number);
 
-    if (own == NULL) {
-        return -1;
-    }
     if (own->keys[off] == DELAY_UNKNOWN) {
         int64_t common =
             lookback_activity_common(keys->lookback, (uint32_t)number);
-        int64_t key = common < 0 ? -1 : key_make(keys, did, off, common);
+        int64_t key = key_make(keys, did, off, common);
 
-        if (key < 0) {
-            return -1;
-        }
         own->keys[off] = (uint32_t)key;
         own->common = (uint32_t)common;
     }
     *deed = (struct delay_deed){own->keys[off], own->common, (uint32_t)number};
-    return 0;
 }
 
 /* False: one of them has none, or what it did is known by numbers of the thread
@@ -195,20 +185,21 @@ static inline size_t numbers_hash(const struct numbers *numbers)
     return (size_t)((hash >> 50) + numbers->off) % QUICK;
 }
 
-int delaykeys_deed(struct delaykeys *keys,
-                   const struct history_state *did,
-                   enum history_off off,
-                   struct delay_deed *deed)
+void delaykeys_deed(struct delaykeys *keys,
+                    const struct history_state *did,
+                    enum history_off off,
+                    struct delay_deed *deed)
 {
     struct numbers numbers = {.off = (uint32_t)off};
     struct quick *quick;
 
     if (!did->is_known) {
         *deed = (struct delay_deed){DELAY_UNKNOWN, 0, DELAY_NONE};
-        return 0;
+        return;
     }
     if (!numbers_of(did, &numbers)) {
-        return deed_find(keys, did, off, deed);
+        deed_find(keys, did, off, deed);
+        return;
     }
     quick = &keys->quicks[numbers_hash(&numbers)];
     if (quick->deed.key == DELAY_UNKNOWN ||
@@ -217,14 +208,11 @@ int delaykeys_deed(struct delaykeys *keys,
         quick->numbers.after != numbers.after ||
         quick->numbers.range != numbers.range ||
         quick->numbers.off != numbers.off) {
-        if (deed_find(keys, did, off, deed) != 0) {
-            return -1;
-        }
+        deed_find(keys, did, off, deed);
         *quick = (struct quick){numbers, *deed};
-        return 0;
+        return;
     }
     *deed = quick->deed;
-    return 0;
 }
 
 bool delaykeys_is_between(const struct delaykeys *keys, uint32_t key)
@@ -262,10 +250,10 @@ static int64_t place_number(struct delaykeys *keys, const struct met *met)
     return number;
 }
 
-static int line_find(struct delaykeys *keys,
-                     uint32_t process,
-                     const struct history_sample *sample,
-                     struct delay_line *line)
+static void line_find(struct delaykeys *keys,
+                      uint32_t process,
+                      const struct history_sample *sample,
+                      struct delay_line *line)
 {
     const struct defs *defs = lookback_defs(keys->lookback);
     struct evidence_item item = {
@@ -275,27 +263,26 @@ static int line_find(struct delaykeys *keys,
 
     *line = (struct delay_line){.number = DELAY_NONE};
     if (evidence_is_own(defs, &item)) {
-        return 0;
+        return;
     }
     line->is_team = evidence_is_team(defs, &item);
     met.place = evidence_place(defs, &item);
     if (met.place.function == NULL) {
-        return 0;
+        return;
     }
     met.path = callpaths_number(lookback_paths(keys->lookback), process,
                                 sample->stack);
     number = place_number(keys, &met);
     line->number = (uint32_t)number;
-    return number < 0 || (line->is_team &&
-                          table_number_of(keys->teams, line->number, 0, 0) < 0)
-               ? -1
-               : 0;
+    if (line->is_team) {
+        table_number_of(keys->teams, line->number, 0, 0);
+    }
 }
 
-int delaykeys_line(struct delaykeys *keys,
-                   uint32_t process,
-                   const struct history_sample *sample,
-                   struct delay_line *line)
+void delaykeys_line(struct delaykeys *keys,
+                    uint32_t process,
+                    const struct history_sample *sample,
+                    struct delay_line *line)
 {
     int64_t number = table_number_of(keys->stacks, process, sample->stack,
                                      sample->is_faulting);
@@ -304,13 +291,10 @@ int delaykeys_line(struct delaykeys *keys,
     if ((size_t)number == keys->stacks_count) {
         array_grow(&keys->lines, &keys->stacks_room, keys->stacks_count,
                    sizeof(*keys->lines));
-        if (line_find(keys, process, sample, &found) != 0) {
-            return -1;
-        }
+        line_find(keys, process, sample, &found);
         keys->lines[keys->stacks_count++] = found;
     }
     *line = keys->lines[number];
-    return 0;
 }
 
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line)

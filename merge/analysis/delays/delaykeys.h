@@ -32,10 +32,10 @@ struct delaykeys;
 struct delaykeys *delaykeys_create(struct lookback *lookback);
 void delaykeys_destroy(struct delaykeys *keys);
 /* What the thread did, in that state of having a CPU. */
-int delaykeys_deed(struct delaykeys *keys,
-                   const struct history_state *did,
-                   enum history_off off,
-                   struct delay_deed *deed);
+void delaykeys_deed(struct delaykeys *keys,
+                    const struct history_state *did,
+                    enum history_off off,
+                    struct delay_deed *deed);
 /* What a sample met. */
 struct delay_line {
     uint32_t number; /* DELAY_NONE = not known, or ck's own */
@@ -43,10 +43,10 @@ struct delay_line {
 };
 
 /* That of a sample in the process. */
-int delaykeys_line(struct delaykeys *keys,
-                   uint32_t process,
-                   const struct history_sample *sample,
-                   struct delay_line *line);
+void delaykeys_line(struct delaykeys *keys,
+                    uint32_t process,
+                    const struct history_sample *sample,
+                    struct delay_line *line);
 struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
 /* The user's functions that it was called by, and did it handle a page fault?
  */

@@ -190,7 +190,8 @@ open_clear(struct delayprofile *profile, uint32_t thread, ck_time_t start)
 }
 
 /* To the item that the index is of. */
-static int open_add(struct delayprofile *profile, const struct delay_part *what)
+static void open_add(struct delayprofile *profile,
+                     const struct delay_part *what)
 {
     struct index *index = &profile->index;
     struct open *open = &profile->threads[index->thread].open;
@@ -198,7 +199,7 @@ static int open_add(struct delayprofile *profile, const struct delay_part *what)
 
     if (index->slots[slot] != 0) {
         open->parts[index->slots[slot] - 1].ns += what->ns;
-        return 0;
+        return;
     }
     if (open->count + 1 >= DELAY_PARTS_MAX && what->key != DELAY_REST) {
         struct delay_part rest = {
@@ -206,12 +207,14 @@ static int open_add(struct delayprofile *profile, const struct delay_part *what)
 
         profile->full += !open->is_full;
         open->is_full = true;
-        return what->is_line ? 0 : open_add(profile, &rest);
+        if (!what->is_line) {
+            open_add(profile, &rest);
+        }
+        return;
     }
     array_grow(&open->parts, &open->room, open->count, sizeof(*open->parts));
     open->parts[open->count++] = *what;
     index_put(index, slot);
-    return 0;
 }
 
 /* A walk over what a thread did. */
@@ -222,18 +225,18 @@ struct walk {
 };
 
 /* Where the sample of a thread of the process was met. */
-static int line_of(const struct walk *walk,
-                   const struct history_sample *sample,
-                   struct delay_line *line)
+static void line_of(const struct walk *walk,
+                    const struct history_sample *sample,
+                    struct delay_line *line)
 {
     struct delayprofile *profile = walk->profile;
     const struct defs *defs = lookback_defs(profile->lookback);
 
-    return delaykeys_line(profile->keys, defs->threads[walk->thread].process,
-                          sample, line);
+    delaykeys_line(profile->keys, defs->threads[walk->thread].process, sample,
+                   line);
 }
 
-static int
+static void
 line_add(struct walk *walk, uint32_t line, const struct history_sample *sample)
 {
     struct delay_part part = {.key = walk->deed.key,
@@ -242,33 +245,31 @@ line_add(struct walk *walk, uint32_t line, const struct history_sample *sample)
                               .is_line = true,
                               .ns = sample->weight};
 
-    return open_add(walk->profile, &part);
+    open_add(walk->profile, &part);
 }
 
 /* Another thread of the process, while this one waited for the team or for
  * something that no call shows; one that waits for the team itself is none. */
-static int other_take(void *state, const struct history_sample *sample)
+static void other_take(void *state, const struct history_sample *sample)
 {
     struct walk *walk = state;
     struct delay_line line;
 
-    if (line_of(walk, sample, &line) != 0) {
-        return -1;
+    line_of(walk, sample, &line);
+    if (line.number != DELAY_NONE && !line.is_team) {
+        line_add(walk, line.number, sample);
     }
-    return line.number == DELAY_NONE || line.is_team
-               ? 0
-               : line_add(walk, line.number, sample);
 }
 
-static int others_add(struct walk *walk, struct region part)
+static void others_add(struct walk *walk, struct region part)
 {
-    return lookback_others(walk->profile->lookback, walk->thread, part,
-                           other_take, walk);
+    lookback_others(walk->profile->lookback, walk->thread, part, other_take,
+                    walk);
 }
 
 /* A thread that spins in an OpenMP runtime waits for what others of the process
  * compute, if they do: since its last sample. */
-static int line_take(void *state, const struct history_sample *sample)
+static void line_take(void *state, const struct history_sample *sample)
 {
     struct walk *walk = state;
     struct thread *its = &walk->profile->threads[walk->thread];
@@ -276,45 +277,42 @@ static int line_take(void *state, const struct history_sample *sample)
     struct delay_line line;
 
     its->sampled = sample->time;
-    if (line_of(walk, sample, &line) != 0 ||
-        (line.is_team && others_add(walk, since) != 0)) {
-        return -1;
+    line_of(walk, sample, &line);
+    if (line.is_team) {
+        others_add(walk, since);
     }
-    return line.number == DELAY_NONE ? 0 : line_add(walk, line.number, sample);
+    if (line.number != DELAY_NONE) {
+        line_add(walk, line.number, sample);
+    }
 }
 
-static int deed_add(struct walk *walk,
-                    const struct history_state *did,
-                    enum history_off off,
-                    ck_time_t ns)
+static void deed_add(struct walk *walk,
+                     const struct history_state *did,
+                     enum history_off off,
+                     ck_time_t ns)
 {
     struct delayprofile *profile = walk->profile;
     struct delay_part part = {.ns = ns};
 
     if (ns <= 0) {
-        return 0;
+        return;
     }
-    if (delaykeys_deed(profile->keys, did, off, &walk->deed) != 0) {
-        return -1;
-    }
+    delaykeys_deed(profile->keys, did, off, &walk->deed);
     part.key = walk->deed.key;
     part.part = walk->deed.part;
     part.did = walk->deed.did;
-    return open_add(profile, &part);
+    open_add(profile, &part);
 }
 
 /* Only long calls of libc record what they were made on. */
-static int call_weigh(struct walk *walk,
-                      struct region piece,
-                      const struct history_state *did)
+static void call_weigh(struct walk *walk,
+                       struct region piece,
+                       const struct history_state *did)
 {
     if (did->call->path == 0 && did->call->holder == 0) {
-        return 0;
+        return;
     }
-    if (lookback_did(walk->profile->lookback, walk->thread, piece, did) < 0) {
-        return -1;
-    }
-    return 0;
+    lookback_did(walk->profile->lookback, walk->thread, piece, did);
 }
 
 /* May it wait for other threads of its process: blocked between calls, or in a
@@ -332,14 +330,16 @@ static bool is_joining(const struct walk *walk, const struct history_state *did)
                CAUSE_LOCK;
 }
 
-static int joined_add(struct walk *walk,
-                      struct region piece,
-                      const struct history_state *did)
+static void joined_add(struct walk *walk,
+                       struct region piece,
+                       const struct history_state *did)
 {
-    return is_joining(walk, did) ? others_add(walk, piece) : 0;
+    if (is_joining(walk, did)) {
+        others_add(walk, piece);
+    }
 }
 
-static int
+static void
 part_take(void *state, struct region piece, const struct history_state *did)
 {
     struct walk *walk = state;
@@ -347,48 +347,48 @@ part_take(void *state, struct region piece, const struct history_state *did)
     ck_time_t preempted;
 
     if (!did->is_known) {
-        return deed_add(walk, did, HISTORY_ON, region_length(piece));
+        deed_add(walk, did, HISTORY_ON, region_length(piece));
+        return;
     }
     if (did->call == NULL) {
-        if (deed_add(walk, did, did->off, region_length(piece)) != 0) {
-            return -1;
-        }
+        deed_add(walk, did, did->off, region_length(piece));
         if (did->off == HISTORY_ON) {
-            return history_samples(host, walk->thread, piece, line_take, walk);
+            history_samples(host, walk->thread, piece, line_take, walk);
+            return;
         }
-        return joined_add(walk, piece, did);
+        joined_add(walk, piece, did);
+        return;
     }
     walk->profile->threads[walk->thread].sampled = piece.end;
     preempted = history_preempted(host, walk->thread, piece);
-    if (deed_add(walk, did, HISTORY_PREEMPTED, preempted) != 0 ||
-        deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted) !=
-            0 ||
-        joined_add(walk, piece, did) != 0) {
-        return -1;
-    }
-    return call_weigh(walk, piece, did);
+    deed_add(walk, did, HISTORY_PREEMPTED, preempted);
+    deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted);
+    joined_add(walk, piece, did);
+    call_weigh(walk, piece, did);
 }
 
-static int
+static void
 piece_take(void *state, struct region piece, const struct history_state *did)
 {
     struct walk *walk = state;
 
-    return kernelwait_walk(walk->profile->lookback, walk->thread, piece, did,
-                           (struct history_taker){part_take, walk});
+    kernelwait_walk(walk->profile->lookback, walk->thread, piece, did,
+                    (struct history_taker){part_take, walk});
 }
 
 /* Behind the end of its process a thread did nothing. */
-static int ended_add(struct delayprofile *profile, ck_time_t ns)
+static void ended_add(struct delayprofile *profile, ck_time_t ns)
 {
     struct delay_part part = {
         .key = DELAY_UNKNOWN, .did = DELAY_NONE, .ns = ns};
 
-    return ns > 0 ? open_add(profile, &part) : 0;
+    if (ns > 0) {
+        open_add(profile, &part);
+    }
 }
 
 /* Walk on to `at`. */
-static int
+static void
 thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
@@ -397,17 +397,18 @@ thread_walk(struct delayprofile *profile, uint32_t thread, ck_time_t at)
     struct region part = {its->walked, at < end ? at : end};
 
     if (at <= its->walked) {
-        return 0;
+        return;
     }
     end = its->walked > end ? its->walked : end;
     its->walked = at;
     index_aim(profile, thread);
-    if (part.start < part.end &&
+    if (part.start < part.end) {
         history_walk(lookback_history(profile->lookback), thread, part,
-                     piece_take, &walk) != 0) {
-        return -1;
+                     piece_take, &walk);
     }
-    return end < at ? ended_add(profile, at - end) : 0;
+    if (end < at) {
+        ended_add(profile, at - end);
+    }
 }
 
 /* ---- items -------------------------------------------------------------- */
@@ -456,14 +457,13 @@ static void items_room(struct delayprofile *profile, struct thread *its)
 }
 
 /* End the open item at a cut. */
-static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
+static void
+item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
     const struct open *open = &its->open;
 
-    if (thread_walk(profile, thread, at) != 0) {
-        return -1;
-    }
+    thread_walk(profile, thread, at);
     items_room(profile, its);
     its->items[its->items_count++] =
         (struct delay_item){.start = open->start,
@@ -476,20 +476,16 @@ static int item_end(struct delayprofile *profile, uint32_t thread, ck_time_t at)
         its->parts[its->parts_count++] = open->parts[i];
     }
     open_clear(profile, thread, at);
-    return 0;
 }
 
-int delayprofile_settle(struct delayprofile *profile, uint32_t thread)
+void delayprofile_settle(struct delayprofile *profile, uint32_t thread)
 {
     struct thread *its = &profile->threads[thread];
 
     for (size_t i = 0; i < its->cuts_count; i++) {
-        if (item_end(profile, thread, its->cuts[i]) != 0) {
-            return -1;
-        }
+        item_end(profile, thread, its->cuts[i]);
     }
     its->cuts_count = 0;
-    return 0;
 }
 
 /* More items are to be made than are kept: the older half is not looked at. */
@@ -526,22 +522,20 @@ void delayprofile_cut(struct delayprofile *profile,
     its->cuts[its->cuts_count++] = its->cut = at;
 }
 
-int delayprofile_extend(struct delayprofile *profile,
-                        uint32_t thread,
-                        ck_time_t at)
+void delayprofile_extend(struct delayprofile *profile,
+                         uint32_t thread,
+                         ck_time_t at)
 {
     struct thread *its = &profile->threads[thread];
 
     if (!is_begun(its)) {
-        return 0;
+        return;
     }
     if (at > its->cursor) {
         its->cursor = at;
     }
-    return delayprofile_settle(profile, thread) != 0 ||
-                   thread_walk(profile, thread, its->cursor) != 0
-               ? -1
-               : 0;
+    delayprofile_settle(profile, thread);
+    thread_walk(profile, thread, its->cursor);
 }
 
 ck_time_t delayprofile_walked(const struct delayprofile *profile,
@@ -556,20 +550,18 @@ size_t delayprofile_spans(const struct delayprofile *profile)
                                             : 0; /* of many threads none */
 }
 
-int delayprofile_wait(struct delayprofile *profile,
-                      uint32_t thread,
-                      ck_time_t until,
-                      const struct delay_cost *costs,
-                      size_t count)
+void delayprofile_wait(struct delayprofile *profile,
+                       uint32_t thread,
+                       ck_time_t until,
+                       const struct delay_cost *costs,
+                       size_t count)
 {
     struct thread *its = &profile->threads[thread];
 
     if (!is_begun(its) || until <= its->cursor) {
-        return 0;
+        return;
     }
-    if (delayprofile_extend(profile, thread, its->cursor) != 0) {
-        return -1;
-    }
+    delayprofile_extend(profile, thread, its->cursor);
     items_room(profile, its);
     its->items[its->items_count++] =
         (struct delay_item){.start = its->cursor,
@@ -584,7 +576,6 @@ int delayprofile_wait(struct delayprofile *profile,
     }
     its->cursor = its->walked = its->cut = until;
     its->open.start = until;
-    return 0;
 }
 
 ck_time_t delayprofile_cursor(const struct delayprofile *profile,

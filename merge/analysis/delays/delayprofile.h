@@ -57,16 +57,16 @@ void delayprofile_begin(struct delayprofile *profile,
                         ck_time_t at);
 /* Take what the thread did up to `at`, which no later event may change. Nothing
  * where that was taken. */
-int delayprofile_extend(struct delayprofile *profile,
-                        uint32_t thread,
-                        ck_time_t at);
+void delayprofile_extend(struct delayprofile *profile,
+                         uint32_t thread,
+                         ck_time_t at);
 /* End the item there: what the thread did up to `at` no later event may change.
  * Nothing is walked over yet. */
 void delayprofile_cut(struct delayprofile *profile,
                       uint32_t thread,
                       ck_time_t at);
 /* Make the items up to the last cut. */
-int delayprofile_settle(struct delayprofile *profile, uint32_t thread);
+void delayprofile_settle(struct delayprofile *profile, uint32_t thread);
 /* What the thread did before is not asked for any more; INT64_MAX = not begun.
  */
 ck_time_t delayprofile_walked(const struct delayprofile *profile,
@@ -74,11 +74,11 @@ ck_time_t delayprofile_walked(const struct delayprofile *profile,
 /* Spans of a thread that are worth keeping until they are asked for. */
 size_t delayprofile_spans(const struct delayprofile *profile);
 /* The thread waited, from where it was cut last on. The costs are copied. */
-int delayprofile_wait(struct delayprofile *profile,
-                      uint32_t thread,
-                      ck_time_t until,
-                      const struct delay_cost *costs,
-                      size_t count);
+void delayprofile_wait(struct delayprofile *profile,
+                       uint32_t thread,
+                       ck_time_t until,
+                       const struct delay_cost *costs,
+                       size_t count);
 /* Up to where it was taken; INT64_MAX = not begun. */
 ck_time_t delayprofile_cursor(const struct delayprofile *profile,
                               uint32_t thread);

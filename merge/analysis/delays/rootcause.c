@@ -15,7 +15,7 @@ struct rootcause {
 };
 
 /* The chain ends here; behind the end of its process the thread did nothing. */
-static int
+static void
 origin_take(void *state, struct region piece, const struct history_state *did)
 {
     static const struct history_state nothing = {.is_known = false};
@@ -25,16 +25,15 @@ origin_take(void *state, struct region piece, const struct history_state *did)
     ck_time_t end = lookback_ended(rootcause->lookback, rootcause->thread);
     struct region before = {piece.start, piece.end < end ? piece.end : end};
 
-    if (before.start < before.end &&
-        rootcause->take(rootcause->state, before, &origin) != 0) {
-        return -1;
+    if (before.start < before.end) {
+        rootcause->take(rootcause->state, before, &origin);
     }
     piece.start = piece.start < end ? before.end : piece.start;
     origin.did = &nothing;
     origin.has_ended = true;
-    return piece.start < piece.end
-               ? rootcause->take(rootcause->state, piece, &origin)
-               : 0;
+    if (piece.start < piece.end) {
+        rootcause->take(rootcause->state, piece, &origin);
+    }
 }
 
 /* For whom the thread waits at the beginning of a piece, and for longer than
@@ -63,32 +62,32 @@ static bool wait_find(const struct rootcause *rootcause,
     return false;
 }
 
-static int rootcause_take(void *state,
-                          struct region piece,
-                          const struct history_state *did);
+static void rootcause_take(void *state,
+                           struct region piece,
+                           const struct history_state *did);
 
 /* A piece in which one wait holds, or none. */
-static int rootcause_step(struct rootcause *rootcause,
-                          struct region piece,
-                          const struct history_state *did,
-                          const struct wait *wait)
+static void rootcause_step(struct rootcause *rootcause,
+                           struct region piece,
+                           const struct history_state *did,
+                           const struct wait *wait)
 {
     struct rootcause next = *rootcause;
 
     if (wait == NULL) {
-        return kernelwait_walk(rootcause->lookback, rootcause->thread, piece,
-                               did,
-                               (struct history_taker){origin_take, rootcause});
+        kernelwait_walk(rootcause->lookback, rootcause->thread, piece, did,
+                        (struct history_taker){origin_take, rootcause});
+        return;
     }
     next.thread = wait->thread;
     next.hops++;
-    return history_walk(lookback_history(rootcause->lookback), next.thread,
-                        piece, rootcause_take, &next);
+    history_walk(lookback_history(rootcause->lookback), next.thread, piece,
+                 rootcause_take, &next);
 }
 
-static int rootcause_take(void *state,
-                          struct region piece,
-                          const struct history_state *did)
+static void rootcause_take(void *state,
+                           struct region piece,
+                           const struct history_state *did)
 {
     struct rootcause *rootcause = state;
     ck_time_t end = piece.end;
@@ -98,22 +97,18 @@ static int rootcause_take(void *state,
         bool is_wait = wait_find(rootcause, piece.start, did, &wait);
 
         piece.end = wait.until < end ? wait.until : end;
-        if (rootcause_step(rootcause, piece, did, is_wait ? &wait : NULL) !=
-            0) {
-            return -1;
-        }
+        rootcause_step(rootcause, piece, did, is_wait ? &wait : NULL);
     }
-    return 0;
 }
 
-int rootcause_follow(const struct lookback *lookback,
-                     uint32_t thread,
-                     struct region part,
-                     rootcause_take_f take,
-                     void *state)
+void rootcause_follow(const struct lookback *lookback,
+                      uint32_t thread,
+                      struct region part,
+                      rootcause_take_f take,
+                      void *state)
 {
     struct rootcause rootcause = {lookback, take, state, thread, 0};
 
-    return history_walk(lookback_history(lookback), thread, part,
-                        rootcause_take, &rootcause);
+    history_walk(lookback_history(lookback), thread, part, rootcause_take,
+                 &rootcause);
 }

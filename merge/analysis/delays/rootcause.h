@@ -17,16 +17,16 @@ struct rootcause_origin {
     const struct history_state *did;
     bool has_ended; /* its process: it did nothing */
 };
-typedef int (*rootcause_take_f)(void *state,
-                                struct region piece,
-                                const struct rootcause_origin *origin);
+typedef void (*rootcause_take_f)(void *state,
+                                 struct region piece,
+                                 const struct rootcause_origin *origin);
 /* What `thread` did in `part`, piece by piece; where it waited for another one
  * itself, what that one did, and so on; where it waited for its device, the
  * kernel that ran there. */
-int rootcause_follow(const struct lookback *lookback,
-                     uint32_t thread,
-                     struct region part,
-                     rootcause_take_f take,
-                     void *state);
+void rootcause_follow(const struct lookback *lookback,
+                      uint32_t thread,
+                      struct region part,
+                      rootcause_take_f take,
+                      void *state);
 
 #endif

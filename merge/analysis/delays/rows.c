@@ -103,16 +103,13 @@ static struct ledger_row *keyed_find(struct rows *rows,
     }
     array_grow(&keyed->rows, &keyed->room, keyed->count, sizeof(*keyed->rows));
     row = row_new(rows, what);
-    if (row != NULL) {
-        keyed->rows[keyed->count++] = (uint32_t)(rows->count - 1);
-    }
+    keyed->rows[keyed->count++] = (uint32_t)(rows->count - 1);
     return row;
 }
 
 /* ---- rows of several ranks ---------------------------------------------- */
 
-/* Activities with the same call from the same place have one number. UNKNOWN
- * with ENOMEM. */
+/* Activities with the same call from the same place have one number. */
 static uint32_t place_number(struct rows *rows, uint32_t did)
 {
     struct report_activity activity;
@@ -136,13 +133,13 @@ static uint32_t place_number(struct rows *rows, uint32_t did)
                              (uintptr_t)activity.place.file,
                              (uintptr_t)activity.place.function ^
                                  (uint64_t)activity.place.line << 48);
-    rows->place[did] = number < 0 ? UNKNOWN : (uint32_t)number;
+    rows->place[did] = (uint32_t)number;
     return rows->place[did];
 }
 
-static int rank_mark(const struct rows *rows,
-                     struct ledger_row *row,
-                     const struct ledger_row *what)
+static void rank_mark(const struct rows *rows,
+                      struct ledger_row *row,
+                      const struct ledger_row *what)
 {
     uint32_t index = defs_rank_index(rows->defs, what->rank);
     uint8_t *ranks = (uint8_t *)row->ranks;
@@ -158,7 +155,6 @@ static int rank_mark(const struct rows *rows,
         row->rank = what->rank;
         row->device = what->device;
     }
-    return 0;
 }
 
 /* The row of all that waited like this. */
@@ -171,9 +167,6 @@ static struct ledger_row *shared_find(struct rows *rows,
     int32_t last = rows->shared.count < rows->limit ? what->last : what->blamed;
     struct ledger_row *row;
 
-    if (place == UNKNOWN) {
-        return NULL;
-    }
     row = keyed_find(
         rows, &rows->shared,
         (struct table_key){
@@ -183,7 +176,8 @@ static struct ledger_row *shared_find(struct rows *rows,
                 (uint64_t)rows->is_shown(rows->defs, what->device),
             (uint32_t)last},
         what);
-    return row != NULL && rank_mark(rows, row, what) == 0 ? row : NULL;
+    rank_mark(rows, row, what);
+    return row;
 }
 
 /* ---- the whole ---------------------------------------------------------- */
@@ -230,10 +224,8 @@ struct ledger_row *rows_again(struct rows *rows,
         }
     }
     row = rows_find(rows, what);
-    if (row != NULL) {
-        last[1] = last[0];
-        last[0] = (uint32_t)(row - rows->items) + 1;
-    }
+    last[1] = last[0];
+    last[0] = (uint32_t)(row - rows->items) + 1;
     return row;
 }
 

@@ -82,7 +82,7 @@ struct ledger_row *rows_again(struct rows *rows,
                               const struct ledger_row *what,
                               uint32_t last[ROWS_LAST]);
 struct ledger_row *rows_all(const struct rows *rows, size_t *count);
-/* How many different ranks the rows are of. 0 with ENOMEM. */
+/* How many different ranks the rows are of. */
 uint32_t rows_ranks(const struct defs *defs,
                     const struct ledger_row *const *rows,
                     size_t count);

@@ -120,9 +120,6 @@ static int kernel_take(struct kernels *kernels,
 
     number = kernel_number(
         kernels, defs_name(kernels->defs, event->process, record->e.name));
-    if (number < 0) {
-        return -1;
-    }
     kernel = &kernels->items[number];
     is_call = (record->e.flags & CK_FLAG_PART) == 0;
     kernel->calls_in_run += is_call;
@@ -223,17 +220,13 @@ static int rows_report(struct kernels *kernels, struct report *report)
 }
 
 /* What a kernel's lines were busy, it was. */
-static int busy_add(struct kernels *kernels, const struct report *report)
+static void busy_add(struct kernels *kernels, const struct report *report)
 {
     for (size_t i = 0; i < report->lines_count; i++) {
         int64_t number = kernel_number(kernels, report->lines[i].kernel);
 
-        if (number < 0) {
-            return -1;
-        }
         kernels->items[number].busy += report->lines[i].busy;
     }
-    return 0;
 }
 
 int kernels_report(struct kernels *kernels, struct report *report)
@@ -241,9 +234,7 @@ int kernels_report(struct kernels *kernels, struct report *report)
     static const char *const names[COPY_KINDS] = {"h2d", "d2h",  "d2d",
                                                   "h2h", "fill", "map"};
 
-    if (busy_add(kernels, report) != 0) {
-        return -1;
-    }
+    busy_add(kernels, report);
     report->kernels = xcalloc(kernels->count + 1, sizeof(*report->kernels));
     report->copies = xcalloc(COPY_KINDS, sizeof(*report->copies));
     if (rows_report(kernels, report) != 0) {

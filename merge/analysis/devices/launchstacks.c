@@ -165,12 +165,12 @@ static void work_take(struct launchstacks *stacks,
     }
 }
 
-int launchstacks_take(struct launchstacks *stacks,
-                      const struct timeline_event *event)
+void launchstacks_take(struct launchstacks *stacks,
+                       const struct timeline_event *event)
 {
     if (event->start < stacks->region.start ||
         event->start >= stacks->region.end) {
-        return 0;
+        return;
     }
     if (event->record->kind == CK_KIND_SAMPLE) {
         sample_take(stacks, event);
@@ -178,7 +178,6 @@ int launchstacks_take(struct launchstacks *stacks,
                defs_is_wanted(stacks->defs, event->rank)) {
         work_take(stacks, event);
     }
-    return 0;
 }
 
 /* ---- rows ---------------------------------------------------------------- */

@@ -22,8 +22,8 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
                                          struct region region);
 void launchstacks_destroy(struct launchstacks *stacks);
 /* CPU samples, kernels and copies. */
-int launchstacks_take(struct launchstacks *stacks,
-                      const struct timeline_event *event);
+void launchstacks_take(struct launchstacks *stacks,
+                       const struct timeline_event *event);
 /* Write report->launch_stacks. */
 void launchstacks_report(struct launchstacks *stacks, struct report *report);
 

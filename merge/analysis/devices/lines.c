@@ -281,7 +281,7 @@ static struct call kernel_site(const struct lines *lines,
     return (struct call){.line = place.line, .file = place.file};
 }
 
-static int kernel_take(struct lines *lines, const struct timeline_event *event)
+static void kernel_take(struct lines *lines, const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
     const struct defs_device *device =
@@ -295,12 +295,12 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     int64_t number;
 
     if (device == NULL || !region_clip(lines->region, &part.start, &part.end)) {
-        return 0;
+        return;
     }
     if (!defs_is_wanted(lines->defs, event->rank)) {
         share_add(lines->shares[device->physical], NO_ROW, part, busy_give,
                   lines);
-        return 0;
+        return;
     }
     site = kernel_site(lines, event);
     if (!is_found) {
@@ -308,9 +308,6 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     }
     number = line_known(lines, call,
                         defs_name(lines->defs, event->process, record->e.name));
-    if (number < 0) {
-        return -1;
-    }
     lines->last = number;
     lines->items[number].core += part.end - part.start;
     if ((record->e.flags & CK_FLAG_PART) == 0) {
@@ -323,7 +320,6 @@ static int kernel_take(struct lines *lines, const struct timeline_event *event)
     }
     share_add(lines->shares[device->physical], (uint32_t)number, part,
               busy_give, lines);
-    return 0;
 }
 
 int lines_take(void *consumer, const struct timeline_event *event)
@@ -333,9 +329,10 @@ int lines_take(void *consumer, const struct timeline_event *event)
     lines->last = -1;
     if (event->record->kind == CK_KIND_KERNEL ||
         event->record->kind == CK_KIND_GRAPH) {
-        return (event->record->flags & CK_FLAG_BAD_TIME) != 0
-                   ? 0
-                   : kernel_take(lines, event);
+        if ((event->record->flags & CK_FLAG_BAD_TIME) == 0) {
+            kernel_take(lines, event);
+        }
+        return 0;
     }
     if (event->thread >= lines->defs->threads_count ||
         !defs_is_wanted(lines->defs, event->rank)) {

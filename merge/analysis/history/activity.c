@@ -146,9 +146,6 @@ static int64_t number_find(struct activities *activities,
     struct kept kept;
     int64_t number, own;
 
-    if (range < 0 || call < 0 || before < 0 || after < 0 || kernel < 0) {
-        return -1;
-    }
     bare.kernel = NULL;
     own = did->kernel == NULL ? 0 : number_find(activities, &bare);
     number = table_number(
@@ -156,8 +153,8 @@ static int64_t number_find(struct activities *activities,
         (struct table_key){owner_of(did) << 32 | (uint64_t)range,
                            (uint64_t)call << 32 | (uint64_t)before,
                            (uint64_t)kernel << 32 | (uint64_t)after});
-    if (own < 0 || (size_t)number < activities->count) {
-        return own < 0 ? -1 : number;
+    if ((size_t)number < activities->count) {
+        return number;
     }
     kept.common = kept.site = DEFS_NONE;
     kept.cause = cause_of(activities, did->call);
@@ -203,9 +200,6 @@ int64_t activity_number(struct activities *activities,
         return (did->call != NULL ? what->number : what->between) - 1;
     }
     number = number_find(activities, did);
-    if (number < 0) {
-        return -1;
-    }
     what = &activities->whats[last->what];
     if (did->call != NULL) {
         what->range = range;
@@ -319,18 +313,13 @@ int64_t activity_common(struct activities *activities, uint32_t number)
     before = text_number(activities, key.b & UINT32_MAX);
     kernel = text_number(activities, key.c >> 32);
     after = text_number(activities, key.c & UINT32_MAX);
-    if (range < 0 || call < 0 || before < 0 || kernel < 0 || after < 0) {
-        return -1;
-    }
     common = table_number(
         activities->commons,
         (struct table_key){(uint64_t)range << 2 |
                                (uint64_t)(kept->device == CAUSE_KERNEL_GAP),
                            (uint64_t)call << 32 | (uint64_t)before,
                            (uint64_t)kernel << 32 | (uint64_t)after});
-    if (common >= 0) {
-        kept->common = (uint32_t)common;
-    }
+    kept->common = (uint32_t)common;
     return common;
 }
 
@@ -342,7 +331,7 @@ int64_t activity_site(struct activities *activities, uint32_t number)
     if (kept->site == DEFS_NONE) {
         site = text_number(activities,
                            table_key(activities->keys, number).b >> 32);
-        kept->site = site < 0 ? DEFS_NONE : (uint32_t)site;
+        kept->site = (uint32_t)site;
     }
     return site;
 }

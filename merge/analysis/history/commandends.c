@@ -81,12 +81,12 @@ undone_find(struct commands_undone *list, size_t count, uint32_t queue)
     return NULL;
 }
 
-/* The commands of a process that are kept and did not end. 0, or -1. */
-static int undone_add(const struct commands *commands,
-                      uint32_t process,
-                      struct commands_undone **list,
-                      size_t *room,
-                      size_t *count)
+/* The commands of a process that are kept and did not end. */
+static void undone_add(const struct commands *commands,
+                       uint32_t process,
+                       struct commands_undone **list,
+                       size_t *room,
+                       size_t *count)
 {
     const struct history *history = &commands->histories[process];
     size_t first = *count;
@@ -100,9 +100,6 @@ static int undone_add(const struct commands *commands,
             continue;
         }
         queue = commands_queue(commands, process, command->queue);
-        if (queue == NULL) {
-            return -1;
-        }
         if (!is_undone(command, queue)) {
             continue;
         }
@@ -122,7 +119,6 @@ static int undone_add(const struct commands *commands,
             undone->command = *command;
         }
     }
-    return 0;
 }
 
 CK_ORDER(by_enter, struct commands_undone, CK_UP(command.enter))
@@ -136,10 +132,8 @@ struct commands_undone *commands_undone(const struct commands *commands,
     *count = 0;
     for (uint32_t i = 0; i < commands->defs->processes_count; i++) {
         if (commands->histories[i].items != NULL &&
-            is_whole(commands->defs, i) &&
-            undone_add(commands, i, &list, &room, count) != 0) {
-            free(list);
-            return NULL;
+            is_whole(commands->defs, i)) {
+            undone_add(commands, i, &list, &room, count);
         }
     }
     for (size_t i = 0; i < *count; i++) {

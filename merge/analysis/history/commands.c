@@ -74,13 +74,7 @@ commands_queue(const struct commands *commands, uint32_t process, uint32_t id)
     if (history->queue_keys == NULL) {
         history->queue_keys = table_create();
     }
-    number =
-        history->queue_keys == NULL
-            ? -1
-            : table_number(history->queue_keys, (struct table_key){id, 0, 0});
-    if (number < 0) {
-        return NULL;
-    }
+    number = table_number(history->queue_keys, (struct table_key){id, 0, 0});
     if ((size_t)number < history->queues_count) {
         return &history->queues[number];
     }
@@ -111,9 +105,6 @@ static struct command *command_claim(const struct commands *commands,
     }
     if (place->tid != 0 && place->name != 0 && !place->has_ended) {
         queue = commands_queue(commands, process, place->queue);
-        if (queue == NULL) {
-            return NULL;
-        }
         if (is_undone(place, queue)) {
             queue->undone_enter =
                 queue->undone++ == 0 || place->enter < queue->undone_enter
@@ -165,9 +156,6 @@ static int command_enter(struct commands *commands,
     queue = commands_queue(commands, process, call->object);
     command =
         command_claim(commands, process, key_of(tid, call->call), event->start);
-    if (command == NULL || queue == NULL) {
-        return -1;
-    }
     command->site = call->site;
     command->queue = call->object;
     command->name = (uint32_t)call->extra;
@@ -180,9 +168,9 @@ static int command_enter(struct commands *commands,
 }
 
 /* clFinish returned. */
-static int finish_take(struct commands *commands,
-                       const struct timeline_event *event,
-                       const struct ck_call *call)
+static void finish_take(struct commands *commands,
+                        const struct timeline_event *event,
+                        const struct ck_call *call)
 {
     uint32_t process = event->process;
     struct history *history = &commands->histories[process];
@@ -197,14 +185,10 @@ static int finish_take(struct commands *commands,
     }
     if (call->e.name != history->finish ||
         (call->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) != 0) {
-        return 0;
+        return;
     }
     queue = commands_queue(commands, process, call->object);
-    if (queue == NULL) {
-        return -1;
-    }
     queue_done(queue, event->start);
-    return 0;
 }
 
 static int call_take(struct commands *commands,
@@ -223,14 +207,15 @@ static int call_take(struct commands *commands,
     if (call->extra != 0) {
         return command_enter(commands, event, call);
     }
-    return call->object == 0 || !commands_is_known(commands, event->process)
-               ? 0
-               : finish_take(commands, event, call);
+    if (call->object != 0 && commands_is_known(commands, event->process)) {
+        finish_take(commands, event, call);
+    }
+    return 0;
 }
 
-static int await_add(struct commands *commands,
-                     const struct timeline_event *event,
-                     uint64_t key)
+static void await_add(struct commands *commands,
+                      const struct timeline_event *event,
+                      uint64_t key)
 {
     const struct ck_await *record = (const struct ck_await *)event->record;
     uint32_t process = event->process;
@@ -240,9 +225,6 @@ static int await_add(struct commands *commands,
     struct queue *queue = commands_queue(commands, process, record->queue);
     uint32_t at = history->awaits_used++ & ((uint32_t)commands->room - 1);
 
-    if (command == NULL || queue == NULL) {
-        return -1;
-    }
     command->queue = record->queue;
     history->awaits[at] = (struct await){
         key, key_of(record->awaited_tid, record->awaited_call), command->await};
@@ -252,32 +234,27 @@ static int await_add(struct commands *commands,
         command->barrier = queue->barrier;
         queue->barrier = key;
     }
-    return 0;
 }
 
 /* A user event was set by the call. */
-static int set_take(struct commands *commands,
-                    const struct timeline_event *event,
-                    uint32_t tid)
+static void set_take(struct commands *commands,
+                     const struct timeline_event *event,
+                     uint32_t tid)
 {
     const struct ck_await *record = (const struct ck_await *)event->record;
     struct command *command = command_claim(
         commands, event->process,
         key_of(record->awaited_tid, record->awaited_call), event->start);
 
-    if (command == NULL) {
-        return -1;
-    }
     command->end = event->start;
     command->setter = tid;
     command->set_call = record->call;
     command->has_ended = true;
-    return 0;
 }
 
 /* A thread waited for the command, and went on. */
-static int ended_take(struct commands *commands,
-                      const struct timeline_event *event)
+static void ended_take(struct commands *commands,
+                       const struct timeline_event *event)
 {
     const struct ck_await *record = (const struct ck_await *)event->record;
     uint32_t process = event->process;
@@ -287,14 +264,10 @@ static int ended_take(struct commands *commands,
     struct queue *queue;
 
     if (command == NULL) {
-        return 0;
+        return;
     }
     queue = commands_queue(commands, process, command->queue);
-    if (queue == NULL) {
-        return -1;
-    }
     command_end(queue, command);
-    return 0;
 }
 
 static int await_take(struct commands *commands,
@@ -313,11 +286,14 @@ static int await_take(struct commands *commands,
     tid = commands->defs->threads[event->thread].tid;
     switch (record->e.kind) {
     case CK_KIND_AWAIT_HOST:
-        return ended_take(commands, event);
+        ended_take(commands, event);
+        return 0;
     case CK_KIND_AWAIT_SET:
-        return set_take(commands, event, tid);
+        set_take(commands, event, tid);
+        return 0;
     default:
-        return await_add(commands, event, key_of(tid, record->call));
+        await_add(commands, event, key_of(tid, record->call));
+        return 0;
     }
 }
 
@@ -338,9 +314,6 @@ static int work_take(struct commands *commands,
     }
     command = command_find(commands, history, key);
     queue = commands_queue(commands, process, record->queue);
-    if (queue == NULL) {
-        return -1;
-    }
     if (command == NULL) {
         queue->undone -= queue->undone > 0;
         return 0;

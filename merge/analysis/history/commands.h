@@ -54,10 +54,10 @@ enum commands_reason {
     COMMANDS_QUEUED, /* it was enqueued, did not run, for an unknown reason */
     COMMANDS_EVENT,  /* it is a user event that was not set yet */
 };
-typedef int (*commands_take_f)(void *state,
-                               struct region piece,
-                               enum commands_reason reason,
-                               const struct command *command);
+typedef void (*commands_take_f)(void *state,
+                                struct region piece,
+                                enum commands_reason reason,
+                                const struct command *command);
 
 /* A command that never ended. */
 struct commands_undone {
@@ -92,13 +92,13 @@ ck_time_t commands_awaited(const struct commands *commands,
                            uint32_t call);
 /* What it waited for in `part`, which ends by then, piece by piece and without
  * holes. What take returns, if that is not 0. */
-int commands_walk(const struct commands *commands,
-                  uint32_t process,
-                  uint32_t tid,
-                  uint32_t call,
-                  struct region part,
-                  commands_take_f take,
-                  void *state);
+void commands_walk(const struct commands *commands,
+                   uint32_t process,
+                   uint32_t tid,
+                   uint32_t call,
+                   struct region part,
+                   commands_take_f take,
+                   void *state);
 /* Once all was taken: what never ended, a queue each, by when it was enqueued;
  * none of processes that miss records. Freed with free(). */
 struct commands_undone *commands_undone(const struct commands *commands,

@@ -81,61 +81,61 @@ end_of(struct asking *asking, struct command *command, unsigned links)
     return until;
 }
 
-static int command_walk(struct asking *asking,
-                        const struct command *command,
-                        struct region part,
-                        unsigned links);
+static void command_walk(struct asking *asking,
+                         const struct command *command,
+                         struct region part,
+                         unsigned links);
 
 /* [part.start, until) of the part is the other's; what is left of it begins
  * there. Of a part without length nothing is asked: both ways from a command
  * would lead on from it, and from each that they lead to. */
-static int other_walk(struct asking *asking,
-                      const struct command *other,
-                      ck_time_t until,
-                      struct region *part,
-                      unsigned links)
+static void other_walk(struct asking *asking,
+                       const struct command *other,
+                       ck_time_t until,
+                       struct region *part,
+                       unsigned links)
 {
     struct region before = *part;
 
     if (other == NULL || until <= part->start || part->start >= part->end ||
         links >= COMMANDS_LINKS || !may_go_on(asking)) {
-        return 0;
+        return;
     }
     before.end = until < part->end ? until : part->end;
     part->start = before.end;
-    return command_walk(asking, other, before, links + 1);
+    command_walk(asking, other, before, links + 1);
 }
 
 /* Why it had not ended in `part`. */
-static int command_walk(struct asking *asking,
-                        const struct command *command,
-                        struct region part,
-                        unsigned links)
+static void command_walk(struct asking *asking,
+                         const struct command *command,
+                         struct region part,
+                         unsigned links)
 {
     struct region waits = part;
     ck_time_t until;
     const struct command *other;
-    int rc;
 
     if (command->setter != 0) {
-        return asking->take(asking->state, part, COMMANDS_EVENT, command);
+        asking->take(asking->state, part, COMMANDS_EVENT, command);
+        return;
     }
     if (command->start != INT64_MIN && command->start < waits.end) {
         waits.end = command->start > part.start ? command->start : part.start;
     }
     part.start = waits.end;
     other = binding_of(asking, command, links, &until);
-    rc = other_walk(asking, other, until, &waits, links);
+    other_walk(asking, other, until, &waits, links);
     other = command_find(asking->commands, asking->history, command->prior);
-    if (rc == 0 && other != NULL) {
-        rc = other_walk(asking, other, other->end, &waits, links);
+    if (other != NULL) {
+        other_walk(asking, other, other->end, &waits, links);
     }
-    if (rc == 0 && waits.start < waits.end) {
-        rc = asking->take(asking->state, waits, COMMANDS_QUEUED, command);
+    if (waits.start < waits.end) {
+        asking->take(asking->state, waits, COMMANDS_QUEUED, command);
     }
-    return rc == 0 && part.start < part.end
-               ? asking->take(asking->state, part, COMMANDS_RUNS, command)
-               : rc;
+    if (part.start < part.end) {
+        asking->take(asking->state, part, COMMANDS_RUNS, command);
+    }
 }
 
 ck_time_t commands_awaited(const struct commands *commands,
@@ -156,13 +156,13 @@ ck_time_t commands_awaited(const struct commands *commands,
     return until;
 }
 
-int commands_walk(const struct commands *commands,
-                  uint32_t process,
-                  uint32_t tid,
-                  uint32_t call,
-                  struct region part,
-                  commands_take_f take,
-                  void *state)
+void commands_walk(const struct commands *commands,
+                   uint32_t process,
+                   uint32_t tid,
+                   uint32_t call,
+                   struct region part,
+                   commands_take_f take,
+                   void *state)
 {
     struct asking asking = {.commands = commands,
                             .history = &commands->histories[process],
@@ -177,5 +177,7 @@ int commands_walk(const struct commands *commands,
         asking.history->questions++;
         other = binding_of(&asking, command, 0, &until);
     }
-    return other == NULL ? 0 : command_walk(&asking, other, part, 1);
+    if (other != NULL) {
+        command_walk(&asking, other, part, 1);
+    }
 }

@@ -140,11 +140,11 @@ static size_t item_after(const struct ring *ring, ck_time_t time)
     return low;
 }
 
-int devicehistory_walk(const struct devicehistory *devicehistory,
-                       uint32_t process,
-                       struct region part,
-                       devicehistory_take_f take,
-                       void *state)
+void devicehistory_walk(const struct devicehistory *devicehistory,
+                        uint32_t process,
+                        struct region part,
+                        devicehistory_take_f take,
+                        void *state)
 {
     const struct ring *ring = &devicehistory->rings[process];
     ck_time_t time = part.start;
@@ -156,16 +156,14 @@ int devicehistory_walk(const struct devicehistory *devicehistory,
         struct region piece = {item->start, item->end};
 
         (void)region_clip(part, &piece.start, &piece.end);
-        if ((time < piece.start &&
-             take(state, (struct region){time, piece.start}, item, false) !=
-                 0) ||
-            take(state, piece, item, true) != 0) {
-            return -1;
+        if (time < piece.start) {
+            take(state, (struct region){time, piece.start}, item, false);
         }
+        take(state, piece, item, true);
         time = piece.end;
     }
-    return time < part.end
-               ? take(state, (struct region){time, part.end},
-                      i < ring->count ? ring_at(ring, i) : NULL, false)
-               : 0;
+    if (time < part.end) {
+        take(state, (struct region){time, part.end},
+             i < ring->count ? ring_at(ring, i) : NULL, false);
+    }
 }

@@ -53,14 +53,14 @@ void devicehistory_make_room(struct devicehistory *devicehistory,
 /* Calls `take` for each piece of `part`, in order, without holes, with what ran
  * there; where nothing did, as far as is known, with what ran next, NULL = it
  * has not begun yet. */
-typedef int (*devicehistory_take_f)(void *state,
-                                    struct region piece,
-                                    const struct devicehistory_item *item,
-                                    bool is_running);
-int devicehistory_walk(const struct devicehistory *devicehistory,
-                       uint32_t process,
-                       struct region part,
-                       devicehistory_take_f take,
-                       void *state);
+typedef void (*devicehistory_take_f)(void *state,
+                                     struct region piece,
+                                     const struct devicehistory_item *item,
+                                     bool is_running);
+void devicehistory_walk(const struct devicehistory *devicehistory,
+                        uint32_t process,
+                        struct region part,
+                        devicehistory_take_f take,
+                        void *state);
 
 #endif

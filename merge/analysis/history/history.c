@@ -65,26 +65,21 @@ struct history {
 };
 
 /* Numbers in the tables are those of the definitions. */
-static int history_number(struct history *history, const struct defs *defs)
+static void history_number(struct history *history, const struct defs *defs)
 {
     for (size_t i = 0; i < defs->processes_count; i++) {
         struct table_key key = {defs->processes[i].agent,
                                 defs->processes[i].incarnation, 0};
 
-        if (table_number(history->images, key) < 0) {
-            return -1;
-        }
+        table_number(history->images, key);
     }
     for (size_t i = 0; i < history->count; i++) {
         struct table_key key = {defs->threads[i].process, defs->threads[i].tid,
                                 0};
 
         history->threads[i].known_from = INT64_MIN;
-        if (table_number(history->keys, key) < 0) {
-            return -1;
-        }
+        table_number(history->keys, key);
     }
-    return 0;
 }
 
 struct history *history_create(const struct defs *defs, size_t limit)
@@ -106,10 +101,7 @@ struct history *history_create(const struct defs *defs, size_t limit)
     history->samples =
         timedfacts_create(history->count + defs->processes_count);
     history->threads = xcalloc(history->count + 1, sizeof(*history->threads));
-    if (history_number(history, defs) != 0) {
-        history_destroy(history);
-        return NULL;
-    }
+    history_number(history, defs);
     return history;
 }
 void history_destroy(struct history *history)
@@ -224,11 +216,11 @@ ck_time_t history_preempted(const struct history *history,
     return sum;
 }
 
-int history_samples(const struct history *history,
-                    uint32_t thread,
-                    struct region part,
-                    history_sample_f take,
-                    void *state)
+void history_samples(const struct history *history,
+                     uint32_t thread,
+                     struct region part,
+                     history_sample_f take,
+                     void *state)
 {
     size_t count;
     const struct timedfacts_fact *fact =
@@ -242,11 +234,8 @@ int history_samples(const struct history *history,
             .is_faulting = (fact->what & FAULTING) != 0,
         };
 
-        if (take(state, &sample) != 0) {
-            return -1;
-        }
+        take(state, &sample);
     }
-    return 0;
 }
 
 bool history_is_seen(const struct history *history, uint32_t thread)
@@ -722,11 +711,11 @@ static enum history_off off_at(const struct history *history,
     return (enum history_off)fact->what;
 }
 
-int history_walk(const struct history *history,
-                 uint32_t number,
-                 struct region part,
-                 history_take_f take,
-                 void *state)
+void history_walk(const struct history *history,
+                  uint32_t number,
+                  struct region part,
+                  history_take_f take,
+                  void *state)
 {
     const struct thread *thread = &history->threads[number];
     ck_time_t time = part.start;
@@ -740,9 +729,7 @@ int history_walk(const struct history *history,
         if (did.is_known && did.call == NULL) {
             did.off = off_at(history, number, time, &until);
         }
-        if (take(state, (struct region){time, until}, &did) != 0) {
-            return -1;
-        }
+        take(state, (struct region){time, until}, &did);
         time = until;
         for (size_t next = walk.at == HISTORY_NONE ? 0 : (size_t)walk.at + 1;
              next < thread->count && thread->spans[next].start <= time;
@@ -750,5 +737,4 @@ int history_walk(const struct history *history,
             walk.at = (uint32_t)next;
         }
     }
-    return 0;
 }

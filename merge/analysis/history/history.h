@@ -96,13 +96,13 @@ void history_add_sample(struct history *history,
                         const struct history_sample *sample,
                         ck_time_t horizon);
 /* Call `take` for each sample of a thread in `part`. */
-typedef int (*history_sample_f)(void *state,
-                                const struct history_sample *sample);
-int history_samples(const struct history *history,
-                    uint32_t thread,
-                    struct region part,
-                    history_sample_f take,
-                    void *state);
+typedef void (*history_sample_f)(void *state,
+                                 const struct history_sample *sample);
+void history_samples(const struct history *history,
+                     uint32_t thread,
+                     struct region part,
+                     history_sample_f take,
+                     void *state);
 /* In place of all threads of a process that made no record of their own, where
  * it is about samples. */
 uint32_t history_rest(const struct history *history, uint32_t process);
@@ -155,14 +155,14 @@ bool history_longest(const struct history *history,
                      struct history_span *range);
 
 /* Calls `take` for each piece of `part`, in order, without holes. */
-typedef int (*history_take_f)(void *state,
-                              struct region piece,
-                              const struct history_state *did);
-int history_walk(const struct history *history,
-                 uint32_t thread,
-                 struct region part,
-                 history_take_f take,
-                 void *state);
+typedef void (*history_take_f)(void *state,
+                               struct region piece,
+                               const struct history_state *did);
+void history_walk(const struct history *history,
+                  uint32_t thread,
+                  struct region part,
+                  history_take_f take,
+                  void *state);
 /* A function that takes pieces, and what it is called with. */
 struct history_taker {
     history_take_f take;

@@ -39,10 +39,10 @@ bool kernelwait_span(const struct lookback *lookback,
     return is_running || (launch != NULL && launch->start <= time);
 }
 
-static int work_take(void *state,
-                     struct region piece,
-                     const struct devicehistory_item *item,
-                     bool is_running)
+static void work_take(void *state,
+                      struct region piece,
+                      const struct devicehistory_item *item,
+                      bool is_running)
 {
     const struct waiting *waiting = state;
     struct history_state did = *waiting->did;
@@ -53,22 +53,23 @@ static int work_take(void *state,
                         &span)) {
         did.kernel = &span;
     }
-    return waiting->taker.take(waiting->taker.state, piece, &did);
+    waiting->taker.take(waiting->taker.state, piece, &did);
 }
 
-int kernelwait_walk(const struct lookback *lookback,
-                    uint32_t thread,
-                    struct region piece,
-                    const struct history_state *did,
-                    struct history_taker taker)
+void kernelwait_walk(const struct lookback *lookback,
+                     uint32_t thread,
+                     struct region piece,
+                     const struct history_state *did,
+                     struct history_taker taker)
 {
     struct waiting waiting = {.lookback = lookback, .did = did, .taker = taker};
 
     if (!kernelwait_is(did)) {
-        return taker.take(taker.state, piece, did);
+        taker.take(taker.state, piece, did);
+        return;
     }
     waiting.process = lookback_defs(lookback)->threads[thread].process;
 
-    return devicehistory_walk(lookback_work(lookback), waiting.process, piece,
-                              work_take, &waiting);
+    devicehistory_walk(lookback_work(lookback), waiting.process, piece,
+                       work_take, &waiting);
 }

@@ -23,10 +23,10 @@ bool kernelwait_span(const struct lookback *lookback,
 /* Calls `take` for each part of `piece`, in order, without holes, with what the
  * thread did and, where one is known, the kernel that ran or was queued. Of
  * another call than those of kernelwait_is() it is one part. */
-int kernelwait_walk(const struct lookback *lookback,
-                    uint32_t thread,
-                    struct region piece,
-                    const struct history_state *did,
-                    struct history_taker taker);
+void kernelwait_walk(const struct lookback *lookback,
+                     uint32_t thread,
+                     struct region piece,
+                     const struct history_state *did,
+                     struct history_taker taker);
 
 #endif

@@ -141,13 +141,8 @@ key_of(const struct links *links, uint32_t process, const char *kept)
 static struct end *
 end_find(struct links *links, uint32_t process, const char *kept)
 {
-    int64_t number = kept == NULL ? -1
-                                  : table_number(links->numbers,
-                                                 key_of(links, process, kept));
+    int64_t number = table_number(links->numbers, key_of(links, process, kept));
 
-    if (number < 0) {
-        return NULL;
-    }
     if ((size_t)number == links->ends_count) {
         array_grow(&links->ends, &links->ends_room, links->ends_count,
                    sizeof(*links->ends));
@@ -157,26 +152,19 @@ end_find(struct links *links, uint32_t process, const char *kept)
 }
 
 /* Two UNIX sockets that a process made as a pair. */
-static int pair_add(struct links *links,
-                    uint32_t process,
-                    const char *kept,
-                    const char *kept_other)
+static void pair_add(struct links *links,
+                     uint32_t process,
+                     const char *kept,
+                     const char *kept_other)
 {
     struct end *end = end_find(links, process, kept);
 
-    if (end == NULL) {
-        return -1;
-    }
     end->other = kept_other;
     end = end_find(links, process, kept_other);
-    if (end == NULL) {
-        return -1;
-    }
     end->other = kept;
-    return 0;
 }
 
-static int end_add(void *state, uint32_t process, const char *path)
+static void end_add(void *state, uint32_t process, const char *path)
 {
     struct links *links = state;
     struct texts *texts = links->defs->texts;
@@ -187,21 +175,18 @@ static int end_add(void *state, uint32_t process, const char *path)
     struct end *end;
 
     if (length == 0) {
-        return 0;
+        return;
     }
     end = end_find(links, process, kept);
-    if (end == NULL) {
-        return -1;
-    }
     end->owner = end->is_owned && end->owner != process ? DEFS_NONE : process;
     end->is_owned = true;
-    return other_length == 0 ? 0
-                             : pair_add(links, process, kept,
-                                        texts_keep(texts, other, other_length));
+    if (other_length != 0) {
+        pair_add(links, process, kept, texts_keep(texts, other, other_length));
+    }
 }
 
 /* "pair A B": who made the pair has neither end. */
-static int made_add(struct links *links, uint32_t process, const char *path)
+static void made_add(struct links *links, uint32_t process, const char *path)
 {
     struct texts *texts = links->defs->texts;
     char ends[2][END_BYTES];
@@ -211,23 +196,21 @@ static int made_add(struct links *links, uint32_t process, const char *path)
     const char *kept[2];
 
     if (second == NULL) {
-        return 0;
+        return;
     }
     lengths[0] =
         snprintf(ends[0], END_BYTES, UNIX "%.*s", (int)(second - first), first);
     lengths[1] = snprintf(ends[1], END_BYTES, UNIX "%s", second + 1);
     for (size_t i = 0; i < 2; i++) {
         if (lengths[i] < 0 || lengths[i] >= END_BYTES) {
-            return 0;
+            return;
         }
         kept[i] = texts_keep(texts, ends[i], (size_t)lengths[i]);
     }
-    return kept[0] == NULL || kept[1] == NULL
-               ? -1
-               : pair_add(links, process, kept[0], kept[1]);
+    pair_add(links, process, kept[0], kept[1]);
 }
 
-static int pairs_add(struct links *links)
+static void pairs_add(struct links *links)
 {
     const struct defs *defs = links->defs;
 
@@ -237,13 +220,11 @@ static int pairs_add(struct links *links)
         for (uint32_t id = 0; id < count; id++) {
             const char *text = names_get(defs->processes[p].names, id);
 
-            if (text != NULL && strncmp(text, PAIR, strlen(PAIR)) == 0 &&
-                made_add(links, p, text) != 0) {
-                return -1;
+            if (text != NULL && strncmp(text, PAIR, strlen(PAIR)) == 0) {
+                made_add(links, p, text);
             }
         }
     }
-    return 0;
 }
 
 /* The end of that text on the host of the process; NULL = none has it. */
@@ -263,7 +244,7 @@ static uint32_t owner_of(const struct end *end)
 }
 
 /* Whom the process at an end that is its own alone names by pid. */
-static int name_add(void *state, uint32_t process, const char *path)
+static void name_add(void *state, uint32_t process, const char *path)
 {
     struct links *links = state;
     uint32_t pid = links_is_unix(path) ? pid_of(path) : 0;
@@ -273,12 +254,12 @@ static int name_add(void *state, uint32_t process, const char *path)
     if (length == 0 || owner_of(end_search(links, process,
                                            texts_keep(links->defs->texts, own,
                                                       length))) != process) {
-        return 0;
+        return;
     }
-    return table_number_of(links->names, process, pid, 0) < 0 ? -1 : 0;
+    table_number_of(links->names, process, pid, 0);
 }
 
-static int pids_add(struct links *links)
+static void pids_add(struct links *links)
 {
     const struct defs *defs = links->defs;
 
@@ -291,10 +272,9 @@ static int pids_add(struct links *links)
 
         links->processes[number] = (size_t)number == known ? p : DEFS_NONE;
     }
-    return 0;
 }
 
-int links_each(const struct defs *defs, links_end_f take, void *state)
+void links_each(const struct defs *defs, links_end_f take, void *state)
 {
     for (uint32_t p = 0; p < defs->processes_count; p++) {
         size_t count = names_count(defs->processes[p].names);
@@ -302,12 +282,11 @@ int links_each(const struct defs *defs, links_end_f take, void *state)
         for (uint32_t id = 0; id < count; id++) {
             const char *text = names_get(defs->processes[p].names, id);
 
-            if (links_is_end(text) && take(state, p, text) != 0) {
-                return -1;
+            if (links_is_end(text)) {
+                take(state, p, text);
             }
         }
     }
-    return 0;
 }
 
 struct links *links_create(const struct defs *defs)
@@ -318,11 +297,10 @@ struct links *links_create(const struct defs *defs)
     links->numbers = table_create();
     links->pids = table_create();
     links->names = table_create();
-    if (links_each(defs, end_add, links) != 0 || pairs_add(links) != 0 ||
-        pids_add(links) != 0 || links_each(defs, name_add, links) != 0) {
-        links_destroy(links);
-        return NULL;
-    }
+    links_each(defs, end_add, links);
+    pairs_add(links);
+    pids_add(links);
+    links_each(defs, name_add, links);
     return links;
 }
 

@@ -29,7 +29,7 @@ bool links_is_end(const char *path);
 uint32_t
 links_peer(const struct links *links, uint32_t process, const char *path);
 /* For each end that a process has; 0, or -1 as `take`. */
-typedef int (*links_end_f)(void *state, uint32_t process, const char *path);
-int links_each(const struct defs *defs, links_end_f take, void *state);
+typedef void (*links_end_f)(void *state, uint32_t process, const char *path);
+void links_each(const struct defs *defs, links_end_f take, void *state);
 
 #endif

@@ -99,7 +99,7 @@ struct lookback *lookback_create(const struct defs *defs,
         xmalloc((defs->processes_count + 1) * sizeof(*lookback->firsts));
     lookback->nexts =
         xmalloc((defs->threads_count + 1) * sizeof(*lookback->nexts));
-    if (lookback->host == NULL || lookback->sockets == NULL) {
+    if (lookback->host == NULL) {
         lookback_destroy(lookback);
         return NULL;
     }
@@ -168,22 +168,19 @@ ck_time_t lookback_held(const struct lookback *lookback, uint32_t thread)
 }
 
 /* What ended by then on the thread may go. */
-static int thread_horizon(const struct lookback *lookback,
-                          uint32_t thread,
-                          size_t spans,
-                          ck_time_t now,
-                          ck_time_t *horizon)
+static void thread_horizon(const struct lookback *lookback,
+                           uint32_t thread,
+                           size_t spans,
+                           ck_time_t now,
+                           ck_time_t *horizon)
 {
     ck_time_t from = INT64_MAX;
 
-    if (lookback->thread_from != NULL &&
-        lookback->thread_from(lookback->thread_client, thread, spans, &from) !=
-            0) {
-        return -1;
+    if (lookback->thread_from != NULL) {
+        lookback->thread_from(lookback->thread_client, thread, spans, &from);
     }
     *horizon = lookback_horizon(lookback, now);
     *horizon = from < *horizon ? from : *horizon;
-    return 0;
 }
 
 const struct history *lookback_history(const struct lookback *lookback)
@@ -344,7 +341,7 @@ struct piece {
     unsigned holders; /* of locks that were followed to it */
 };
 
-static int sample_weigh(void *state, const struct history_sample *sample)
+static void sample_weigh(void *state, const struct history_sample *sample)
 {
     const struct piece *piece = state;
     struct evidence_item item = {
@@ -360,12 +357,11 @@ static int sample_weigh(void *state, const struct history_sample *sample)
         item.kind = EVIDENCE_FAULTING;
         evidence_add(piece->lookback->evidence, &item);
     }
-    return 0;
 }
 
-static int piece_weigh(struct piece *piece,
-                       struct region part,
-                       const struct history_state *did);
+static void piece_weigh(struct piece *piece,
+                        struct region part,
+                        const struct history_state *did);
 
 /* What the holder of a lock did while a thread waited for it. */
 struct holding {
@@ -373,7 +369,7 @@ struct holding {
     uint32_t holder; /* thread */
 };
 
-static int
+static void
 holder_take(void *state, struct region part, const struct history_state *did)
 {
     const struct holding *holding = state;
@@ -390,16 +386,10 @@ holder_take(void *state, struct region part, const struct history_state *did)
                               .holders = holding->waiting->holders + 1};
         int64_t number = activity_number(lookback->activities, did);
 
-        if (number < 0) {
-            return -1;
-        }
         piece.activity = item.b = (uint32_t)number;
-        if (piece_weigh(&piece, part, did) != 0) {
-            return -1;
-        }
+        piece_weigh(&piece, part, did);
     }
     evidence_add(lookback->evidence, &item);
-    return 0;
 }
 
 static void
@@ -415,9 +405,9 @@ off_add(const struct piece *piece, enum evidence_off off, ck_time_t ns)
     }
 }
 
-static int call_weigh(struct piece *piece,
-                      struct region part,
-                      const struct history_span *call)
+static void call_weigh(struct piece *piece,
+                       struct region part,
+                       const struct history_span *call)
 {
     struct lookback *lookback = piece->lookback;
     struct evidence_item path = {.activity = piece->activity,
@@ -438,15 +428,15 @@ static int call_weigh(struct piece *piece,
         holding.holder =
             history_thread(lookback->host, call->process, call->holder);
     }
-    return holding.holder == HISTORY_NONE
-               ? 0
-               : history_walk(lookback->host, holding.holder, part, holder_take,
-                              &holding);
+    if (holding.holder != HISTORY_NONE) {
+        history_walk(lookback->host, holding.holder, part, holder_take,
+                     &holding);
+    }
 }
 
-static int piece_weigh(struct piece *piece,
-                       struct region part,
-                       const struct history_state *did)
+static void piece_weigh(struct piece *piece,
+                        struct region part,
+                        const struct history_state *did)
 {
     static const enum evidence_off offs[] = {
         [HISTORY_ON] = EVIDENCE_ON,
@@ -455,11 +445,12 @@ static int piece_weigh(struct piece *piece,
     };
 
     if (did->call != NULL) {
-        return call_weigh(piece, part, did->call);
+        call_weigh(piece, part, did->call);
+        return;
     }
     off_add(piece, offs[did->off], region_length(part));
-    return history_samples(piece->lookback->host, piece->thread, part,
-                           sample_weigh, piece);
+    history_samples(piece->lookback->host, piece->thread, part, sample_weigh,
+                    piece);
 }
 
 int64_t lookback_did(struct lookback *lookback,
@@ -471,27 +462,26 @@ int64_t lookback_did(struct lookback *lookback,
     struct piece piece = {
         .lookback = lookback, .thread = thread, .activity = (uint32_t)number};
 
-    return number < 0 || piece_weigh(&piece, part, did) != 0 ? -1 : number;
+    piece_weigh(&piece, part, did);
+    return number;
 }
 
-int lookback_others(const struct lookback *lookback,
-                    uint32_t thread,
-                    struct region part,
-                    history_sample_f take,
-                    void *state)
+void lookback_others(const struct lookback *lookback,
+                     uint32_t thread,
+                     struct region part,
+                     history_sample_f take,
+                     void *state)
 {
     uint32_t process = lookback->defs->threads[thread].process;
 
     for (uint32_t other = lookback->firsts[process]; other != DEFS_NONE;
          other = lookback->nexts[other]) {
-        if (other != thread &&
-            history_samples(lookback->host, other, part, take, state) != 0) {
-            return -1;
+        if (other != thread) {
+            history_samples(lookback->host, other, part, take, state);
         }
     }
-    return history_samples(lookback->host,
-                           history_rest(lookback->host, process), part, take,
-                           state);
+    history_samples(lookback->host, history_rest(lookback->host, process), part,
+                    take, state);
 }
 
 /* ---- taking ------------------------------------------------------------- */
@@ -507,11 +497,9 @@ static struct history_span *span_place(struct lookback *lookback,
     if (span != NULL) {
         return span;
     }
-    return thread_horizon(lookback, thread,
-                          history_count(lookback->host, thread), event->start,
-                          &horizon) == 0
-               ? history_place(lookback->host, thread, horizon)
-               : NULL;
+    thread_horizon(lookback, thread, history_count(lookback->host, thread),
+                   event->start, &horizon);
+    return history_place(lookback->host, thread, horizon);
 }
 
 static void overhead_take(struct lookback *lookback,
@@ -620,8 +608,8 @@ static int call_take(struct lookback *lookback,
     return 0;
 }
 
-static int off_take(struct lookback *lookback,
-                    const struct timeline_event *event)
+static void off_take(struct lookback *lookback,
+                     const struct timeline_event *event)
 {
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
     struct region part = {event->start, event->end};
@@ -630,18 +618,15 @@ static int off_take(struct lookback *lookback,
     ck_time_t horizon = INT64_MIN;
 
     if (thread == HISTORY_NONE) {
-        return 0;
+        return;
     }
-    if (!history_has_off_room(lookback->host, thread) &&
-        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon) !=
-            0) {
-        return -1;
+    if (!history_has_off_room(lookback->host, thread)) {
+        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon);
     }
     history_add_off(lookback->host, thread, part,
                     mark->e.kind == CK_KIND_PREEMPTED ? HISTORY_PREEMPTED
                                                       : HISTORY_BLOCKED,
                     horizon);
-    return 0;
 }
 
 /* Workers of a pool may have no record but their samples. */
@@ -661,8 +646,8 @@ static uint32_t sampled_thread(const struct lookback *lookback,
                                 : history_rest(lookback->host, process);
 }
 
-static int sample_take(struct lookback *lookback,
-                       const struct timeline_event *event)
+static void sample_take(struct lookback *lookback,
+                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     bool is_sound = record->stack <= INT32_MAX && record->weight > 0 &&
@@ -677,15 +662,12 @@ static int sample_take(struct lookback *lookback,
     ck_time_t horizon = INT64_MIN;
 
     if (thread == HISTORY_NONE || !is_sound) {
-        return 0;
+        return;
     }
-    if (!history_has_sample_room(lookback->host, thread) &&
-        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon) !=
-            0) {
-        return -1;
+    if (!history_has_sample_room(lookback->host, thread)) {
+        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon);
     }
     history_add_sample(lookback->host, thread, event->start, &sample, horizon);
-    return 0;
 }
 
 static int range_take(struct lookback *lookback,
@@ -717,7 +699,8 @@ static int mark_take(struct lookback *lookback,
         return range_take(lookback, event);
     case CK_KIND_PREEMPTED:
     case CK_KIND_BLOCKED:
-        return off_take(lookback, event);
+        off_take(lookback, event);
+        return 0;
     default:
         return 0;
     }
@@ -905,9 +888,10 @@ int lookback_take(struct lookback *lookback,
         work_take(lookback, event);
         return 0;
     case CK_CLASS_SAMPLE:
-        return event->record->kind == CK_KIND_SAMPLE
-                   ? sample_take(lookback, event)
-                   : 0;
+        if (event->record->kind == CK_KIND_SAMPLE) {
+            sample_take(lookback, event);
+        }
+        return 0;
     case CK_CLASS_COUNTER:
         if (kind != CK_KIND_LOST) {
             return 0;

@@ -39,10 +39,10 @@ ck_time_t lookback_gone(const struct lookback *lookback, uint32_t process);
  * most. `spans` are kept of the thread: few may stay for later; SIZE_MAX:
  * nothing may, and it is about what is known of it beyond spans (or of
  * history_rest()). `f` returns 0. */
-typedef int (*lookback_thread_f)(void *client,
-                                 uint32_t thread,
-                                 size_t spans,
-                                 ck_time_t *from);
+typedef void (*lookback_thread_f)(void *client,
+                                  uint32_t thread,
+                                  size_t spans,
+                                  ck_time_t *from);
 void lookback_thread_client(struct lookback *lookback,
                             lookback_thread_f f,
                             void *client);
@@ -71,11 +71,11 @@ void lookback_close(struct lookback *lookback);
 struct report_launches lookback_launches(const struct lookback *lookback);
 struct match_counts lookback_counts(const struct lookback *lookback);
 /* Call `take` for each sample of the process's other threads in `part`. */
-int lookback_others(const struct lookback *lookback,
-                    uint32_t thread,
-                    struct region part,
-                    history_sample_f take,
-                    void *state);
+void lookback_others(const struct lookback *lookback,
+                     uint32_t thread,
+                     struct region part,
+                     history_sample_f take,
+                     void *state);
 struct waits *lookback_waits(const struct lookback *lookback);
 /* For whom the thread waited in a call of its (waits_find()). */
 static inline bool lookback_wait(const struct lookback *lookback,

@@ -235,21 +235,21 @@ static void progress_doubt(const struct waits *waits,
     fact->bytes += match->bytes;
 }
 
-static int received_add(struct waits *waits,
-                        enum match_news news,
-                        const struct match *match,
-                        enum wait_rule rule)
+static void received_add(struct waits *waits,
+                         enum match_news news,
+                         const struct match *match,
+                         enum wait_rule rule)
 {
     const struct match_end *send = &match->send;
     struct fact *fact =
         fact_find(waits, &match->recv.completed, match->recv.done);
 
     if (fact == NULL) {
-        return -1;
+        return;
     }
     if (news == MATCH_COMPLETED) {
         fact->expected++;
-        return 0;
+        return;
     }
     partner_add(&fact->sender, rule, send->posted.thread, send->post,
                 send->mark);
@@ -257,7 +257,6 @@ static int received_add(struct waits *waits,
         fact->known++;
         progress_doubt(waits, fact, match, send, match->recv.done);
     }
-    return 0;
 }
 
 /* A send that does not end before its receive is posted. */
@@ -274,7 +273,7 @@ static bool is_synchronous(const struct waits *waits, const struct match *match)
 /* One that was over before its receive was posted waited for none. Whether a
  * small one did depends on the MPI library: with Open MPI a persistent one ends
  * when the receiver has taken it. */
-static int
+static void
 sent_add(struct waits *waits, const struct match *match, enum wait_rule rule)
 {
     const struct match_end *recv = &match->recv;
@@ -283,23 +282,22 @@ sent_add(struct waits *waits, const struct match *match, enum wait_rule rule)
 
     if (match->send.done <= recv->post ||
         (is_small && recv->post <= match->send.post)) {
-        return 0;
+        return;
     }
     fact = fact_find(waits, &match->send.completed, match->send.done);
     if (fact == NULL) {
-        return -1;
+        return;
     }
     if (is_small) {
         fact->doubt = recv->post > fact->doubt ? recv->post : fact->doubt;
-        return 0;
+        return;
     }
     partner_add(&fact->receiver, rule, recv->posted.thread, recv->post,
                 recv->mark);
     progress_doubt(waits, fact, match, recv, match->send.done);
-    return 0;
 }
 
-static int
+static void
 match_take(void *state, enum match_news news, const struct match *match)
 {
     struct waits *waits = state;
@@ -310,16 +308,18 @@ match_take(void *state, enum match_news news, const struct match *match)
         wait_rule_of(defs_name(waits->defs, end->process, end->completed.name));
 
     if (rule == WAIT_RULE_NONE || is_forgotten(waits, &end->completed)) {
-        return 0;
+        return;
     }
     if (news == MATCH_SENT) {
-        return sent_add(waits, match, rule);
+        sent_add(waits, match, rule);
+        return;
     }
     if (is_send) {
         /* It may have waited for none: then that is known. */
-        return fact_find(waits, &end->completed, end->done) == NULL ? -1 : 0;
+        (void)fact_find(waits, &end->completed, end->done);
+        return;
     }
-    return received_add(waits, news, match, rule);
+    received_add(waits, news, match, rule);
 }
 
 /* ---- collectives -------------------------------------------------------- */
@@ -366,9 +366,7 @@ static int collective_take(struct waits *waits,
     struct collective_call what;
     struct pending *pending;
 
-    if (collective_enter(waits->collective, event, mark, &what) != 0) {
-        return -1;
-    }
+    collective_enter(waits->collective, event, mark, &what);
     if (record->e.kind == CK_KIND_COLLECTIVE) {
         what.is_heavy = record->bytes_out > waits->eager_bytes;
         if (!(what.role == COLLECTIVE_OTHER)) {
@@ -412,24 +410,23 @@ static void complete_take(struct waits *waits,
 
 /* A blocking call that sends has a fact even if it did not wait. A small
  * message that took long may have waited until there was room for it. */
-static int send_take(struct waits *waits, const struct timeline_event *event)
+static void send_take(struct waits *waits, const struct timeline_event *event)
 {
     const struct ck_message *record = (const struct ck_message *)event->record;
     struct match_call call = {event->thread, record->call, record->e.name};
     struct fact *fact;
 
     if (record->request != 0 || is_forgotten(waits, &call)) {
-        return 0;
+        return;
     }
     fact = fact_find(waits, &call, event->end);
     if (fact == NULL) {
-        return -1;
+        return;
     }
     if (record->e.kind == CK_KIND_SEND && record->bytes <= waits->eager_bytes &&
         event->end - event->start > STALLED) {
         fact->doubt = event->end;
     }
-    return 0;
 }
 
 /* ---- the whole ---------------------------------------------------------- */
@@ -498,14 +495,13 @@ int waits_take(struct waits *waits,
         break;
     case CK_KIND_SEND:
     case CK_KIND_SENDRECV:
-        if (send_take(waits, event) != 0) {
-            return -1;
-        }
+        send_take(waits, event);
         break;
     default:
         break;
     }
-    return matcher_take(waits->matcher, event, mark);
+    matcher_take(waits->matcher, event, mark);
+    return 0;
 }
 
 bool waits_error(const struct waits *waits,

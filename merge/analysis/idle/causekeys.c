@@ -62,9 +62,6 @@ int64_t causekeys_find(struct causekeys *keys, const struct ledger_row *row)
                     (uint64_t)row->is_start << 1 |
                     (uint64_t)keys->is_shown(keys->defs, row->device);
 
-    if (text < 0) {
-        return -1;
-    }
     if (is_of_device) {
         what |= (uint64_t)row->device << 40 |
                 (uint64_t)((uint32_t)row->last & 0xffffff) << 16;

@@ -640,9 +640,7 @@ int causes_report(struct ledger *ledger,
     const struct ledger_row *rows;
     size_t count, used = 0;
 
-    if (ledger_finish(ledger) != 0) {
-        return -1;
-    }
+    ledger_finish(ledger);
     is_reported = reported_find(lookback_defs(from->lookback), report);
     rows = ledger_rows(ledger, &count);
     kept = xcalloc(count + 1, sizeof(*kept));

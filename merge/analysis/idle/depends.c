@@ -14,9 +14,9 @@ struct setting {
 };
 
 /* What the thread that set the event did until then. */
-static int setter_take(void *state,
-                       struct region piece,
-                       const struct rootcause_origin *origin)
+static void setter_take(void *state,
+                        struct region piece,
+                        const struct rootcause_origin *origin)
 {
     const struct setting *setting = state;
     struct sharing *sharing = setting->sharing;
@@ -26,9 +26,6 @@ static int setter_take(void *state,
     if (origin->did->is_known) {
         number = lookback_did(sharing->books->lookback, origin->thread, piece,
                               origin->did);
-        if (number < 0) {
-            return -1;
-        }
     }
     sharing->row.cause = CAUSE_DEP_EVENT;
     sharing->row.did = setting->set;
@@ -38,12 +35,12 @@ static int setter_take(void *state,
     sharing->row.last = DEFS_RANK_UNKNOWN;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
-    return sharing_piece(sharing, piece);
+    sharing_piece(sharing, piece);
 }
 
-static int event_take(struct sharing *sharing,
-                      struct region piece,
-                      const struct command *event)
+static void event_take(struct sharing *sharing,
+                       struct region piece,
+                       const struct command *event)
 {
     const struct history *host = lookback_history(sharing->books->lookback);
     uint32_t thread = history_thread(host, sharing->process, event->setter);
@@ -56,23 +53,21 @@ static int event_take(struct sharing *sharing,
     int64_t number;
 
     if (call == NULL) {
-        return sharing_plain(sharing, piece, CAUSE_DEP_EVENT, DEFS_NONE);
+        sharing_plain(sharing, piece, CAUSE_DEP_EVENT, DEFS_NONE);
+        return;
     }
     number = lookback_activity(sharing->books->lookback, &did);
-    if (number < 0) {
-        return -1;
-    }
     setting.set = (uint32_t)number;
-    return region_clip(sharing_region(sharing), &piece.start, &piece.end)
-               ? rootcause_follow(sharing->books->lookback, thread, piece,
-                                  setter_take, &setting)
-               : 0;
+    if (region_clip(sharing_region(sharing), &piece.start, &piece.end)) {
+        rootcause_follow(sharing->books->lookback, thread, piece, setter_take,
+                         &setting);
+    }
 }
 
-static int remote_add(struct sharing *sharing,
-                      struct region piece,
-                      uint32_t physical,
-                      uint32_t did)
+static void remote_add(struct sharing *sharing,
+                       struct region piece,
+                       uint32_t physical,
+                       uint32_t did)
 {
     sharing->row.cause = CAUSE_DEP_REMOTE;
     sharing->row.did = did;
@@ -81,13 +76,13 @@ static int remote_add(struct sharing *sharing,
     sharing->row.last = (int32_t)physical;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
-    return sharing_piece(sharing, piece);
+    sharing_piece(sharing, piece);
 }
 
-static int unmatched_take(void *state,
-                          struct region piece,
-                          enum commands_reason reason,
-                          const struct command *command)
+static void unmatched_take(void *state,
+                           struct region piece,
+                           enum commands_reason reason,
+                           const struct command *command)
 {
     struct sharing *sharing = state;
     struct history_span work = {.process = sharing->process,
@@ -99,25 +94,23 @@ static int unmatched_take(void *state,
     int64_t number = DEFS_NONE;
 
     if (reason == COMMANDS_EVENT) {
-        return event_take(sharing, piece, command);
+        event_take(sharing, piece, command);
+        return;
     }
     if (command->name != 0) {
         number = lookback_activity(sharing->books->lookback, &did);
     }
-    if (number < 0) {
-        return -1;
-    }
     if (command->physical == sharing->row.device) {
-        return sharing_plain(sharing, piece, CAUSE_KERNEL_GAP,
-                             (uint32_t)number);
+        sharing_plain(sharing, piece, CAUSE_KERNEL_GAP, (uint32_t)number);
+        return;
     }
-    return remote_add(sharing, piece, command->physical, (uint32_t)number);
+    remote_add(sharing, piece, command->physical, (uint32_t)number);
 }
 
-int depends_share(struct sharing *sharing,
-                  uint32_t tid,
-                  uint32_t call,
-                  struct region *part)
+void depends_share(struct sharing *sharing,
+                   uint32_t tid,
+                   uint32_t call,
+                   struct region *part)
 {
     const struct commands *commands =
         lookback_commands(sharing->books->lookback);
@@ -125,12 +118,12 @@ int depends_share(struct sharing *sharing,
     ck_time_t until = commands_awaited(commands, sharing->process, tid, call);
 
     if (until <= part->start) {
-        return 0;
+        return;
     }
     waits.end = until < part->end ? until : part->end;
     part->start = waits.end;
-    return commands_walk(commands, sharing->process, tid, call, waits,
-                         unmatched_take, sharing);
+    commands_walk(commands, sharing->process, tid, call, waits, unmatched_take,
+                  sharing);
 }
 
 /* A call of h that waits for devices. */
@@ -139,10 +132,10 @@ struct waiting {
     const struct history_state *did;
 };
 
-static int work_take(void *state,
-                     struct region piece,
-                     const struct devicehistory_item *item,
-                     bool is_running)
+static void work_take(void *state,
+                      struct region piece,
+                      const struct devicehistory_item *item,
+                      bool is_running)
 {
     const struct waiting *waiting = state;
     struct sharing *sharing = waiting->sharing;
@@ -155,24 +148,24 @@ static int work_take(void *state,
         item->physical == sharing->row.device || item->physical == DEFS_NONE ||
         !kernelwait_span(lookback, sharing->process, item, piece.start,
                          &work)) {
-        return sharing_host(sharing, piece, waiting->did);
+        sharing_host(sharing, piece, waiting->did);
+        return;
     }
     number = lookback_activity(lookback, &did);
-    return number < 0
-               ? -1
-               : remote_add(sharing, piece, item->physical, (uint32_t)number);
+    remote_add(sharing, piece, item->physical, (uint32_t)number);
 }
 
-int depends_host(void *state,
-                 struct region piece,
-                 const struct history_state *did)
+void depends_host(void *state,
+                  struct region piece,
+                  const struct history_state *did)
 {
     struct waiting waiting = {.sharing = state, .did = did};
     struct sharing *sharing = waiting.sharing;
 
     if (!kernelwait_is(did) || piece.start < sharing->begin) {
-        return sharing_host(sharing, piece, did);
+        sharing_host(sharing, piece, did);
+        return;
     }
-    return devicehistory_walk(lookback_work(sharing->books->lookback),
-                              sharing->process, piece, work_take, &waiting);
+    devicehistory_walk(lookback_work(sharing->books->lookback),
+                       sharing->process, piece, work_take, &waiting);
 }

@@ -9,14 +9,14 @@
 
 /* Enter what the command of that call (commands.h) of sharing->process waited
  * for, as long as it did; *part then is what is left. */
-int depends_share(struct sharing *sharing,
-                  uint32_t tid,
-                  uint32_t call,
-                  struct region *part);
+void depends_share(struct sharing *sharing,
+                   uint32_t tid,
+                   uint32_t call,
+                   struct region *part);
 /* A history_take_f: enter a piece in which h left the device without work. Of a
  * call that waits for devices, another one's kernels are what it waited for. */
-int depends_host(void *state,
-                 struct region piece,
-                 const struct history_state *did);
+void depends_host(void *state,
+                  struct region piece,
+                  const struct history_state *did);
 
 #endif

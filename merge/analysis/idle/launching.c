@@ -12,7 +12,7 @@ struct entering {
     int64_t number;
 };
 
-static int
+static void
 entering_take(void *state, struct region piece, const struct history_state *did)
 {
     struct entering *entering = state;
@@ -21,9 +21,7 @@ entering_take(void *state, struct region piece, const struct history_state *did)
     if (did->is_known && did->call != NULL) {
         entering->number = lookback_did(entering->lookback, entering->thread,
                                         entering->part, did);
-        return entering->number < 0 ? -1 : 0;
     }
-    return 0;
 }
 
 int64_t launching_call(struct lookback *lookback,
@@ -36,10 +34,9 @@ int64_t launching_call(struct lookback *lookback,
     ck_time_t enter;
 
     if (thread != HISTORY_NONE && history_call(host, thread, call, &enter) &&
-        enter == part.start &&
+        enter == part.start) {
         history_walk(host, thread, (struct region){enter, enter + 1},
-                     entering_take, &entering) != 0) {
-        return -1;
+                     entering_take, &entering);
     }
     return entering.number;
 }

@@ -132,7 +132,7 @@ struct delaysums *ledger_delays(const struct ledger *ledger)
 }
 
 /* From when the launching call was entered on. */
-static int
+static void
 launch_add(struct sharing *sharing, uint32_t call, struct region launch)
 {
     struct books *books = sharing->books;
@@ -142,21 +142,17 @@ launch_add(struct sharing *sharing, uint32_t call, struct region launch)
     if (region_clip(sharing_region(sharing), &part.start, &part.end)) {
         number = launching_call(books->lookback, sharing->thread, call, launch);
     }
-    return number < 0 ? -1
-                      : sharing_plain(sharing, launch, CAUSE_LAUNCH_LATENCY,
-                                      (uint32_t)number);
+    sharing_plain(sharing, launch, CAUSE_LAUNCH_LATENCY, (uint32_t)number);
 }
 
 /* The work was there, and did not begin. */
-static int
+static void
 queued_add(struct sharing *sharing, const struct gap *gap, struct region part)
 {
     int64_t number =
         launching_queued(sharing->books->lookback, gap->process, gap->name);
 
-    return number < 0 ? -1
-                      : sharing_plain(sharing, part, CAUSE_KERNEL_GAP,
-                                      (uint32_t)number);
+    sharing_plain(sharing, part, CAUSE_KERNEL_GAP, (uint32_t)number);
 }
 
 /* What is known of the time before a device's first work. */
@@ -167,29 +163,26 @@ struct starting {
 };
 
 /* What the host did then was not kept, but for its longest call. */
-static int forgotten_add(const struct starting *starting, struct region piece)
+static void forgotten_add(const struct starting *starting, struct region piece)
 {
     struct region call = starting->call;
     struct region before = piece, after = piece;
 
     if (starting->number == DEFS_NONE ||
         !region_clip(piece, &call.start, &call.end)) {
-        return sharing_plain(starting->sharing, piece, CAUSE_STARTUP,
-                             DEFS_NONE);
+        sharing_plain(starting->sharing, piece, CAUSE_STARTUP, DEFS_NONE);
+        return;
     }
     before.end = call.start;
     after.start = call.end;
-    return sharing_plain(starting->sharing, before, CAUSE_STARTUP, DEFS_NONE) !=
-                       0 ||
-                   sharing_plain(starting->sharing, call, CAUSE_STARTUP,
-                                 (uint32_t)starting->number) != 0
-               ? -1
-               : sharing_plain(starting->sharing, after, CAUSE_STARTUP,
-                               DEFS_NONE);
+    sharing_plain(starting->sharing, before, CAUSE_STARTUP, DEFS_NONE);
+    sharing_plain(starting->sharing, call, CAUSE_STARTUP,
+                  (uint32_t)starting->number);
+    sharing_plain(starting->sharing, after, CAUSE_STARTUP, DEFS_NONE);
 }
 
 /* The device had nothing yet, as its host did this. */
-static int
+static void
 startup_take(void *state, struct region piece, const struct history_state *did)
 {
     const struct starting *starting = state;
@@ -197,35 +190,33 @@ startup_take(void *state, struct region piece, const struct history_state *did)
     int64_t number;
 
     if (!did->is_known) {
-        return forgotten_add(starting, piece);
+        forgotten_add(starting, piece);
+        return;
     }
     number =
         lookback_did(sharing->books->lookback, sharing->thread, piece, did);
-    return number < 0
-               ? -1
-               : sharing_plain(sharing, piece, CAUSE_STARTUP, (uint32_t)number);
+    sharing_plain(sharing, piece, CAUSE_STARTUP, (uint32_t)number);
 }
 
 /* The device had nothing yet: by what its host did. */
-static int startup_add(struct sharing *sharing, struct region gap)
+static void startup_add(struct sharing *sharing, struct region gap)
 {
     struct starting starting = {.sharing = sharing};
 
     if (!region_clip(sharing_region(sharing), &gap.start, &gap.end)) {
-        return 0;
+        return;
     }
     if (sharing->thread == HISTORY_NONE ||
         !history_is_seen(lookback_history(sharing->books->lookback),
                          sharing->thread)) {
-        return sharing_plain(sharing, gap, CAUSE_STARTUP, DEFS_NONE);
+        sharing_plain(sharing, gap, CAUSE_STARTUP, DEFS_NONE);
+        return;
     }
     starting.call = gap;
     starting.number = launching_longest(sharing->books->lookback,
                                         sharing->thread, &starting.call);
-    return starting.number < 0
-               ? -1
-               : history_walk(lookback_history(sharing->books->lookback),
-                              sharing->thread, gap, startup_take, &starting);
+    history_walk(lookback_history(sharing->books->lookback), sharing->thread,
+                 gap, startup_take, &starting);
 }
 
 /* When the operation that ends the gap was launched. */
@@ -243,41 +234,40 @@ gap_launch(const struct ledger *ledger, const struct gap *gap, uint32_t thread)
 }
 
 /* Before a device's first work. What that waited for was launched before. */
-static int first_add(struct sharing *sharing,
-                     const struct gap *gap,
-                     struct region idle,
-                     ck_time_t enter)
+static void first_add(struct sharing *sharing,
+                      const struct gap *gap,
+                      struct region idle,
+                      ck_time_t enter)
 {
     struct region waits = {enter, idle.end};
     struct region before = idle;
 
-    if (depends_share(sharing, gap->tid, gap->call, &waits) != 0) {
-        return -1;
-    }
+    depends_share(sharing, gap->tid, gap->call, &waits);
     if (waits.start == enter) {
-        return startup_add(sharing, idle);
+        startup_add(sharing, idle);
+        return;
     }
     before.end = enter;
-    return startup_add(sharing, before) != 0 ? -1
-                                             : queued_add(sharing, gap, waits);
+    startup_add(sharing, before);
+    queued_add(sharing, gap, waits);
 }
 
 /* The device had nothing to do up to the launch. */
-static int starved_add(struct sharing *sharing, struct region starved)
+static void starved_add(struct sharing *sharing, struct region starved)
 {
     const struct history *host = lookback_history(sharing->books->lookback);
 
     if (sharing->thread == HISTORY_NONE ||
         !history_is_seen(host, sharing->thread)) {
-        return sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, DEFS_NONE);
+        sharing_plain(sharing, starved, CAUSE_NO_HOST_DATA, DEFS_NONE);
+        return;
     }
-    return region_clip(sharing_region(sharing), &starved.start, &starved.end)
-               ? history_walk(host, sharing->thread, starved, depends_host,
-                              sharing)
-               : 0;
+    if (region_clip(sharing_region(sharing), &starved.start, &starved.end)) {
+        history_walk(host, sharing->thread, starved, depends_host, sharing);
+    }
 }
 
-static int gap_close(struct ledger *ledger, uint32_t index)
+static void gap_close(struct ledger *ledger, uint32_t index)
 {
     struct device *device = &ledger->devices[index];
     const struct gap *gap = &device->gap;
@@ -299,20 +289,22 @@ static int gap_close(struct ledger *ledger, uint32_t index)
                ledger->books.defs->processes[gap->process].agent, gap->process,
                gap->tid, starved);
     if (gap->is_first) {
-        return first_add(&sharing, gap, starved, enter);
+        first_add(&sharing, gap, starved, enter);
+        return;
     }
     if (enter <= gap->start) {
-        return depends_share(&sharing, gap->tid, gap->call, &starved) != 0
-                   ? -1
-                   : queued_add(&sharing, gap, starved);
+        depends_share(&sharing, gap->tid, gap->call, &starved);
+        queued_add(&sharing, gap, starved);
+        return;
     }
     starved.end = launch.start = enter;
-    if (starved_add(&sharing, starved) != 0 ||
-        depends_share(&sharing, gap->tid, gap->call, &launch) != 0) {
-        return -1;
+    starved_add(&sharing, starved);
+    depends_share(&sharing, gap->tid, gap->call, &launch);
+    if (launch.start > enter) {
+        queued_add(&sharing, gap, launch);
+    } else {
+        launch_add(&sharing, gap->call, launch);
     }
-    return launch.start > enter ? queued_add(&sharing, gap, launch)
-                                : launch_add(&sharing, gap->call, launch);
 }
 
 static ck_time_t launch_of(const struct ledger *ledger, const struct gap *gap)
@@ -335,12 +327,12 @@ static void rivals_take(const struct ledger *ledger, struct device *device)
 }
 
 /* Close the gaps that ended before `now`. */
-static int gaps_close(struct ledger *ledger, ck_time_t now)
+static void gaps_close(struct ledger *ledger, ck_time_t now)
 {
     size_t kept = 0;
 
     if (now <= ledger->due) {
-        return 0;
+        return;
     }
     ledger->due = INT64_MAX;
     for (size_t i = 0; i < ledger->waiting_count; i++) {
@@ -353,12 +345,9 @@ static int gaps_close(struct ledger *ledger, ck_time_t now)
             continue;
         }
         rivals_take(ledger, &ledger->devices[index]);
-        if (gap_close(ledger, index) != 0) {
-            return -1;
-        }
+        gap_close(ledger, index);
     }
     ledger->waiting_count = kept;
-    return 0;
 }
 
 /* From when on it is asked what the host did. */
@@ -480,10 +469,12 @@ static void device_take(struct ledger *ledger,
     }
 }
 
-int ledger_settle(struct ledger *ledger, ck_time_t now)
+void ledger_settle(struct ledger *ledger, ck_time_t now)
 {
     ledger->before_first += ledger->before_first < STARTUP_EVENTS_MAX;
-    return ledger->waiting_count > 0 ? gaps_close(ledger, now) : 0;
+    if (ledger->waiting_count > 0) {
+        gaps_close(ledger, now);
+    }
 }
 
 void ledger_take(void *consumer, const struct timeline_event *event)
@@ -508,9 +499,9 @@ undone_of(const struct commands_undone *undone, size_t count, uint32_t index)
 }
 
 /* From when work was enqueued that never ended: it may have run. */
-static int undone_add(struct sharing *sharing,
-                      const struct commands_undone *undone,
-                      struct region part)
+static void undone_add(struct sharing *sharing,
+                       const struct commands_undone *undone,
+                       struct region part)
 {
     struct history_span work = {.process = undone->process,
                                 .name = undone->command.name,
@@ -519,15 +510,13 @@ static int undone_add(struct sharing *sharing,
     struct history_state did = {.is_known = true, .kernel = &work};
     int64_t number = lookback_activity(sharing->books->lookback, &did);
 
-    return number < 0 ? -1
-                      : sharing_plain(sharing, part, CAUSE_UNFINISHED,
-                                      (uint32_t)number);
+    sharing_plain(sharing, part, CAUSE_UNFINISHED, (uint32_t)number);
 }
 
 /* From its last operation on a device has no work, but what never ended. */
-static int tail_add(struct ledger *ledger,
-                    uint32_t index,
-                    const struct commands_undone *undone)
+static void tail_add(struct ledger *ledger,
+                     uint32_t index,
+                     const struct commands_undone *undone)
 {
     const struct device *device = &ledger->devices[index];
     const struct defs_physical *physical =
@@ -558,46 +547,41 @@ static int tail_add(struct ledger *ledger,
         tail.end = open.start;
     }
     sharing.from = tail.start;
-    if (sharing.thread != HISTORY_NONE && tail.start < tail.end &&
+    if (sharing.thread != HISTORY_NONE && tail.start < tail.end) {
         history_walk(lookback_history(ledger->books.lookback), sharing.thread,
-                     tail, sharing_tail, &sharing) != 0) {
-        return -1;
+                     tail, sharing_tail, &sharing);
     }
     tail.start = sharing.from;
-    if (sharing_plain(&sharing, tail,
-                      device->is_used || undone == NULL ? CAUSE_END_OF_WORK
-                                                        : CAUSE_STARTUP,
-                      DEFS_NONE) != 0) {
-        return -1;
+    sharing_plain(&sharing, tail,
+                  device->is_used || undone == NULL ? CAUSE_END_OF_WORK
+                                                    : CAUSE_STARTUP,
+                  DEFS_NONE);
+    if (undone != NULL) {
+        undone_add(&sharing, undone, open);
     }
-    return undone == NULL ? 0 : undone_add(&sharing, undone, open);
 }
 
 /* What is behind the last work of each device. */
-static int tails_add(struct ledger *ledger)
+static void tails_add(struct ledger *ledger)
 {
     size_t count;
     struct commands_undone *undone =
         commands_undone(lookback_commands(ledger->books.lookback), &count);
-    int rc = undone == NULL ? -1 : 0;
 
-    for (uint32_t i = 0; rc == 0 && i < ledger->books.defs->physicals_count;
-         i++) {
-        rc = tail_add(ledger, i, undone_of(undone, count, i));
+    for (uint32_t i = 0; i < ledger->books.defs->physicals_count; i++) {
+        tail_add(ledger, i, undone_of(undone, count, i));
     }
     free(undone);
-    return rc;
 }
 
-int ledger_finish(struct ledger *ledger)
+void ledger_finish(struct ledger *ledger)
 {
     struct ledger_row *rows;
     size_t count;
 
     lookback_close(ledger->books.lookback);
-    if (gaps_close(ledger, INT64_MAX) != 0 || tails_add(ledger) != 0) {
-        return -1;
-    }
+    gaps_close(ledger, INT64_MAX);
+    tails_add(ledger);
     if (ledger->books.steps == NULL ||
         steps_count(ledger->books.steps) < LEDGER_STEPS_MIN) {
         rows = rows_all(ledger->books.rows, &count);
@@ -608,7 +592,6 @@ int ledger_finish(struct ledger *ledger)
             delaysums_forget_starts(ledger->books.delays);
         }
     }
-    return 0;
 }
 
 const struct ledger_row *ledger_rows(const struct ledger *ledger, size_t *count)

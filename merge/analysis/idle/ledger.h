@@ -32,11 +32,11 @@ void ledger_destroy(struct ledger *ledger);
 /* Show each piece of idle time from now on. */
 void ledger_see(struct ledger *ledger, sharing_see_f f, void *state);
 /* Before the lookback takes an event at `now`, and the ledger after it. */
-int ledger_settle(struct ledger *ledger, ck_time_t now);
+void ledger_settle(struct ledger *ledger, ck_time_t now);
 void ledger_take(void *ledger, const struct timeline_event *event);
 
 /* Close the gaps that are open. */
-int ledger_finish(struct ledger *ledger);
+void ledger_finish(struct ledger *ledger);
 const struct ledger_row *ledger_rows(const struct ledger *ledger,
                                      size_t *count);
 /* Time of a device with a cause. */

@@ -7,46 +7,40 @@
 #include "merge/analysis/delays/rootcause.h"
 
 /* The time of its cause. */
-static int cause_add(struct books *books,
-                     struct ledger_row *row,
-                     uint32_t rank,
-                     struct region part)
+static void cause_add(struct books *books,
+                      struct ledger_row *row,
+                      uint32_t rank,
+                      struct region part)
 {
     if (row->key == ROWS_NO_KEY) {
         int64_t key = causekeys_find(books->keys, row);
 
-        if (key < 0) {
-            return -1;
-        }
         row->key = (uint32_t)key;
     }
-    return when_add(books->when, row->key, rank, part);
+    when_add(books->when, row->key, rank, part);
 }
 
-static int
+static void
 row_add(struct books *books, const struct ledger_row *what, struct region part)
 {
     uint32_t rank = defs_rank_index(books->defs, what->rank);
     struct books_sum *sum = &books->sums[what->device * CAUSES + what->cause];
     struct ledger_row *row = rows_again(books->rows, what, sum->last);
 
-    if (row == NULL) {
-        return -1;
-    }
     row->ns += what->ns;
     row->ended += what->ended;
     row->count++;
     row->error += what->error;
     rows_example(row, part, what->rank);
     sum->ns += what->ns;
-    if (books->see != NULL && books->see(books->see_state, what, part) != 0) {
-        return -1;
+    if (books->see != NULL) {
+        books->see(books->see_state, what, part);
     }
     if (books->when == NULL || rank == DEFS_NONE) {
-        return 0;
+        return;
     }
     steps_idle(books->steps, rank, part, what->cause);
-    return cause_add(books, row, rank, part);
+    cause_add(books, row, rank, part);
 }
 
 /* What a piece of a wait cost. */
@@ -59,7 +53,7 @@ static void delay_add(const struct sharing *sharing,
                                     .wait = row->wait,
                                     .is_start = row->is_start};
 
-    if (!(books->delays == NULL || row->cause != CAUSE_MPI_WAIT)) {
+    if (books->delays != NULL && row->cause == CAUSE_MPI_WAIT) {
         delaysums_piece(books->delays, &group, row->ns);
     }
 }
@@ -80,13 +74,13 @@ static bool is_start(const struct books *books,
 }
 
 /* But for what a loss or a tracer covers. */
-int sharing_piece(struct sharing *sharing, struct region piece)
+void sharing_piece(struct sharing *sharing, struct region piece)
 {
     struct books *books = sharing->books;
 
     if (piece.start >= piece.end ||
         !region_clip(sharing_region(sharing), &piece.start, &piece.end)) {
-        return 0;
+        return;
     }
     while (piece.start < piece.end) {
         struct ledger_row row = sharing->row;
@@ -104,20 +98,17 @@ int sharing_piece(struct sharing *sharing, struct region piece)
         row.is_start = is_start(books, &row, piece.start, &until);
         row.ns = until - piece.start;
         row.ended = sharing->has_ended && cover == CAUSES ? row.ns : 0;
-        if (row_add(books, &row, (struct region){piece.start, until}) != 0) {
-            return -1;
-        }
+        row_add(books, &row, (struct region){piece.start, until});
         delay_add(sharing, &row);
         sharing->row.error -= row.error;
         piece.start = until;
     }
-    return 0;
 }
 
-int sharing_plain(struct sharing *sharing,
-                  struct region piece,
-                  enum cause cause,
-                  uint32_t did)
+void sharing_plain(struct sharing *sharing,
+                   struct region piece,
+                   enum cause cause,
+                   uint32_t did)
 {
     sharing->row.cause = cause;
     sharing->row.did = did;
@@ -125,42 +116,37 @@ int sharing_plain(struct sharing *sharing,
     sharing->row.blamed = sharing->row.last = DEFS_RANK_UNKNOWN;
     sharing->row.wait = WAIT_NONE;
     sharing->row.error = 0;
-    return sharing_piece(sharing, piece);
+    sharing_piece(sharing, piece);
 }
 
 /* What the rank at the end of the chain did meanwhile. */
-static int blamed_take(void *state,
-                       struct region piece,
-                       const struct rootcause_origin *origin)
+static void blamed_take(void *state,
+                        struct region piece,
+                        const struct rootcause_origin *origin)
 {
     struct sharing *sharing = state;
     const struct defs *defs = sharing->books->defs;
     int64_t number = DEFS_NONE;
     int32_t blamed;
-    int status;
 
     if (origin->did->is_known) {
         number = lookback_did(sharing->books->lookback, origin->thread, piece,
                               origin->did);
-        if (number < 0) {
-            return -1;
-        }
     }
     blamed = defs->processes[defs->threads[origin->thread].process].rank;
     sharing->row.error = blamed != sharing->row.blamed ? sharing->error : 0;
     sharing->row.blamed = blamed;
     sharing->row.blamed_did = (uint32_t)number;
     sharing->has_ended = origin->has_ended;
-    status = sharing_piece(sharing, piece);
+    sharing_piece(sharing, piece);
     sharing->has_ended = false;
-    return status;
 }
 
 /* A piece within a call behind its wait: up to the end of the doubt about
  * another one, and after that. */
-static int transfer_add(struct sharing *sharing,
-                        struct region piece,
-                        const struct wait *wait)
+static void transfer_add(struct sharing *sharing,
+                         struct region piece,
+                         const struct wait *wait)
 {
     ck_time_t until = wait->doubt > 0 ? wait->until + wait->doubt : INT64_MIN;
     uint32_t did = sharing->row.did;
@@ -169,19 +155,17 @@ static int transfer_add(struct sharing *sharing,
     if (until > piece.start) {
         doubt.end = until < piece.end ? until : piece.end;
         piece.start = doubt.end;
-        if (sharing_plain(sharing, doubt, CAUSE_MPI_CALL, did) != 0) {
-            return -1;
-        }
+        sharing_plain(sharing, doubt, CAUSE_MPI_CALL, did);
     }
-    return sharing_plain(sharing, piece, CAUSE_MPI_TRANSFER, did);
+    sharing_plain(sharing, piece, CAUSE_MPI_TRANSFER, did);
 }
 
 /* A piece within a call whose awaited rank is known: before and
  * after that one came. */
-static int wait_add(struct sharing *sharing,
-                    struct region piece,
-                    const struct history_span *call,
-                    const struct wait *wait)
+static void wait_add(struct sharing *sharing,
+                     struct region piece,
+                     const struct history_span *call,
+                     const struct wait *wait)
 {
     struct books *books = sharing->books;
     const struct defs *defs = books->defs;
@@ -191,16 +175,11 @@ static int wait_add(struct sharing *sharing,
     if (wait->until > piece.start) {
         before.end = wait->until < piece.end ? wait->until : piece.end;
         if (wait->until - call->start <= wait->error) {
-            if (sharing_plain(sharing, before, CAUSE_BELOW_CLOCK, did) != 0) {
-                return -1;
-            }
+            sharing_plain(sharing, before, CAUSE_BELOW_CLOCK, did);
         } else {
             struct region whole = {call->start, before.end};
             int64_t site = lookback_activity_site(books->lookback, did);
 
-            if (site < 0) {
-                return -1;
-            }
             sharing->site = (uint32_t)site;
             if (books->delay != NULL) {
                 sharing->delay =
@@ -212,10 +191,8 @@ static int wait_add(struct sharing *sharing,
             sharing->row.blamed = DEFS_RANK_UNKNOWN;
             sharing->row.last =
                 defs->processes[defs->threads[wait->thread].process].rank;
-            if (rootcause_follow(books->lookback, wait->thread, before,
-                                 blamed_take, sharing) != 0) {
-                return -1;
-            }
+            rootcause_follow(books->lookback, wait->thread, before, blamed_take,
+                             sharing);
             if (books->delays != NULL) {
                 delaysums_share(books->delays, defs, books->delay,
                                 &sharing->delay);
@@ -223,12 +200,12 @@ static int wait_add(struct sharing *sharing,
         }
         piece.start = before.end;
     }
-    return transfer_add(sharing, piece, wait);
+    transfer_add(sharing, piece, wait);
 }
 
-int sharing_host(void *state,
-                 struct region piece,
-                 const struct history_state *did)
+void sharing_host(void *state,
+                  struct region piece,
+                  const struct history_state *did)
 {
     struct sharing *sharing = state;
     struct books *books = sharing->books;
@@ -239,34 +216,31 @@ int sharing_host(void *state,
         struct region early = piece;
 
         early.end = early.end < sharing->begin ? early.end : sharing->begin;
-        if (sharing_plain(sharing, early, CAUSE_STARTUP, DEFS_NONE) != 0) {
-            return -1;
-        }
+        sharing_plain(sharing, early, CAUSE_STARTUP, DEFS_NONE);
         piece.start = early.end;
         if (piece.start == piece.end) {
-            return 0;
+            return;
         }
     }
     if (!did->is_known) {
-        return sharing_plain(sharing, piece, CAUSE_UNATTRIBUTED, DEFS_NONE);
+        sharing_plain(sharing, piece, CAUSE_UNATTRIBUTED, DEFS_NONE);
+        return;
     }
     number = lookback_did(books->lookback, sharing->thread, piece, did);
-    if (number < 0) {
-        return -1;
-    }
     if (did->call != NULL &&
         lookback_wait(books->lookback, sharing->thread, did->call, &wait)) {
         sharing->row.did = (uint32_t)number;
-        return wait_add(sharing, piece, did->call, &wait);
+        wait_add(sharing, piece, did->call, &wait);
+        return;
     }
-    return sharing_plain(sharing, piece,
-                         lookback_cause(books->lookback, did, (uint32_t)number),
-                         (uint32_t)number);
+    sharing_plain(sharing, piece,
+                  lookback_cause(books->lookback, did, (uint32_t)number),
+                  (uint32_t)number);
 }
 
-int sharing_tail(void *state,
-                 struct region piece,
-                 const struct history_state *did)
+void sharing_tail(void *state,
+                  struct region piece,
+                  const struct history_state *did)
 {
     struct sharing *sharing = state;
     struct books *books = sharing->books;
@@ -277,14 +251,12 @@ int sharing_tail(void *state,
     if (!did->is_known || did->call == NULL ||
         !lookback_wait(books->lookback, sharing->thread, did->call, &wait) ||
         wait.until <= piece.start) {
-        return 0;
+        return;
     }
-    if (sharing_plain(sharing, none, CAUSE_END_OF_WORK, DEFS_NONE) != 0) {
-        return -1;
-    }
+    sharing_plain(sharing, none, CAUSE_END_OF_WORK, DEFS_NONE);
     piece.end = wait.until < piece.end ? wait.until : piece.end;
     sharing->from = piece.end;
     number = lookback_did(books->lookback, sharing->thread, piece, did);
     sharing->row.did = (uint32_t)number;
-    return number < 0 ? -1 : wait_add(sharing, piece, did->call, &wait);
+    wait_add(sharing, piece, did->call, &wait);
 }

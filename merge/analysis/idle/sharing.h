@@ -23,9 +23,9 @@ struct books_sum {
 
 /* Is shown each piece of idle time, in order of time for a device. 0, or -1
  * with errno. */
-typedef int (*sharing_see_f)(void *state,
-                             const struct ledger_row *row,
-                             struct region part);
+typedef void (*sharing_see_f)(void *state,
+                              const struct ledger_row *row,
+                              struct region part);
 
 /* Where it goes. */
 struct books {
@@ -69,23 +69,23 @@ static inline struct region sharing_region(const struct sharing *sharing)
 }
 
 /* Enter a piece that has that cause, because of an activity of h (DEFS_NONE =
- * none). 0, or -1 with ENOMEM, as the next ones. */
-int sharing_plain(struct sharing *sharing,
-                  struct region piece,
-                  enum cause cause,
-                  uint32_t did);
+ * none). */
+void sharing_plain(struct sharing *sharing,
+                   struct region piece,
+                   enum cause cause,
+                   uint32_t did);
 /* Enter a piece with sharing->row as it is. */
-int sharing_piece(struct sharing *sharing, struct region piece);
+void sharing_piece(struct sharing *sharing, struct region piece);
 /* history_take_f: enter a piece by what h did in it. */
-int sharing_host(void *state,
-                 struct region piece,
-                 const struct history_state *did);
+void sharing_host(void *state,
+                  struct region piece,
+                  const struct history_state *did);
 /* The same behind the last operation, sharing->from its start: only where h
  * waits for other ranks, which may have had more work for it. The rest, of
  * which there is no work, is entered up to sharing->from.
  */
-int sharing_tail(void *state,
-                 struct region piece,
-                 const struct history_state *did);
+void sharing_tail(void *state,
+                  struct region piece,
+                  const struct history_state *did);
 
 #endif

@@ -74,7 +74,7 @@ static struct spot *spot_find(struct faultplaces *places,
     return &places->spots[number];
 }
 
-int faultplaces_take(void *consumer, const struct timeline_event *event)
+void faultplaces_take(void *consumer, const struct timeline_event *event)
 {
     struct faultplaces *places = consumer;
     const struct ck_sample *record = (const struct ck_sample *)event->record;
@@ -85,14 +85,14 @@ int faultplaces_take(void *consumer, const struct timeline_event *event)
     if (event->start < places->region.start ||
         event->start >= places->region.end || record->weight <= 0 ||
         record->weight > UINT32_MAX || record->stack > UINT32_MAX) {
-        return 0;
+        return;
     }
     process = history_process(lookback_history(places->lookback),
                               defs->processes[event->process].agent,
                               event->record->name);
     if (process == DEFS_NONE ||
         !defs_is_wanted(defs, defs->processes[process].rank)) {
-        return 0;
+        return;
     }
     spot = spot_find(places, process, record);
     if (event->record->kind == CK_KIND_FAULT_MINOR) {
@@ -104,7 +104,6 @@ int faultplaces_take(void *consumer, const struct timeline_event *event)
         spot->faulting +=
             (record->e.flags & CK_FLAG_FAULTING) != 0 ? record->weight : 0;
     }
-    return 0;
 }
 
 /* ---- rows ---------------------------------------------------------------- */

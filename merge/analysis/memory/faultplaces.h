@@ -20,7 +20,7 @@ struct faultplaces *faultplaces_create(const struct defs *defs,
                                        struct region region);
 void faultplaces_destroy(struct faultplaces *places);
 /* A timeline_take_f: faults, and samples of who handled some. */
-int faultplaces_take(void *places, const struct timeline_event *event);
+void faultplaces_take(void *places, const struct timeline_event *event);
 /* Write report->faults and report->fault_places; what is of a rank goes into
  * report->memory, which is there already. */
 void faultplaces_report(const struct faultplaces *places,

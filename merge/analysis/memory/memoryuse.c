@@ -192,7 +192,7 @@ static void record_add(struct memoryuse *use,
     }
 }
 
-int memoryuse_take(void *consumer, const struct timeline_event *event)
+void memoryuse_take(void *consumer, const struct timeline_event *event)
 {
     struct memoryuse *use = consumer;
     const struct ck_counter *record = (const struct ck_counter *)event->record;
@@ -203,14 +203,13 @@ int memoryuse_take(void *consumer, const struct timeline_event *event)
         record->value > BYTES_MAX || record->enabled > BYTES_MAX ||
         record->reason < CK_MEMORY_RESIDENT ||
         record->reason > CK_MEMORY_SWAPPED) {
-        return 0;
+        return;
     }
     process = history_process(lookback_history(use->lookback), agent,
                               event->record->name);
     if (process != DEFS_NONE) {
         record_add(use, process, record, event->start);
     }
-    return 0;
 }
 
 /* ---- growth -------------------------------------------------------------- */
@@ -288,11 +287,10 @@ static struct report_growth growth_find(const struct rank *rank,
 
 /* ---- rows ---------------------------------------------------------------- */
 
-static int step_take(void *state, uint32_t step, struct region inside)
+static void step_take(void *state, uint32_t step, struct region inside)
 {
     (void)inside;
     *(uint32_t *)state = step;
-    return 0;
 }
 
 static void steps_look(struct steps *steps,
@@ -304,10 +302,10 @@ static void steps_look(struct steps *steps,
     struct steps_lengths lengths;
     uint32_t step = UINT32_MAX;
 
-    if (!steps_are_known(steps) || index >= steps_ranks(steps) ||
-        steps_walk(steps, index, moment, step_take, &step) != 0) {
+    if (!steps_are_known(steps) || index >= steps_ranks(steps)) {
         return;
     }
+    steps_walk(steps, index, moment, step_take, &step);
     if (step != UINT32_MAX) {
         row->has_peak_step = true;
         row->peak_step = steps_item(steps, step)->number;

@@ -18,7 +18,7 @@ struct memoryuse *memoryuse_create(const struct defs *defs,
                                    const struct lookback *lookback);
 void memoryuse_destroy(struct memoryuse *use);
 /* A timeline_take_f: MEMORY records. */
-int memoryuse_take(void *use, const struct timeline_event *event);
+void memoryuse_take(void *use, const struct timeline_event *event);
 /* Write report->memory: a row of each rank. The points are taken over. */
 void memoryuse_report(struct memoryuse *use,
                       struct steps *steps,

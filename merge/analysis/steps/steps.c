@@ -401,28 +401,22 @@ void steps_unsure(struct steps *steps,
     }
 }
 
-int steps_walk(struct steps *steps,
-               uint32_t index,
-               struct region part,
-               steps_take_f f,
-               void *state)
+void steps_walk(struct steps *steps,
+                uint32_t index,
+                struct region part,
+                steps_take_f f,
+                void *state)
 {
     struct rank *rank = &steps->ranks[index];
 
     for (size_t at = mine_after(rank, part.start);
          at < rank->count && rank->items[at].start < part.end; at++) {
         struct region inside = {rank->items[at].start, rank->items[at].end};
-        int rc;
 
-        if (!region_clip(part, &inside.start, &inside.end)) {
-            continue;
-        }
-        rc = f(state, rank->items[at].step, inside);
-        if (rc != 0) {
-            return rc;
+        if (region_clip(part, &inside.start, &inside.end)) {
+            f(state, rank->items[at].step, inside);
         }
     }
-    return 0;
 }
 
 /* ---- the report --------------------------------------------------------- */

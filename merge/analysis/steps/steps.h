@@ -58,14 +58,14 @@ void steps_unsure(struct steps *steps,
                   struct region part,
                   ck_time_t error);
 /* Shares a part of a rank's time out to its steps. */
-typedef int (*steps_take_f)(void *state, uint32_t step, struct region inside);
+typedef void (*steps_take_f)(void *state, uint32_t step, struct region inside);
 /* Each step (by its number among all, in order of their begin) that the part
  * touches. 0, or what `f` returned that was not 0. */
-int steps_walk(struct steps *steps,
-               uint32_t rank,
-               struct region part,
-               steps_take_f f,
-               void *state);
+void steps_walk(struct steps *steps,
+                uint32_t rank,
+                struct region part,
+                steps_take_f f,
+                void *state);
 /* Of the steps of a rank the number, the median and the longest. */
 struct steps_lengths {
     size_t count;

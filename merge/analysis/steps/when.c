@@ -107,12 +107,11 @@ struct adding {
     uint32_t thing;
 };
 
-static int step_take(void *state, uint32_t step, struct region inside)
+static void step_take(void *state, uint32_t step, struct region inside)
 {
     struct adding *adding = state;
 
     cell_add(adding->when, adding->thing, step, region_length(inside));
-    return 0;
 }
 
 static void
@@ -126,27 +125,27 @@ part_add(struct when *when, uint32_t thing, uint32_t rank, struct region part)
     burst_add(&when->bursts[thing], rank, part);
 }
 
-int when_add(struct when *when,
-             uint32_t thing,
-             uint32_t rank,
-             struct region part)
+void when_add(struct when *when,
+              uint32_t thing,
+              uint32_t rank,
+              struct region part)
 {
     struct adding adding = {when, thing};
     double place;
 
     if (!region_clip(when->region, &part.start, &part.end) ||
         part.start == part.end) {
-        return 0;
+        return;
     }
     when->pieces++;
     part_add(when, thing, rank, part);
     if (steps_are_known(when->steps)) {
-        return steps_walk(when->steps, rank, part, step_take, &adding);
+        steps_walk(when->steps, rank, part, step_take, &adding);
+        return;
     }
     place = (double)(part.end - 1 - when->region.start) * WHEN_STRETCHES /
             (double)region_length(when->region);
     cell_add(when, thing, (size_t)place, region_length(part));
-    return 0;
 }
 
 /* ---- windows ------------------------------------------------------------ */
@@ -267,14 +266,13 @@ struct most {
     ck_time_t ns;
 };
 
-static int most_take(void *state, uint32_t step, struct region inside)
+static void most_take(void *state, uint32_t step, struct region inside)
 {
     struct most *most = state;
 
     if (region_length(inside) > most->ns) {
         *most = (struct most){step, region_length(inside)};
     }
-    return 0;
 }
 
 /* Do the numbers identify the steps? */
@@ -303,7 +301,7 @@ static void event_find(const struct when *when,
         (struct report_window){.start = most->part.start,
                                .end = most->part.end,
                                .share = (double)most->ns / (double)burst->all};
-    (void)steps_walk(when->steps, most->rank, most->longest, most_take, &step);
+    steps_walk(when->steps, most->rank, most->longest, most_take, &step);
     if (step.ns * 2 >= region_length(most->longest) &&
         are_numbered(when->steps)) {
         event->has_steps = true;

@@ -28,10 +28,10 @@ void when_destroy(struct when *when);
 /* NULL for NULL. */
 struct steps *when_steps(const struct when *when);
 /* A part of the time of a rank (by its index in the definitions). */
-int when_add(struct when *when,
-             uint32_t thing,
-             uint32_t rank,
-             struct region part);
+void when_add(struct when *when,
+              uint32_t thing,
+              uint32_t rank,
+              struct region part);
 /* The windows of things taken together. */
 void when_windows(const struct when *when,
                   const uint32_t *things,

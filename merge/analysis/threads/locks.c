@@ -432,14 +432,14 @@ bool locks_is_wait(const struct defs *defs, const struct timeline_event *event)
             is_lock_call(defs_name(defs, event->process, event->record->name)));
 }
 
-int locks_take(void *state, const struct timeline_event *event)
+void locks_take(void *state, const struct timeline_event *event)
 {
     struct locks *locks = state;
     const struct ck_team *team = (const struct ck_team *)event->record;
     unsigned kind = event->record->kind;
 
     if (event->thread >= locks->defs->threads_count) {
-        return 0;
+        return;
     }
     if (kind == CK_KIND_POSIX) {
         call_take(locks, event);
@@ -449,7 +449,6 @@ int locks_take(void *state, const struct timeline_event *event)
     } else if (kind == CK_KIND_SAMPLE) {
         sample_take(locks, event);
     }
-    return 0;
 }
 
 /* ---- the report   ------------------------------------------------------- */

@@ -29,7 +29,7 @@ void locks_destroy(struct locks *locks);
 /* A wait for a lock? What comes before the first is of no use. */
 bool locks_is_wait(const struct defs *defs, const struct timeline_event *event);
 /* A timeline_take_f: calls, teams and samples. */
-int locks_take(void *locks, const struct timeline_event *event);
+void locks_take(void *locks, const struct timeline_event *event);
 /* Once all was taken: locks of report->threads, and those left out. */
 void locks_report(struct locks *locks, struct report *report);
 

@@ -529,7 +529,7 @@ static bool is_lock_call(const char *name)
                             strncmp(name, "pthread_rwlock_", 15) == 0);
 }
 
-int teams_take(void *state, const struct timeline_event *event)
+void teams_take(void *state, const struct timeline_event *event)
 {
     struct teams *teams = state;
     unsigned kind = event->record->kind;
@@ -566,7 +566,6 @@ int teams_take(void *state, const struct timeline_event *event)
     default:
         break;
     }
-    return 0;
 }
 
 void teams_awaited(struct teams *teams, uint32_t thread, struct region part)

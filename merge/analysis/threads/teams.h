@@ -20,7 +20,7 @@ struct teams *teams_create(const struct defs *defs,
                            struct region region);
 void teams_destroy(struct teams *teams);
 /* A timeline_take_f, of all classes. */
-int teams_take(void *teams, const struct timeline_event *event);
+void teams_take(void *teams, const struct timeline_event *event);
 /* Another rank waited for that thread's in `part`, which is over. */
 void teams_awaited(struct teams *teams, uint32_t thread, struct region part);
 /* Once all was taken, after ranks_report() and efficiency_report(): regions,

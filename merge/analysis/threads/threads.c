@@ -96,7 +96,7 @@ static void off_take(struct threads *threads,
     ((uint32_t)1 << CK_CLASS_SAMPLE | (uint32_t)1 << CK_CLASS_MARK |           \
      (uint32_t)1 << CK_CLASS_CALL | (uint32_t)1 << CK_CLASS_TEAM)
 
-static int taken(struct threads *threads, const struct timeline_event *event)
+static void taken(struct threads *threads, const struct timeline_event *event)
 {
     switch (event->record->kind) {
     case CK_KIND_SAMPLE:
@@ -121,19 +121,21 @@ static int taken(struct threads *threads, const struct timeline_event *event)
             locks_create(threads->defs, threads->history, threads->region);
     }
     if (threads->teams != NULL) {
-        (void)teams_take(threads->teams, event);
+        teams_take(threads->teams, event);
     }
-    return threads->locks == NULL ? 0 : locks_take(threads->locks, event);
+    if (threads->locks != NULL) {
+        locks_take(threads->locks, event);
+    }
 }
 
-int threads_take(void *state, const struct timeline_event *event)
+void threads_take(void *state, const struct timeline_event *event)
 {
     struct threads *threads = state;
 
-    return (FIRST >> ck_kind_class(event->record->kind) & 1) == 0 &&
-                   threads->teams == NULL && threads->locks == NULL
-               ? 0
-               : taken(threads, event);
+    if ((FIRST >> ck_kind_class(event->record->kind) & 1) != 0 ||
+        threads->teams != NULL || threads->locks != NULL) {
+        taken(threads, event);
+    }
 }
 
 void threads_awaited(struct threads *threads,

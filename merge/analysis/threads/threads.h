@@ -19,7 +19,7 @@ struct threads *threads_create(const struct defs *defs,
                                struct region region);
 void threads_destroy(struct threads *threads);
 /* A timeline_take_f, of all classes. */
-int threads_take(void *threads, const struct timeline_event *event);
+void threads_take(void *threads, const struct timeline_event *event);
 /* Another rank waited for that thread's in `part`, which is over. */
 void threads_awaited(struct threads *threads,
                      uint32_t thread,

@@ -195,41 +195,41 @@ static bool is_within(const struct calls *calls,
            (event->start == event->end && event->start == calls->region.end);
 }
 
-static int received_add(struct calls *calls,
-                        const struct timeline_event *event,
-                        const struct ck_message *message,
-                        struct site *site)
+static void received_add(struct calls *calls,
+                         const struct timeline_event *event,
+                         const struct ck_message *message,
+                         struct site *site)
 {
     if (message->peer < 0 || !is_within(calls, event)) {
-        return 0;
+        return;
     }
     if (site != NULL) {
         site->moved.received.count++;
         site->moved.received.bytes += message->bytes;
         report_extent_add(&site->moved.received_sizes, message->bytes);
     }
-    return traffic_received(calls->traffic, event, message);
+    traffic_received(calls->traffic, event, message);
 }
 
-static int sent_add(struct calls *calls,
-                    const struct timeline_event *event,
-                    const struct ck_message *message,
-                    struct site *site)
+static void sent_add(struct calls *calls,
+                     const struct timeline_event *event,
+                     const struct ck_message *message,
+                     struct site *site)
 {
     if (message->peer < 0 || !is_within(calls, event)) {
-        return 0;
+        return;
     }
     if (site != NULL) {
         site->moved.sent.count++;
         site->moved.sent.bytes += message->bytes;
         report_extent_add(&site->moved.sent_sizes, message->bytes);
     }
-    return traffic_sent(calls->traffic, event, message);
+    traffic_sent(calls->traffic, event, message);
 }
 
 /* A request is complete: if it was a receive's, that is what it got. */
-static int complete_take(struct calls *calls,
-                         const struct timeline_event *event)
+static void complete_take(struct calls *calls,
+                          const struct timeline_event *event)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     uint32_t number = 0;
@@ -243,9 +243,9 @@ static int complete_take(struct calls *calls,
     } else if (event->thread < calls->defs->threads_count) {
         number = calls->last[event->thread]; /* of an MPI_Sendrecv */
     }
-    return number == 0 || (message->e.flags & CK_FLAG_FAILED) != 0
-               ? 0
-               : received_add(calls, event, message, &calls->sites[number - 1]);
+    if (number != 0 && (message->e.flags & CK_FLAG_FAILED) == 0) {
+        received_add(calls, event, message, &calls->sites[number - 1]);
+    }
 }
 
 static int message_take(struct calls *calls,
@@ -260,20 +260,17 @@ static int message_take(struct calls *calls,
     }
     switch (message->e.kind) {
     case CK_KIND_SEND:
-        if (sent_add(calls, event, message, site) != 0) {
-            return -1;
-        }
+        sent_add(calls, event, message, site);
         request_set(calls, event, message->request, 0);
         return 0;
     case CK_KIND_SENDRECV:
-        if (sent_add(calls, event, message, site) != 0) {
-            return -1;
-        }
+        sent_add(calls, event, message, site);
         request_set(calls, event, message->request, number);
         return 0;
     case CK_KIND_RECV:
         if (message->request == 0) {
-            return received_add(calls, event, message, site);
+            received_add(calls, event, message, site);
+            return 0;
         }
         /* From no rank, and some MPIs' statuses name rank 0 then. */
         request_set(calls, event, message->request,
@@ -315,7 +312,8 @@ static int collective_take(struct calls *calls,
     if (site != NULL) {
         collective_add(&site->moved, record);
     }
-    return traffic_collective(calls->traffic, event, record);
+    traffic_collective(calls->traffic, event, record);
+    return 0;
 }
 
 /* What the call moved. */
@@ -360,7 +358,8 @@ int calls_take(void *consumer, const struct timeline_event *event)
     }
     /* These are no calls: they have what one completed or started. */
     if (kind == CK_KIND_COMPLETE) {
-        return complete_take(calls, event);
+        complete_take(calls, event);
+        return 0;
     }
     if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
         return started_take(calls, event, cls);
@@ -368,9 +367,6 @@ int calls_take(void *consumer, const struct timeline_event *event)
     /* The site is at the same place in all three classes. */
     site =
         site_known(calls, event, ((const struct ck_call *)event->record)->site);
-    if (site == NULL) {
-        return -1;
-    }
     if (event->thread >= calls->defs->threads_count) {
         /* not one of those that are known */
     } else if (kind == CK_KIND_MPI_CALL || kind == CK_KIND_SENDRECV) {
@@ -407,7 +403,7 @@ bool calls_long_at(const struct calls *calls, size_t i, struct calls_long *out)
     return true;
 }
 
-int calls_waits(struct calls *calls, const struct waitstates *waitstates)
+void calls_waits(struct calls *calls, const struct waitstates *waitstates)
 {
     size_t count;
     const struct ledger_row *rows = waitstates_rows(waitstates, &count);
@@ -416,13 +412,11 @@ int calls_waits(struct calls *calls, const struct waitstates *waitstates)
         /* Of rows of several ranks it is not known which one waited. */
         if (rows[i].ranks == NULL && rows[i].cause == CAUSE_MPI_WAIT &&
             rows[i].last != DEFS_RANK_UNKNOWN &&
-            defs_is_wanted(calls->defs, rows[i].rank) &&
+            defs_is_wanted(calls->defs, rows[i].rank)) {
             traffic_wait(calls->traffic, rows[i].wait, rows[i].rank,
-                         rows[i].last, rows[i].ns, rows[i].count) != 0) {
-            return -1;
+                         rows[i].last, rows[i].ns, rows[i].count);
         }
     }
-    return 0;
 }
 
 _Static_assert(offsetof(struct ck_message, site) ==

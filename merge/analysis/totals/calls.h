@@ -15,7 +15,7 @@ struct calls *calls_create(const struct defs *defs, struct region region);
 void calls_destroy(struct calls *calls);
 int calls_take(void *calls, const struct timeline_event *event);
 /* Who waited for whom in them. */
-int calls_waits(struct calls *calls, const struct waitstates *waitstates);
+void calls_waits(struct calls *calls, const struct waitstates *waitstates);
 /* The calls of one function of libc that a process made from one place and that
  * were long enough for records of their own. */
 struct calls_long {

@@ -134,11 +134,11 @@ static void counter_add(struct report_counter *row,
     row->share = share < row->share ? share : row->share;
 }
 
-static int agent_report(const struct defs *defs,
-                        uint32_t index,
-                        uint32_t process,
-                        size_t *room,
-                        struct report *report)
+static void agent_report(const struct defs *defs,
+                         uint32_t index,
+                         uint32_t process,
+                         size_t *room,
+                         struct report *report)
 {
     const struct defs_agent *agent = &defs->agents[index];
 
@@ -156,13 +156,9 @@ static int agent_report(const struct defs *defs,
             is_first = is_first && agent->counters[j].name != counter->name;
         }
         row = counter_row(report, room, name);
-        if (row == NULL) {
-            return -1;
-        }
         row->is_of_threads = counter->tid != 0;
         counter_add(row, counter, is_first);
     }
-    return 0;
 }
 
 /* What an agent counts is of all ranks below it, and cannot be divided.
@@ -183,7 +179,7 @@ static bool is_agent_wanted(const struct defs *defs, uint32_t agent)
     return has_wanted;
 }
 
-int counterrates_report(const struct defs *defs, struct report *report)
+void counterrates_report(const struct defs *defs, struct report *report)
 {
     size_t room = 0;
 
@@ -192,11 +188,9 @@ int counterrates_report(const struct defs *defs, struct report *report)
 
         /* The collector's own names. */
         if (process->incarnation == 0 &&
-            is_agent_wanted(defs, process->agent) &&
-            agent_report(defs, process->agent, p, &room, report) != 0) {
-            return -1;
+            is_agent_wanted(defs, process->agent)) {
+            agent_report(defs, process->agent, p, &room, report);
         }
     }
     rates_report(report);
-    return 0;
 }

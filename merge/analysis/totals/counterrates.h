@@ -10,6 +10,6 @@
 
 /* Write report->counters (sums over the ranks, scaled where multiplexed) and
  * report->rates (only those whose counters exist). */
-int counterrates_report(const struct defs *defs, struct report *report);
+void counterrates_report(const struct defs *defs, struct report *report);
 
 #endif

@@ -62,14 +62,13 @@ void hotspots_destroy(struct hotspots *hotspots)
     free(hotspots);
 }
 
-static int
+static void
 state_take(void *state, struct region piece, const struct history_state *did)
 {
     struct history_state *kept = state;
 
     (void)piece;
     *kept = *did;
-    return 0;
 }
 
 /* In a call of MPI or of a device, if it was in one. */
@@ -127,9 +126,9 @@ static struct spot spot_of(const struct hotspots *hotspots,
     return spot;
 }
 
-static int spot_add(struct hotspots *hotspots,
-                    const struct evidence_item *item,
-                    const struct history_state *did)
+static void spot_add(struct hotspots *hotspots,
+                     const struct evidence_item *item,
+                     const struct history_state *did)
 {
     int64_t before = before_number(hotspots, did->before);
     const char *range =
@@ -144,9 +143,6 @@ static int spot_add(struct hotspots *hotspots,
                                               (uint64_t)before << 32 | item->b,
                                               (uint64_t)(uintptr_t)range});
 
-    if (number < 0) {
-        return -1;
-    }
     if ((size_t)number == hotspots->count) {
         array_grow(&hotspots->spots, &hotspots->room, hotspots->count,
                    sizeof(*hotspots->spots));
@@ -154,11 +150,10 @@ static int spot_add(struct hotspots *hotspots,
             spot_of(hotspots, item, range, did->before);
     }
     hotspots->spots[number].ns += item->weight;
-    return 0;
 }
 
-static int sample_take(struct hotspots *hotspots,
-                       const struct timeline_event *event)
+static void sample_take(struct hotspots *hotspots,
+                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     const struct history *host = lookback_history(hotspots->lookback);
@@ -175,31 +170,30 @@ static int sample_take(struct hotspots *hotspots,
     if (record->weight <= 0 || item.a == DEFS_NONE ||
         !defs_is_wanted(hotspots->defs,
                         hotspots->defs->processes[item.a].rank)) {
-        return 0;
+        return;
     }
     thread = history_thread(host, item.a, record->tid);
-    if (thread != HISTORY_NONE &&
-        history_walk(host, thread, moment, state_take, &did) != 0) {
-        return -1;
+    if (thread != HISTORY_NONE) {
+        history_walk(host, thread, moment, state_take, &did);
     }
     hotspots->sums.total += record->weight;
     hotspots->sums.count++;
     if (did.call != NULL &&
         is_call_time(hotspots, did.call->kind, record->weight)) {
-        return 0;
+        return;
     }
-    return spot_add(hotspots, &item, &did);
+    spot_add(hotspots, &item, &did);
 }
 
-int hotspots_take(void *consumer, const struct timeline_event *event)
+void hotspots_take(void *consumer, const struct timeline_event *event)
 {
     struct hotspots *hotspots = consumer;
 
-    return event->record->kind == CK_KIND_SAMPLE &&
-                   event->start >= hotspots->region.start &&
-                   event->start < hotspots->region.end
-               ? sample_take(hotspots, event)
-               : 0;
+    if (event->record->kind == CK_KIND_SAMPLE &&
+        event->start >= hotspots->region.start &&
+        event->start < hotspots->region.end) {
+        sample_take(hotspots, event);
+    }
 }
 
 /* ---- what is reported --------------------------------------------------- */

@@ -23,7 +23,7 @@ struct hotspots *hotspots_create(const struct defs *defs,
                                  struct region region);
 void hotspots_destroy(struct hotspots *hotspots);
 /* A timeline_take_f. */
-int hotspots_take(void *hotspots, const struct timeline_event *event);
+void hotspots_take(void *hotspots, const struct timeline_event *event);
 /* Write report->hot and report->sampled. */
 void hotspots_report(const struct hotspots *hotspots, struct report *report);
 

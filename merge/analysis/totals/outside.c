@@ -82,11 +82,8 @@ struct outside *outside_create(const struct defs *defs, struct region region)
         thread->begin = thread->begin < region.end ? thread->begin : region.end;
         thread->to = thread->begin;
         thread->first = INT64_MAX;
-        if (table_number_of(outside->keys, process->agent, process->incarnation,
-                            defs->threads[i].tid) < 0) {
-            outside_destroy(outside);
-            return NULL;
-        }
+        table_number_of(outside->keys, process->agent, process->incarnation,
+                        defs->threads[i].tid);
     }
     return outside;
 }

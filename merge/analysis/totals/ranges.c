@@ -77,22 +77,19 @@ static struct range *range_find(struct ranges *ranges, const char *name)
     return &ranges->items[number];
 }
 
-static int rank_count(struct ranges *ranges, struct range *range, int32_t rank)
+static void rank_count(struct ranges *ranges, struct range *range, int32_t rank)
 {
     struct table_key key = {(uint64_t)(range - ranges->items),
                             (uint64_t)(uint32_t)rank, 0};
     size_t before = table_count(ranges->ranks);
 
     if (rank == range->last) {
-        return 0;
+        return;
     }
     range->last = rank;
-    if (table_number(ranges->ranks, key) < 0) {
-        return -1;
-    }
+    table_number(ranges->ranks, key);
     range->row.ranks +=
         rank != DEFS_RANK_UNKNOWN && table_count(ranges->ranks) > before;
-    return 0;
 }
 
 int ranges_take(void *consumer, const struct timeline_event *event)
@@ -114,9 +111,7 @@ int ranges_take(void *consumer, const struct timeline_event *event)
     }
     name = defs_name(ranges->defs, event->process, event->record->name);
     range = range_find(ranges, name == NULL ? "" : name);
-    if (rank_count(ranges, range, event->rank) != 0) {
-        return -1;
-    }
+    rank_count(ranges, range, event->rank);
     range->row.calls++;
     range->row.total += end - start;
     range->row.max = length > range->row.max ? length : range->row.max;

@@ -79,14 +79,6 @@ struct ranks *ranks_create(const struct defs *defs, struct region region)
     ranks->sharing = xcalloc(defs->agents_count + 1, sizeof(*ranks->sharing));
     ranks->launchers =
         xcalloc(defs->agents_count + 1, sizeof(*ranks->launchers));
-    if (ranks->outside == NULL) {
-        outside_destroy(ranks->outside);
-        free(ranks->launchers);
-        free(ranks->sharing);
-        free(ranks->items);
-        free(ranks);
-        return NULL;
-    }
     for (size_t i = 0; i < defs->ranks_count; i++) {
         ranks->sharing[defs->ranks[i].agent]++;
         interval_union_init(&ranks->items[i].mpi, region);
@@ -466,7 +458,7 @@ static void rank_report(struct ranks *ranks,
         end.end == REPORT_END_EXITED && is_unfinalized(defs, who, row);
 }
 
-/* A row for each ckagent of several ranks. 0 or -1. */
+/* A row for each ckagent of several ranks. */
 static void launchers_report(struct ranks *ranks,
                              const struct align *align,
                              struct report *report)

@@ -146,9 +146,8 @@ void traffic_destroy(struct traffic *traffic)
 
 /* ---- pairs -------------------------------------------------------------- */
 
-/* Number of a pair of groups, NO_PAIR where there are too many; false with
- * ENOMEM. */
-static bool
+/* Number of a pair of groups, NO_PAIR where there are too many. */
+static void
 pair_find(struct traffic *traffic, uint64_t from, uint64_t to, uint32_t *pair)
 {
     struct table_key key = {from, to, 0};
@@ -157,7 +156,7 @@ pair_find(struct traffic *traffic, uint64_t from, uint64_t to, uint32_t *pair)
     *pair = NO_PAIR;
     if (traffic->pairs_count == TRAFFIC_PAIRS_MAX &&
         !table_has(traffic->pair_keys, key)) {
-        return true;
+        return;
     }
     number = table_number(traffic->pair_keys, key);
     if ((size_t)number == traffic->pairs_count) {
@@ -167,13 +166,12 @@ pair_find(struct traffic *traffic, uint64_t from, uint64_t to, uint32_t *pair)
                sizeof(*traffic->pairs));
     }
     *pair = (uint32_t)number;
-    return true;
 }
 
 /* ---- labels ------------------------------------------------------------- */
 
-/* Room for the sizes of a label; false with ENOMEM. */
-static bool
+/* Room for the sizes of a label. */
+static void
 sizes_find(struct traffic *traffic, const char *label, uint32_t *sizes)
 {
     struct table_key key = {(uint64_t)(uintptr_t)label, 0, 0};
@@ -192,11 +190,10 @@ sizes_find(struct traffic *traffic, const char *label, uint32_t *sizes)
         traffic->sizes[traffic->sizes_count++].comm = label;
     }
     *sizes = (uint32_t)number;
-    return true;
 }
 
-/* The sizes that a process's communicator belongs to; false with ENOMEM. */
-static bool comm_sizes(struct traffic *traffic,
+/* The sizes that a process's communicator belongs to. */
+static void comm_sizes(struct traffic *traffic,
                        uint32_t process,
                        uint32_t id,
                        uint32_t *sizes)
@@ -206,28 +203,23 @@ static bool comm_sizes(struct traffic *traffic,
     size_t known = table_count(traffic->comm_keys);
     struct table_key key;
 
-    if (label == NULL || !sizes_find(traffic, label, sizes)) {
-        return false;
-    }
+    sizes_find(traffic, label, sizes);
     if (id == COMM_WORLD && traffic->sizes[*sizes].comm != NULL) {
         traffic->sizes[*sizes].comms = 1;
-        return true;
+        return;
     }
     if (comm == NULL || comm->global == DEFS_NONE || known >= FLOWS_MAX) {
-        return true;
+        return;
     }
     key = (struct table_key){*sizes, comm->global, 0};
-    if (table_number(traffic->comm_keys, key) < 0) {
-        return false;
-    }
+    table_number(traffic->comm_keys, key);
     traffic->sizes[*sizes].comms += table_count(traffic->comm_keys) > known;
-    return true;
 }
 
 /* ---- flows -------------------------------------------------------------- */
 
-/* Look up where a flow is counted; false with ENOMEM. */
-static bool flow_make(struct traffic *traffic,
+/* Look up where a flow is counted. */
+static void flow_make(struct traffic *traffic,
                       const struct timeline_event *event,
                       uint32_t id,
                       int32_t peer,
@@ -236,21 +228,19 @@ static bool flow_make(struct traffic *traffic,
     uint64_t own, other;
 
     flow->out = flow->in = NO_PAIR;
-    if (!comm_sizes(traffic, event->process, id, &flow->sizes)) {
-        return false;
-    }
+    comm_sizes(traffic, event->process, id, &flow->sizes);
     if (peer == PEER_ALL) {
-        return true;
+        return;
     }
     own = group_of(traffic, event->rank);
     other =
         group_of(traffic, comm_member(traffic->defs, event->process, id, peer));
-    return pair_find(traffic, own, other, &flow->out) &&
-           pair_find(traffic, other, own, &flow->in);
+    pair_find(traffic, own, other, &flow->out);
+    pair_find(traffic, other, own, &flow->in);
 }
 
-/* The flow, kept if there is room; false with ENOMEM. */
-static bool flow_look(struct traffic *traffic,
+/* The flow, kept if there is room. */
+static void flow_look(struct traffic *traffic,
                       const struct timeline_event *event,
                       uint32_t id,
                       int32_t peer,
@@ -261,20 +251,18 @@ static bool flow_look(struct traffic *traffic,
 
     if (traffic->flows_count == FLOWS_MAX &&
         !table_has(traffic->flow_keys, key)) {
-        return flow_make(traffic, event, id, peer, flow);
+        flow_make(traffic, event, id, peer, flow);
+        return;
     }
     number = table_number(traffic->flow_keys, key);
     if ((size_t)number == traffic->flows_count) {
         array_grow(&traffic->flows, &traffic->flows_room, traffic->flows_count,
                    sizeof(*flow));
-        if (!flow_make(traffic, event, id, peer,
-                       &traffic->flows[traffic->flows_count])) {
-            return false;
-        }
+        flow_make(traffic, event, id, peer,
+                  &traffic->flows[traffic->flows_count]);
         traffic->flows_count++;
     }
     *flow = traffic->flows[number];
-    return true;
 }
 
 /* The same, without a search for one that came lately. */
@@ -291,9 +279,7 @@ static inline const struct flow *flow_find(struct traffic *traffic,
         known->peer != peer) {
         struct flow flow;
 
-        if (!flow_look(traffic, event, id, peer, &flow)) {
-            return NULL;
-        }
+        flow_look(traffic, event, id, peer, &flow);
         *known = (struct known){event->process, id, peer, flow};
     }
     return &known->flow;
@@ -308,44 +294,36 @@ static inline void messages_add(struct report_messages *messages,
     messages->bytes += bytes;
 }
 
-int traffic_sent(struct traffic *traffic,
-                 const struct timeline_event *event,
-                 const struct ck_message *message)
+void traffic_sent(struct traffic *traffic,
+                  const struct timeline_event *event,
+                  const struct ck_message *message)
 {
     const struct flow *flow =
         flow_find(traffic, event, message->comm, message->peer);
     struct report_sizes *sizes;
 
-    if (flow == NULL) {
-        return -1;
-    }
     sizes = &traffic->sizes[flow->sizes];
     messages_add(flow->out == NO_PAIR ? &traffic->left_out
                                       : &traffic->pairs[flow->out].sent,
                  message->bytes);
     messages_add(&sizes->bins[report_bin(message->bytes)], message->bytes);
-    return 0;
 }
 
-int traffic_received(struct traffic *traffic,
-                     const struct timeline_event *event,
-                     const struct ck_message *message)
+void traffic_received(struct traffic *traffic,
+                      const struct timeline_event *event,
+                      const struct ck_message *message)
 {
     const struct flow *flow =
         flow_find(traffic, event, message->comm, message->peer);
 
-    if (flow == NULL) {
-        return -1;
-    }
     if (flow->in != NO_PAIR) {
         messages_add(&traffic->pairs[flow->in].received, message->bytes);
     }
-    return 0;
 }
 
-int traffic_collective(struct traffic *traffic,
-                       const struct timeline_event *event,
-                       const struct ck_collective *collective)
+void traffic_collective(struct traffic *traffic,
+                        const struct timeline_event *event,
+                        const struct ck_collective *collective)
 {
     const struct flow *flow =
         flow_find(traffic, event, collective->comm, PEER_ALL);
@@ -354,14 +332,10 @@ int traffic_collective(struct traffic *traffic,
                           ? collective->bytes_out
                           : collective->bytes_in;
 
-    if (flow == NULL) {
-        return -1;
-    }
     bin = &traffic->sizes[flow->sizes].collective_bins[report_bin(larger)];
     bin->count++;
     bin->out += collective->bytes_out;
     bin->in += collective->bytes_in;
-    return 0;
 }
 
 /* Of a pair, which time a wait of that kind is. */
@@ -404,12 +378,12 @@ static void rank_wait(struct traffic *traffic,
     traffic->waits[number].count += count;
 }
 
-int traffic_wait(struct traffic *traffic,
-                 enum wait_kind kind,
-                 int32_t waiting,
-                 int32_t awaited,
-                 ck_time_t ns,
-                 uint64_t count)
+void traffic_wait(struct traffic *traffic,
+                  enum wait_kind kind,
+                  int32_t waiting,
+                  int32_t awaited,
+                  ck_time_t ns,
+                  uint64_t count)
 {
     uint64_t from = group_of(traffic, awaited);
     uint64_t to = group_of(traffic, waiting);
@@ -418,22 +392,19 @@ int traffic_wait(struct traffic *traffic,
     if (traffic->is_by_host) {
         rank_wait(traffic, waiting, awaited, ns, count);
     }
-    if (!pair_find(traffic, from, to, &all)) {
-        return -1;
-    }
+    pair_find(traffic, from, to, &all);
     if (all != NO_PAIR) {
         traffic->pairs[all].waits.all += ns;
         traffic->pairs[all].waits.count += count;
     }
     /* Who waits for a receiver is the one that messages come from. */
     pair = all;
-    if (kind == WAIT_LATE_RECEIVER && !pair_find(traffic, to, from, &pair)) {
-        return -1;
+    if (kind == WAIT_LATE_RECEIVER) {
+        pair_find(traffic, to, from, &pair);
     }
     if (pair != NO_PAIR) {
         *wait_of(&traffic->pairs[pair].waits, kind) += ns;
     }
-    return 0;
 }
 
 /* ---- report ------------------------------------------------------------- */

@@ -28,24 +28,24 @@ struct traffic;
 struct traffic *traffic_create(const struct defs *defs);
 void traffic_destroy(struct traffic *traffic);
 /* A message that the event's process sent; one that it received. */
-int traffic_sent(struct traffic *traffic,
-                 const struct timeline_event *event,
-                 const struct ck_message *message);
-int traffic_received(struct traffic *traffic,
-                     const struct timeline_event *event,
-                     const struct ck_message *message);
+void traffic_sent(struct traffic *traffic,
+                  const struct timeline_event *event,
+                  const struct ck_message *message);
+void traffic_received(struct traffic *traffic,
+                      const struct timeline_event *event,
+                      const struct ck_message *message);
 /* A collective that the event's process called. */
-int traffic_collective(struct traffic *traffic,
-                       const struct timeline_event *event,
-                       const struct ck_collective *collective);
+void traffic_collective(struct traffic *traffic,
+                        const struct timeline_event *event,
+                        const struct ck_collective *collective);
 /* A rank waited for another one, to send, to receive or to come to a
  * collective. */
-int traffic_wait(struct traffic *traffic,
-                 enum wait_kind kind,
-                 int32_t waiting,
-                 int32_t awaited,
-                 ck_time_t ns,
-                 uint64_t count);
+void traffic_wait(struct traffic *traffic,
+                  enum wait_kind kind,
+                  int32_t waiting,
+                  int32_t awaited,
+                  ck_time_t ns,
+                  uint64_t count);
 /* Write report->traffic. */
 void traffic_report(const struct traffic *traffic, struct report *report);
 

@@ -148,7 +148,7 @@ static struct member *member_of(struct disagree *disagree,
     return &disagree->members[number];
 }
 
-/* What it was called with, + 1; 0 with ENOMEM. */
+/* What it was called with, + 1. */
 static uint32_t alike_of(struct disagree *disagree,
                          const char *name,
                          const struct ck_call *call)

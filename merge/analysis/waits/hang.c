@@ -415,7 +415,7 @@ usual_find(const struct defs *defs, const struct standing *first, size_t count)
     return &first[best];
 }
 
-/* Those that are in another call than `usual`. 0 or -1. */
+/* Those that are in another call than `usual`. */
 static void others_fill(const struct defs *defs,
                         const struct standing *first,
                         size_t count,
@@ -438,7 +438,7 @@ static void others_fill(const struct defs *defs,
     }
 }
 
-/* One collective with `count` ranks in it. 0 or -1. */
+/* One collective with `count` ranks in it. */
 static void row_fill(const struct hang *hang,
                      const struct standing *first,
                      size_t count,
@@ -580,7 +580,7 @@ static bool is_not_final(const struct defs *defs, int32_t rank)
     return is_begun;
 }
 
-/* MPI_Finalize is one like a collective of all, without a number. 0 or -1. */
+/* MPI_Finalize is one like a collective of all, without a number. */
 static void finalize_report(const struct hang *hang, struct report *report)
 {
     struct report_impasse *row = &report->impasses[report->impasses_count];
@@ -627,7 +627,7 @@ static void usual_report(struct hang *hang, struct report *report)
     report->usual.longest = usual->longest;
 }
 
-int hang_report(struct hang *hang, struct report *report)
+void hang_report(struct hang *hang, struct report *report)
 {
     struct standing *items = hang->standings;
     size_t end;
@@ -655,7 +655,6 @@ int hang_report(struct hang *hang, struct report *report)
         qsort(report->impasses, report->impasses_count,
               sizeof(*report->impasses), by_waiting);
     }
-    return 0;
 }
 
 _Static_assert(offsetof(struct ck_message, site) ==

@@ -35,6 +35,6 @@ int32_t hang_peer(const struct hang *hang,
 /* When the rank's last call ended, on the axis; 0 = none is known. */
 ck_time_t hang_last(const struct hang *hang, int32_t rank);
 /* After the rows of the ranks. */
-int hang_report(struct hang *hang, struct report *report);
+void hang_report(struct hang *hang, struct report *report);
 
 #endif

@@ -167,16 +167,16 @@ bool initfinalize_find(const struct initfinalize *initfinalize,
            side_wait(initfinalize, EDGE_FINALIZE, thread, call->start, wait);
 }
 
-int initfinalize_leave(struct initfinalize *initfinalize,
-                       enum edge edge,
-                       uint32_t thread,
-                       struct region call)
+void initfinalize_leave(struct initfinalize *initfinalize,
+                        enum edge edge,
+                        uint32_t thread,
+                        struct region call)
 {
     struct wait wait;
 
-    return side_wait(initfinalize, edge, thread, call.start, &wait)
-               ? waitstates_add(initfinalize->waitstates, thread, call, &wait)
-               : 0;
+    if (side_wait(initfinalize, edge, thread, call.start, &wait)) {
+        waitstates_add(initfinalize->waitstates, thread, call, &wait);
+    }
 }
 
 int initfinalize_report(const struct initfinalize *initfinalize,

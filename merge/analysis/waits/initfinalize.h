@@ -43,10 +43,10 @@ bool initfinalize_find(const struct initfinalize *initfinalize,
                        const struct history_span *call,
                        struct wait *wait);
 /* The thread was in such a call, and the merge has passed its return. */
-int initfinalize_leave(struct initfinalize *initfinalize,
-                       enum edge edge,
-                       uint32_t thread,
-                       struct region call);
+void initfinalize_leave(struct initfinalize *initfinalize,
+                        enum edge edge,
+                        uint32_t thread,
+                        struct region call);
 /* Write report->edges, longest first. */
 int initfinalize_report(const struct initfinalize *initfinalize,
                         struct report *report);

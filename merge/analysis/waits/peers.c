@@ -73,10 +73,6 @@ struct peers *peers_create(const struct defs *defs, struct region region)
     peers->recent = xcalloc(defs->processes_count + 1, sizeof(*peers->recent));
     peers->row_keys = table_create();
     peers->deed_keys = table_create();
-    if (peers->sockets == NULL) {
-        peers_destroy(peers);
-        return NULL;
-    }
     return peers;
 }
 

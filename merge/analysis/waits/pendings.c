@@ -91,7 +91,7 @@ static void heap_sink(struct heaped *heap, size_t count, struct heaped moved)
 
 /* ---- items -------------------------------------------------------------- */
 
-/* A free item; NONE with ENOMEM. */
+/* A free item. */
 static uint32_t item_get(struct pendings *pendings)
 {
     uint32_t at = pendings->free;

@@ -46,9 +46,9 @@ process_find(const struct defs *defs, uint32_t agent, uint32_t incarnation)
 }
 
 /* Frames of ck are left out. */
-static int frames_fill(const struct defs *defs,
-                       const struct defs_standing *from,
-                       struct report_standing *row)
+static void frames_fill(const struct defs *defs,
+                        const struct defs_standing *from,
+                        struct report_standing *row)
 {
     const struct defs_agent *agent =
         &defs->agents[defs->processes[row->process].agent];
@@ -70,7 +70,6 @@ static int frames_fill(const struct defs *defs,
             row->frames[row->frames_count++] = place;
         }
     }
-    return 0;
 }
 
 /* The outermost call that the thread is in; NULL = none is known. */
@@ -94,10 +93,10 @@ static const struct defs_open *open_find(const struct defs_agent *agent,
 /* A thread that runs and is seldom sampled, or may not be read, is in its call
  * at least: that and who called it are its frames, where there is no stack, or
  * one of a sample from before the call. */
-static int call_fill(const struct defs *defs,
-                     const struct axis *axis,
-                     const struct defs_standing *from,
-                     struct report_standing *row)
+static void call_fill(const struct defs *defs,
+                      const struct axis *axis,
+                      const struct defs_standing *from,
+                      struct report_standing *row)
 {
     const struct defs_process *process = &defs->processes[row->process];
     const struct defs_open *open =
@@ -108,7 +107,7 @@ static int call_fill(const struct defs *defs,
                          (strcmp(row->how, "sampled") != 0 ||
                           sampled >= axis_time(axis, process->agent,
                                                open->is_ticks, open->start)))) {
-        return 0;
+        return;
     }
     free(row->frames);
     free(row->is_users);
@@ -120,13 +119,12 @@ static int call_fill(const struct defs *defs,
     row->frames_count = 2;
     row->how = "call";
     row->age = 0;
-    return 0;
 }
 
-static int row_fill(const struct defs *defs,
-                    const struct axis *axis,
-                    const struct defs_standing *from,
-                    struct report_standing *row)
+static void row_fill(const struct defs *defs,
+                     const struct axis *axis,
+                     const struct defs_standing *from,
+                     struct report_standing *row)
 {
     const struct defs_process *process = &defs->processes[row->process];
     uint32_t program = defs->agents[process->agent].pid;
@@ -151,14 +149,8 @@ static int row_fill(const struct defs *defs,
     row->is_program = program == 0 || process->pid == program;
     row->has_address = line_keep(defs, from->lines, "address")[0] != '\0';
     row->address = line_number(from->lines, "address", 16);
-    if (row->name == NULL || row->call == NULL || row->file == NULL ||
-        row->how == NULL) {
-        return -1;
-    }
-    return frames_fill(defs, from, row) == 0 &&
-                   call_fill(defs, axis, from, row) == 0
-               ? 0
-               : -1;
+    frames_fill(defs, from, row);
+    call_fill(defs, axis, from, row);
 }
 
 /* The newest look of each process: what a thread was in that has ended since
@@ -196,12 +188,12 @@ static struct report_standing *row_next(struct report *report, bool is_dead)
     return row;
 }
 
-static int agent_report(const struct defs *defs,
-                        const struct axis *axis,
-                        const struct hang *hang,
-                        uint32_t agent,
-                        bool is_asked,
-                        struct report *report)
+static void agent_report(const struct defs *defs,
+                         const struct axis *axis,
+                         const struct hang *hang,
+                         uint32_t agent,
+                         bool is_asked,
+                         struct report *report)
 {
     const struct defs_agent *owner = &defs->agents[agent];
 
@@ -224,22 +216,19 @@ static int agent_report(const struct defs *defs,
         }
         row = row_next(report, is_dead);
         row->process = process;
-        if (row_fill(defs, axis, from, row) != 0) {
-            return -1;
-        }
+        row_fill(defs, axis, from, row);
     }
-    return 0;
 }
 
 CK_ORDER(by_thread,
          struct report_standing,
          CK_UP(rank) ?: CK_UP(process) ?: CK_DOWN(is_first) ?: CK_UP(tid))
 
-int standings_report(const struct defs *defs,
-                     const struct axis *axis,
-                     const struct hang *hang,
-                     bool is_asked,
-                     struct report *report)
+void standings_report(const struct defs *defs,
+                      const struct axis *axis,
+                      const struct hang *hang,
+                      bool is_asked,
+                      struct report *report)
 {
     size_t room = 1;
 
@@ -249,13 +238,10 @@ int standings_report(const struct defs *defs,
     report->standings = xcalloc(room, sizeof(*report->standings));
     report->deaths = xcalloc(room, sizeof(*report->deaths));
     for (uint32_t a = 0; a < defs->agents_count; a++) {
-        if (agent_report(defs, axis, hang, a, is_asked, report) != 0) {
-            return -1;
-        }
+        agent_report(defs, axis, hang, a, is_asked, report);
     }
     qsort(report->standings, report->standings_count,
           sizeof(*report->standings), by_thread);
     qsort(report->deaths, report->deaths_count, sizeof(*report->deaths),
           by_thread);
-    return 0;
 }

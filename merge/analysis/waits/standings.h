@@ -12,10 +12,10 @@ struct axis;
 
 /* Write report->standings. A look that a call of its rank followed is left out,
  * unless it was asked for just now. */
-int standings_report(const struct defs *defs,
-                     const struct axis *axis,
-                     const struct hang *hang,
-                     bool is_asked,
-                     struct report *report);
+void standings_report(const struct defs *defs,
+                      const struct axis *axis,
+                      const struct hang *hang,
+                      bool is_asked,
+                      struct report *report);
 
 #endif

@@ -88,7 +88,7 @@ posted_find(struct unmatched *unmatched, uint32_t process, uint64_t request)
     return &unmatched->posted[number];
 }
 
-/* A receive is posted, or a request is complete. 0 or -1. */
+/* A receive is posted, or a request is complete. */
 static void request_take(struct unmatched *unmatched,
                          const struct timeline_event *event,
                          const struct ck_message *message)
@@ -116,7 +116,7 @@ static void want_add(struct unmatched *unmatched, const struct want *want)
     unmatched->wants[unmatched->count++] = *want;
 }
 
-/* A call that was never left. 0 or -1. */
+/* A call that was never left. */
 static void cut_take(struct unmatched *unmatched,
                      const struct timeline_event *event)
 {
@@ -213,7 +213,7 @@ int32_t unmatched_peer(const struct unmatched *unmatched,
     return -1;
 }
 
-/* A wait for requests becomes one want a receive that is open. 0 or -1. */
+/* A wait for requests becomes one want a receive that is open. */
 static void posted_spread(struct unmatched *unmatched)
 {
     size_t count = unmatched->count;
@@ -257,7 +257,7 @@ static bool is_same(const struct unmatched *unmatched,
                defs_name(unmatched->defs, right->process, right->name);
 }
 
-/* One row of `count` wants. 0 or -1. */
+/* One row of `count` wants. */
 static void row_fill(const struct unmatched *unmatched,
                      const struct want *first,
                      size_t count,

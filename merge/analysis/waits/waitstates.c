@@ -98,14 +98,11 @@ static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
                            defs->processes[defs->threads[thread].process].rank);
 }
 
-static int row_add(struct standing *standing, struct region piece)
+static void row_add(struct standing *standing, struct region piece)
 {
     struct waitstates *waitstates = standing->waitstates;
     struct ledger_row *row = rows_find(waitstates->rows, &standing->row);
 
-    if (row == NULL) {
-        return -1;
-    }
     row->ns += region_length(piece);
     row->ended += standing->has_ended ? region_length(piece) : 0;
     rows_example(row, piece, standing->row.rank);
@@ -114,7 +111,6 @@ static int row_add(struct standing *standing, struct region piece)
     standing->row.error = 0;
     standing->first = standing->is_counted ? standing->first : standing->row;
     standing->is_counted = true;
-    return 0;
 }
 
 /* What a piece that one rank is blamed for cost. */
@@ -129,9 +125,9 @@ static void delay_add(const struct standing *standing, ck_time_t ns)
     }
 }
 
-static int blamed_take(void *state,
-                       struct region piece,
-                       const struct rootcause_origin *origin)
+static void blamed_take(void *state,
+                        struct region piece,
+                        const struct rootcause_origin *origin)
 {
     struct standing *standing = state;
     struct waitstates *waitstates = standing->waitstates;
@@ -142,9 +138,6 @@ static int blamed_take(void *state,
     if (origin->did->is_known) {
         number = lookback_did(waitstates->lookback, origin->thread, piece,
                               origin->did);
-        if (number < 0) {
-            return -1;
-        }
     }
     if (index != DEFS_NONE) {
         struct waitstates_rank *rank = &waitstates->ranks[index];
@@ -160,20 +153,19 @@ static int blamed_take(void *state,
     if (waitstates->steps != NULL) {
         steps_wait(waitstates->steps, standing->row.device, piece, index);
     }
-    if (waitstates->when != NULL && index != DEFS_NONE &&
-        when_add(waitstates->when, index, standing->row.device, piece) != 0) {
-        return -1;
+    if (waitstates->when != NULL && index != DEFS_NONE) {
+        when_add(waitstates->when, index, standing->row.device, piece);
     }
     standing->row.blamed =
         defs->processes[defs->threads[origin->thread].process].rank;
     standing->row.blamed_did = (uint32_t)number;
     standing->has_ended = origin->has_ended;
     delay_add(standing, region_length(piece));
-    return row_add(standing, piece);
+    row_add(standing, piece);
 }
 
 /* What the waiting thread was in, for the place of the call. */
-static int
+static void
 piece_take(void *state, struct region piece, const struct history_state *did)
 {
     struct standing *standing = state;
@@ -183,12 +175,7 @@ piece_take(void *state, struct region piece, const struct history_state *did)
 
     if (did->is_known) {
         number = lookback_activity(waitstates->lookback, did);
-        site = number < 0 ? -1
-                          : lookback_activity_site(waitstates->lookback,
-                                                   (uint32_t)number);
-        if (site < 0) {
-            return -1;
-        }
+        site = lookback_activity_site(waitstates->lookback, (uint32_t)number);
     }
     standing->row.did = (uint32_t)number;
     standing->site = (uint32_t)site;
@@ -196,14 +183,15 @@ piece_take(void *state, struct region piece, const struct history_state *did)
         waitstates->ranks[standing->row.device].below += region_length(piece);
         standing->row.blamed = DEFS_RANK_UNKNOWN;
         standing->row.blamed_did = DEFS_NONE;
-        return row_add(standing, piece);
+        row_add(standing, piece);
+        return;
     }
     waitstates->ranks[standing->row.device].waited += region_length(piece);
     if (wait->kind == WAIT_LATE_DATA) {
         waitstates->ranks[standing->row.device].data += region_length(piece);
     }
-    return rootcause_follow(waitstates->lookback, wait->thread, piece,
-                            blamed_take, standing);
+    rootcause_follow(waitstates->lookback, wait->thread, piece, blamed_take,
+                     standing);
 }
 
 void waitstates_see(struct waitstates *waitstates,
@@ -214,18 +202,18 @@ void waitstates_see(struct waitstates *waitstates,
     waitstates->see_state = state;
 }
 
-static int wait_show(const struct waitstates *waitstates,
-                     const struct waitstates_seen *seen)
+static void wait_show(const struct waitstates *waitstates,
+                      const struct waitstates_seen *seen)
 {
-    return waitstates->see == NULL
-               ? 0
-               : waitstates->see(waitstates->see_state, seen);
+    if (waitstates->see != NULL) {
+        waitstates->see(waitstates->see_state, seen);
+    }
 }
 
-int waitstates_add(struct waitstates *waitstates,
-                   uint32_t thread,
-                   struct region call,
-                   const struct wait *wait)
+void waitstates_add(struct waitstates *waitstates,
+                    uint32_t thread,
+                    struct region call,
+                    const struct wait *wait)
 {
     const struct defs *defs = waitstates->defs;
     const struct defs_process *process =
@@ -238,23 +226,20 @@ int waitstates_add(struct waitstates *waitstates,
                                         .rank = process->rank}};
     bool is_below;
 
-    if (wait->kind == WAIT_LATE_SENDER && wait->thread != DEFS_NONE &&
+    if (wait->kind == WAIT_LATE_SENDER && wait->thread != DEFS_NONE) {
         wrongorder_receive(waitstates->order, thread, wait->until,
-                           waitstates->rows) != 0) {
-        return -1;
+                           waitstates->rows);
     }
     part.end = wait->until < part.end ? wait->until : part.end;
     if (!is_shown(defs, standing.row.device) || wait->thread == DEFS_NONE ||
         part.start >= part.end) {
-        return 0;
+        return;
     }
     is_below = wait->until - call.start <= wait->error;
-    if (wait_show(waitstates, &(struct waitstates_seen){thread, part, wait,
-                                                        is_below}) != 0) {
-        return -1;
-    }
+    wait_show(waitstates,
+              &(struct waitstates_seen){thread, part, wait, is_below});
     if (!region_clip(waitstates->region, &part.start, &part.end)) {
-        return 0;
+        return;
     }
     standing.row.cause = is_below ? CAUSE_BELOW_CLOCK : CAUSE_MPI_WAIT;
     standing.row.last =
@@ -271,10 +256,8 @@ int waitstates_add(struct waitstates *waitstates,
     if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
-    if (history_walk(lookback_history(waitstates->lookback), thread, part,
-                     piece_take, &standing) != 0) {
-        return -1;
-    }
+    history_walk(lookback_history(waitstates->lookback), thread, part,
+                 piece_take, &standing);
     if (waitstates->delays != NULL) {
         delaysums_share(waitstates->delays, defs, waitstates->delay,
                         &standing.delay);
@@ -283,7 +266,6 @@ int waitstates_add(struct waitstates *waitstates,
         wrongorder_wait(waitstates->order, thread, wait->until,
                         region_length(part), &standing.first);
     }
-    return 0;
 }
 
 const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,

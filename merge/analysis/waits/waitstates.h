@@ -34,18 +34,18 @@ struct waitstates_seen {
     const struct wait *wait;
     bool is_below; /* within the clock error */
 };
-typedef int (*waitstates_see_f)(void *state,
-                                const struct waitstates_seen *seen);
+typedef void (*waitstates_see_f)(void *state,
+                                 const struct waitstates_seen *seen);
 /* Show each wait that is added from now on. */
 void waitstates_see(struct waitstates *waitstates,
                     waitstates_see_f f,
                     void *state);
 /* A call that the thread was in and what it waited for, once the lookback has
  * taken all that began by its return. */
-int waitstates_add(struct waitstates *waitstates,
-                   uint32_t thread,
-                   struct region call,
-                   const struct wait *wait);
+void waitstates_add(struct waitstates *waitstates,
+                    uint32_t thread,
+                    struct region call,
+                    const struct wait *wait);
 const struct ledger_row *waitstates_rows(const struct waitstates *waitstates,
                                          size_t *count);
 

@@ -65,15 +65,15 @@ void wrongorder_wait(struct wrongorder *wrongorder,
     thread->latest = sent > thread->latest ? sent : thread->latest;
 }
 
-int wrongorder_receive(struct wrongorder *wrongorder,
-                       uint32_t number,
-                       ck_time_t sent,
-                       struct rows *rows)
+void wrongorder_receive(struct wrongorder *wrongorder,
+                        uint32_t number,
+                        ck_time_t sent,
+                        struct rows *rows)
 {
     struct thread *thread = &wrongorder->threads[number];
 
     if (sent >= thread->latest) {
-        return 0;
+        return;
     }
     for (size_t i = 0; i < WRONGORDER_WAITS; i++) {
         struct late *late = &thread->items[i];
@@ -81,14 +81,10 @@ int wrongorder_receive(struct wrongorder *wrongorder,
         if (late->ns > 0 && late->sent > sent) {
             struct ledger_row *row = rows_find(rows, &late->row);
 
-            if (row == NULL) {
-                return -1;
-            }
             row->wrong += late->ns;
             late->ns = 0;
         }
     }
     /* Those that are left were not sent later. */
     thread->latest = sent;
-    return 0;
 }

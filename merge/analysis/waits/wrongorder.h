@@ -26,9 +26,9 @@ void wrongorder_wait(struct wrongorder *wrongorder,
                      const struct ledger_row *row);
 /* The thread has received a message sent at `sent`: its waits for later ones
  * are added to `wrong` of their rows. */
-int wrongorder_receive(struct wrongorder *wrongorder,
-                       uint32_t thread,
-                       ck_time_t sent,
-                       struct rows *rows);
+void wrongorder_receive(struct wrongorder *wrongorder,
+                        uint32_t thread,
+                        ck_time_t sent,
+                        struct rows *rows);
 
 #endif

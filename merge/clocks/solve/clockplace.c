@@ -132,7 +132,7 @@ static bool is_stay(const struct clock_edge *edge)
 }
 
 /* The edges of one meeting, which are together: member by member. */
-static int meeting_note(struct place *place, size_t at, size_t end)
+static void meeting_note(struct place *place, size_t at, size_t end)
 {
     const struct clock_edge *edges = place->graph->edges;
     ck_time_t least = NEVER;
@@ -154,13 +154,9 @@ static int meeting_note(struct place *place, size_t at, size_t end)
             continue;
         }
         pair = pairs_find(&place->pairs, centre, edges[i].from);
-        if (pair == NULL) {
-            return -1;
-        }
         pair->has_there = pair->has_back = true;
         pair->best = stay + least < pair->best ? stay + least : pair->best;
     }
-    return 0;
 }
 
 static bool is_meeting(const struct clock_edge *edge)
@@ -174,7 +170,7 @@ static uint32_t meeting_of(const struct clock_edge *edge)
            ~CLOCK_MEETING;
 }
 
-static int pairs_collect(struct place *place)
+static void pairs_collect(struct place *place)
 {
     const struct clock_edge *edges = place->graph->edges;
     size_t count = place->graph->count;
@@ -187,21 +183,15 @@ static int pairs_collect(struct place *place)
                    meeting_of(&edges[end]) == meeting_of(&edges[at])) {
                 end++;
             }
-            if (meeting_note(place, at, end) != 0) {
-                return -1;
-            }
+            meeting_note(place, at, end);
         } else if (!edges[at].is_dropped) {
             struct pair *pair =
                 pairs_find(&place->pairs, edges[at].from, edges[at].to);
 
-            if (pair == NULL) {
-                return -1;
-            }
             pair_note(pair, &edges[at]);
         }
         at = end;
     }
-    return 0;
 }
 
 static void pair_ends(const struct pair *pair, uint32_t ends[2])
@@ -480,9 +470,7 @@ int clockplace_run(const struct clockgraph *graph,
     int rc = 0;
 
     place_init(&place);
-    if (pairs_collect(&place) != 0) {
-        return -1;
-    }
+    pairs_collect(&place);
     neighbours_fill(&place);
     rc = place_all(&place, root, rates);
     if (place.placed < graph->domains) {

@@ -49,7 +49,7 @@ struct chrome {
     uint64_t arrows; /* of launches and messages */
 };
 
-static int
+static void
 message_draw(void *state, enum match_news news, const struct match *match);
 
 struct chrome *chrome_create(const char *path,
@@ -343,7 +343,7 @@ static void put_message(struct chrome *chrome,
 /* From the call that posted the send to the end of the one in which the receive
  * was complete: of a receive that was waited for later, that is on the thread's
  * first row. */
-static int
+static void
 message_draw(void *state, enum match_news news, const struct match *match)
 {
     struct chrome *chrome = state;
@@ -355,13 +355,12 @@ message_draw(void *state, enum match_news news, const struct match *match)
 
     if (news != MATCH_RECEIVED || match->send.post < chrome->part.start ||
         recv->done > chrome->part.end) {
-        return 0;
+        return;
     }
     chrome->arrows++;
     put_message(chrome, "s", &match->send, match->send.mark, match->send.post);
     /* Within its call: one that ends at that time would not have it. */
     put_message(chrome, "f", recv, row, recv->done - 1);
-    return 0;
 }
 
 /* tid, call, device and queue are alike in kernels and copies. */
@@ -560,9 +559,8 @@ int chrome_take(void *consumer, const struct timeline_event *event)
     if (event->end >= chrome->part.start && event->start <= chrome->part.end) {
         slice_take(chrome, event);
     }
-    return matcher_take(chrome->matcher, event, chrome->row) != 0
-               ? -1
-               : sink_error(chrome->out.sink);
+    matcher_take(chrome->matcher, event, chrome->row);
+    return sink_error(chrome->out.sink);
 }
 
 /* "wait for rank 3" */
@@ -583,7 +581,7 @@ static void whom_say(const struct chrome *chrome, uint32_t whom, char name[64])
     }
 }
 
-int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
+void chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
 {
     uint32_t process = chrome->defs->threads[wait->thread].process;
     struct timeline_event event = {
@@ -598,7 +596,7 @@ int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
     int64_t pid;
 
     if (event.end < chrome->part.start || event.start > chrome->part.end) {
-        return 0;
+        return;
     }
     pid = pid_of(chrome, &event);
     place_wait(chrome, &event, pid, &row);
@@ -616,7 +614,6 @@ int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait)
     }
     sink_text(chrome->out.sink, "}");
     chromewriter_end(&chrome->out);
-    return 0;
 }
 
 void chrome_idle(struct chrome *chrome,

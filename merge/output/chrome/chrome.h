@@ -39,7 +39,7 @@ struct chrome_wait {
     const char *kind; /* NULL = none */
     ck_time_t error;  /* of comparing the clocks of the two */
 };
-int chrome_wait(struct chrome *chrome, const struct chrome_wait *wait);
+void chrome_wait(struct chrome *chrome, const struct chrome_wait *wait);
 /* A device was idle because of that. */
 void chrome_idle(struct chrome *chrome,
                  uint32_t physical,

@@ -80,21 +80,15 @@ static const char *frame_keep(struct tree *tree, const char *frame)
 }
 
 /* A flames_frame_f. */
-static int frame_take(void *state, const char *frame)
+static void frame_take(void *state, const char *frame)
 {
     struct tree *tree = state;
     const char *kept = frame_keep(tree, frame);
     int64_t number, node;
 
-    if (kept == NULL) {
-        return -1;
-    }
     number = table_number_of(tree->frames, (uint64_t)(uintptr_t)kept, 0, 0);
-    node = number < 0
-               ? -1
-               : table_number_of(tree->nodes, tree->at, (uint64_t)number, 0);
+    node = table_number_of(tree->nodes, tree->at, (uint64_t)number, 0);
     tree->at = (uint64_t)node + 1;
-    return node < 0 ? -1 : 0;
 }
 
 CK_ORDER(by_time, struct path, CK_DOWN(ns) ?: CK_UP(number))
@@ -113,29 +107,25 @@ static void paths_choose(struct kind *kind, size_t most)
 }
 
 /* Nodes of the paths that are shown. */
-static int
+static void
 nodes_make(struct writer *writer, enum flame_kind which, struct kind *kind)
 {
     kind->nodes = xcalloc(kind->shown + 1, sizeof(*kind->nodes));
     for (size_t i = 0; i < kind->shown; i++) {
         writer->tree.at = 0;
-        if (flames_frames(writer->flames, which, kind->paths[i].number,
-                          frame_take, &writer->tree) != 0) {
-            return -1;
-        }
+        flames_frames(writer->flames, which, kind->paths[i].number, frame_take,
+                      &writer->tree);
         kind->nodes[i] = (uint32_t)(writer->tree.at - 1);
     }
     if (kind->left > 0) {
         writer->tree.at = 0;
-        if (frame_take(&writer->tree, "other stacks") != 0) {
-            return -1;
-        }
+        frame_take(&writer->tree, "other stacks");
         kind->nodes[kind->shown] = (uint32_t)(writer->tree.at - 1);
     }
-    return 0;
 }
 
-static int kind_make(struct writer *writer, enum flame_kind which, size_t paths)
+static void
+kind_make(struct writer *writer, enum flame_kind which, size_t paths)
 {
     struct kind *kind = &writer->kinds[which];
 
@@ -150,11 +140,8 @@ static int kind_make(struct writer *writer, enum flame_kind which, size_t paths)
         kind->total += kind->sums[i].ns;
     }
     paths_choose(kind, paths);
-    if (nodes_make(writer, which, kind) != 0) {
-        return -1;
-    }
+    nodes_make(writer, which, kind);
     qsort(kind->paths, kind->paths_count, sizeof(*kind->paths), by_number);
-    return 0;
 }
 
 /* Sums of paths that are not shown, of one cell, are one. */
@@ -195,7 +182,7 @@ static ck_time_t largest_of(const ck_time_t *times, size_t count)
 }
 
 /* The columns of a kind. */
-static int
+static void
 kind_put(const struct writer *writer, enum flame_kind which, struct kind *kind)
 {
     struct numbers *to = writer->numbers;
@@ -205,9 +192,7 @@ kind_put(const struct writer *writer, enum flame_kind which, struct kind *kind)
     uint32_t before = 0;
 
     sums_join(kind);
-    if (!numbers_reserve(to, kind->shown + 1 + cells + 3 * kind->sums_count)) {
-        return -1;
-    }
+    numbers_reserve(to, kind->shown + 1 + cells + 3 * kind->sums_count);
     for (size_t i = 0; i < kind->shown + (kind->left > 0); i++) {
         numbers_put(to, kind->nodes[i]);
     }
@@ -225,24 +210,20 @@ kind_put(const struct writer *writer, enum flame_kind which, struct kind *kind)
     for (size_t i = 0; i < kind->sums_count; i++) {
         numbers_put(to, (uint64_t)kind->sums[i].ns);
     }
-    return 0;
 }
 
-static int nodes_put(const struct writer *writer)
+static void nodes_put(const struct writer *writer)
 {
     const struct table *nodes = writer->tree.nodes;
     size_t count = table_count(nodes);
 
-    if (!numbers_reserve(writer->numbers, 2 * count)) {
-        return -1;
-    }
+    numbers_reserve(writer->numbers, 2 * count);
     for (size_t i = 0; i < count; i++) {
         numbers_put(writer->numbers, i + 1 - table_key(nodes, i).a);
     }
     for (size_t i = 0; i < count; i++) {
         numbers_put(writer->numbers, table_key(nodes, i).b);
     }
-    return 0;
 }
 
 static void
@@ -284,7 +265,7 @@ index_put(const struct writer *writer, struct ck_json *json, ck_time_t zero)
     ck_json_end(json);
 }
 
-static int all_put(struct writer *writer, size_t paths)
+static void all_put(struct writer *writer, size_t paths)
 {
     struct tree *tree = &writer->tree;
 
@@ -292,19 +273,12 @@ static int all_put(struct writer *writer, size_t paths)
     tree->frames = table_create();
     tree->nodes = table_create();
     for (int i = 0; i < FLAME_KINDS; i++) {
-        if (kind_make(writer, (enum flame_kind)i, paths) != 0) {
-            return -1;
-        }
+        kind_make(writer, (enum flame_kind)i, paths);
     }
-    if (nodes_put(writer) != 0) {
-        return -1;
-    }
+    nodes_put(writer);
     for (int i = 0; i < FLAME_KINDS; i++) {
-        if (kind_put(writer, (enum flame_kind)i, &writer->kinds[i]) != 0) {
-            return -1;
-        }
+        kind_put(writer, (enum flame_kind)i, &writer->kinds[i]);
     }
-    return 0;
 }
 
 static void writer_fini(struct writer *writer)
@@ -330,7 +304,8 @@ int flameblock_make(struct flameblock *block,
     struct ck_json *json = ck_json_create(NULL, false);
 
     *block = (struct flameblock){0};
-    if (json != NULL && all_put(&writer, paths) == 0) {
+    if (json != NULL) {
+        all_put(&writer, paths);
         index_put(&writer, json, zero);
         block->index = ck_json_take(json);
         block->index_length = block->index == NULL ? 0 : strlen(block->index);

@@ -144,26 +144,23 @@ pair_add(struct flamecells *cells, uint64_t pair, uint64_t cell, ck_time_t ns)
 {
     int64_t number = table_number_of(cells->pairs, pair, cell, 0);
 
-    if (number >= 0 && (size_t)number == cells->sums_count) {
+    if ((size_t)number == cells->sums_count) {
         array_grow(&cells->sums, &cells->sums_room, cells->sums_count,
                    sizeof(*cells->sums));
         cells->sums[cells->sums_count++] = 0;
     }
-    if (number >= 0) {
-        cells->sums[number] += ns;
-    }
+    cells->sums[number] += ns;
     return number;
 }
 
 /* Join wide cells, so that there are fewer pairs. */
-static int widen(struct flamecells *cells)
+static void widen(struct flamecells *cells)
 {
     size_t factor =
         next_factor(cells->width * (ck_time_t)cells->wide, cells->column);
     struct table *before = cells->pairs;
     ck_time_t *sums = cells->sums;
     size_t count = cells->sums_count;
-    int rc = 0;
 
     cells->pairs = table_create();
     cells->sums = NULL;
@@ -171,19 +168,18 @@ static int widen(struct flamecells *cells)
     for (size_t i = 0; i < KNOWN; i++) {
         cells->known[i].number = 0;
     }
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct table_key key = table_key(before, i);
 
-        rc = pair_add(cells, key.a, key.b / factor, sums[i]) < 0 ? -1 : 0;
+        pair_add(cells, key.a, key.b / factor, sums[i]);
     }
     cells->wide *= factor;
     cells->now = (struct now){.part = {0, 0}};
     table_destroy(before);
     free(sums);
-    return rc;
 }
 
-static int
+static void
 sum_add(struct flamecells *cells, uint64_t pair, uint32_t wide, ck_time_t ns)
 {
     struct known *known = &cells->known[(pair ^ pair >> 32) % KNOWN];
@@ -191,16 +187,13 @@ sum_add(struct flamecells *cells, uint64_t pair, uint32_t wide, ck_time_t ns)
 
     if (known->number != 0 && known->pair == pair && known->cell == wide) {
         cells->sums[known->number - 1] += ns;
-        return 0;
+        return;
     }
     number = pair_add(cells, pair, wide, ns);
     *known = (struct known){pair, wide, (uint32_t)number + 1};
     while (cells->sums_count > FLAMECELLS_SUMS && cells->wide < cells->count) {
-        if (widen(cells) != 0) {
-            return -1;
-        }
+        widen(cells);
     }
-    return 0;
 }
 
 /* Number of the path. */
@@ -227,9 +220,7 @@ static int64_t path_number(struct flamecells *cells,
         return known->number - 1;
     }
     number = path_find(cells->paths[kind], path);
-    if (number >= 0) {
-        *known = (struct known_path){path, kind, (uint32_t)number + 1};
-    }
+    *known = (struct known_path){path, kind, (uint32_t)number + 1};
     return number;
 }
 
@@ -244,10 +235,10 @@ static void now_set(struct flamecells *cells, ck_time_t at)
 }
 
 /* The time of a piece, or of a point `ns`, in each of its cells. */
-static int piece_add(struct flamecells *cells,
-                     uint64_t pair,
-                     struct region piece,
-                     ck_time_t ns)
+static void piece_add(struct flamecells *cells,
+                      uint64_t pair,
+                      struct region piece,
+                      ck_time_t ns)
 {
     ck_time_t *times = cells->times[pair >> 32];
     ck_time_t at = piece.start;
@@ -262,32 +253,27 @@ static int piece_add(struct flamecells *cells,
         part = end < piece.end ? end - at : piece.end - at;
         part = piece.start == piece.end ? ns : part;
         times[cells->now.cell] += part;
-        if (sum_add(cells, pair, cells->now.wide, part) != 0) {
-            return -1;
-        }
+        sum_add(cells, pair, cells->now.wide, part);
         at = end;
     } while (at < piece.end);
-    return 0;
 }
 
-int flamecells_add(struct flamecells *cells,
-                   enum flame_kind kind,
-                   struct table_key path,
-                   struct region piece,
-                   ck_time_t ns)
+void flamecells_add(struct flamecells *cells,
+                    enum flame_kind kind,
+                    struct table_key path,
+                    struct region piece,
+                    ck_time_t ns)
 {
     int64_t number;
 
     if (!region_clip(cells->part, &piece.start, &piece.end) || ns <= 0) {
-        return 0;
+        return;
     }
     if (cells->times[kind] == NULL) {
         cells->times[kind] = xcalloc(cells->count, sizeof(ck_time_t));
     }
     number = path_number(cells, kind, path);
-    return number < 0
-               ? -1
-               : piece_add(cells, pair_of(kind, (uint32_t)number), piece, ns);
+    piece_add(cells, pair_of(kind, (uint32_t)number), piece, ns);
 }
 
 /* ---- what there is ------------------------------------------------------ */

@@ -45,11 +45,11 @@ struct flamecells *flamecells_create(struct region part, int64_t realtime);
 void flamecells_destroy(struct flamecells *cells);
 /* Add the time of a piece (clipped to the part), or of a point the time that it
  * represents. */
-int flamecells_add(struct flamecells *cells,
-                   enum flame_kind kind,
-                   struct table_key path,
-                   struct region piece,
-                   ck_time_t ns);
+void flamecells_add(struct flamecells *cells,
+                    enum flame_kind kind,
+                    struct table_key path,
+                    struct region piece,
+                    ck_time_t ns);
 
 /* ---- what there is ------------------------------------------------------ */
 

@@ -63,8 +63,7 @@ struct flames *flames_create(const struct flames_of *of)
     flames->waits = stacktable_create(of->defs, of->region);
     flames->open = xcalloc(of->defs->threads_count + 1, sizeof(*flames->open));
     flames->chains = table_create();
-    if (flames->cells == NULL || flames->stacks == NULL ||
-        flames->waits == NULL) {
+    if (flames->cells == NULL) {
         flames_destroy(flames);
         return NULL;
     }
@@ -89,34 +88,33 @@ void flames_destroy(struct flames *flames)
     free(flames);
 }
 
-static int sample_take(struct flames *flames,
-                       const struct timeline_event *event)
+static void sample_take(struct flames *flames,
+                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     int64_t row = stacktable_sample(flames->stacks, event);
 
-    if (row < 0) {
-        return row == STACKTABLE_NONE ? 0 : -1;
+    if (row == STACKTABLE_NONE) {
+        return;
     }
-    return flamecells_add(
-        flames->cells, FLAME_CPU, (struct table_key){(uint64_t)row, 0, 0},
-        (struct region){event->start, event->start}, record->weight);
+    flamecells_add(flames->cells, FLAME_CPU,
+                   (struct table_key){(uint64_t)row, 0, 0},
+                   (struct region){event->start, event->start}, record->weight);
 }
 
 /* A wait with a stack: spread over its time, as those without one are. */
-static int wait_take(struct flames *flames, const struct timeline_event *event)
+static void wait_take(struct flames *flames, const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     int64_t row = stacktable_sample(flames->waits, event);
 
-    if (row < 0) {
-        return row == STACKTABLE_NONE ? 0 : -1;
+    if (row == STACKTABLE_NONE) {
+        return;
     }
-    return flamecells_add(
-        flames->cells, FLAME_OFFCPU,
-        (struct table_key){(uint64_t)row, 0, CK_KIND_OFF_CPU},
-        (struct region){event->start, event->start + record->weight},
-        record->weight);
+    flamecells_add(flames->cells, FLAME_OFFCPU,
+                   (struct table_key){(uint64_t)row, 0, CK_KIND_OFF_CPU},
+                   (struct region){event->start, event->start + record->weight},
+                   record->weight);
 }
 
 /* The calls that a thread is in. */
@@ -136,25 +134,21 @@ static void open_trim(struct open_calls *open, ck_time_t now)
 }
 
 /* The site is at the same place in all classes of calls. */
-static int call_take(struct flames *flames, const struct timeline_event *event)
+static void call_take(struct flames *flames, const struct timeline_event *event)
 {
     const struct ck_call *record = (const struct ck_call *)event->record;
     struct open_calls *open = open_of(flames, event->thread);
 
-    if (open == NULL) {
-        return -1;
-    }
     open_trim(open, event->start);
     if (open->count < DEPTH && event->end > event->start) {
         open->items[open->count++] = (struct open_call){
             .end = event->end, .site = record->site, .name = record->e.name};
     }
-    return 0;
 }
 
 /* Number of the calls that a thread is in, and 1; 0 = in none, or there are too
  * many to count. */
-static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
+static uint64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
 {
     struct open_calls *open = flames->open[thread];
     uint32_t process = flames->of.defs->threads[thread].process;
@@ -179,41 +173,38 @@ static int64_t chain_of(struct flames *flames, uint32_t thread, ck_time_t now)
         }
         around = call->chain != 0 ? call->chain : around;
     }
-    return (int64_t)around;
+    return around;
 }
 
 /* A thread was off the CPU, by whichever record. */
-static int offcpu_take(struct flames *flames,
-                       const struct timeline_event *event)
+static void offcpu_take(struct flames *flames,
+                        const struct timeline_event *event)
 {
     const struct ck_mark *record = (const struct ck_mark *)event->record;
     int64_t thread =
         stacktable_thread_number(flames->stacks, event->process, record->e.name,
                                  (uint32_t)record->value);
-    int64_t chain;
+    uint64_t chain;
 
     flames->has_offcpu = true;
     if (thread < 0 || (record->e.flags & CK_FLAG_STACK) != 0) {
-        return 0;
+        return;
     }
     chain = chain_of(flames, (uint32_t)thread, event->start);
-    if (chain < 0) {
-        return -1;
-    }
-    return flamecells_add(
-        flames->cells, FLAME_OFFCPU,
-        (struct table_key){(uint64_t)thread, (uint64_t)chain, record->e.kind},
-        (struct region){event->start, event->end}, event->end - event->start);
+    flamecells_add(flames->cells, FLAME_OFFCPU,
+                   (struct table_key){(uint64_t)thread, chain, record->e.kind},
+                   (struct region){event->start, event->end},
+                   event->end - event->start);
 }
 
-static int device_take(struct flames *flames,
-                       const struct timeline_event *event)
+static void device_take(struct flames *flames,
+                        const struct timeline_event *event)
 {
     struct region part = {event->start, event->end};
     struct table_key path = {0, 0, 0};
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     if (ck_kind_class(event->record->kind) == CK_CLASS_COPY) {
         path = (struct table_key){IS_COPY | event->process, event->record->kind,
@@ -222,41 +213,47 @@ static int device_take(struct flames *flames,
         const struct report_line *line = lines_last(flames->of.lines);
 
         if (line == NULL) {
-            return 0;
+            return;
         }
         path = (struct table_key){(uint64_t)(uintptr_t)line->file,
                                   (uint64_t)line->line << 32 |
                                       (uint32_t)event->rank,
                                   (uint64_t)(uintptr_t)line->kernel};
     }
-    return flamecells_add(flames->cells, FLAME_DEVICE, path, part,
-                          part.end - part.start);
+    flamecells_add(flames->cells, FLAME_DEVICE, path, part,
+                   part.end - part.start);
 }
 
-static int taken(struct flames *flames, const struct timeline_event *event)
+static void taken(struct flames *flames, const struct timeline_event *event)
 {
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_SAMPLE:
-        return event->record->kind == CK_KIND_OFF_CPU
-                   ? wait_take(flames, event)
-                   : sample_take(flames, event);
+        if (event->record->kind == CK_KIND_OFF_CPU) {
+            wait_take(flames, event);
+        } else {
+            sample_take(flames, event);
+        }
+        return;
     case CK_CLASS_MARK:
-        return event->record->kind == CK_KIND_PREEMPTED ||
-                       event->record->kind == CK_KIND_BLOCKED
-                   ? offcpu_take(flames, event)
-                   : 0;
+        if (event->record->kind == CK_KIND_PREEMPTED ||
+            event->record->kind == CK_KIND_BLOCKED) {
+            offcpu_take(flames, event);
+        }
+        return;
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        return event->record->kind == CK_KIND_COMPLETE ||
-                       event->thread >= flames->of.defs->threads_count
-                   ? 0
-                   : call_take(flames, event);
+        if (event->record->kind != CK_KIND_COMPLETE &&
+            event->thread < flames->of.defs->threads_count) {
+            call_take(flames, event);
+        }
+        return;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return device_take(flames, event);
+        device_take(flames, event);
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
@@ -267,31 +264,30 @@ int flames_take(void *consumer, const struct timeline_event *event)
                            1u << CK_CLASS_COLLECTIVE;
     struct flames *flames = consumer;
 
-    return !flames->has_offcpu &&
-                   (calls >> ck_kind_class(event->record->kind) & 1) != 0
-               ? 0
-               : taken(flames, event);
+    if (flames->has_offcpu ||
+        (calls >> ck_kind_class(event->record->kind) & 1) == 0) {
+        taken(flames, event);
+    }
+    return 0;
 }
 
-int flames_idle(struct flames *flames,
-                const struct ledger_row *row,
-                struct region part)
+void flames_idle(struct flames *flames,
+                 const struct ledger_row *row,
+                 struct region part)
 {
     const struct table_key path = {
         (uint64_t)row->cause << 40 | (uint64_t)row->wait << 32 |
             (uint32_t)row->rank,
         (uint32_t)row->blamed, (uint64_t)row->did << 32 | row->blamed_did};
 
-    return flamecells_add(flames->cells, FLAME_IDLE, path, part,
-                          part.end - part.start);
+    flamecells_add(flames->cells, FLAME_IDLE, path, part,
+                   part.end - part.start);
 }
 
-int flames_finish(struct flames *flames)
+void flames_finish(struct flames *flames)
 {
-    return stacktable_resolve(flames->stacks) != 0 ||
-                   stacktable_resolve(flames->waits) != 0
-               ? -1
-               : 0;
+    stacktable_resolve(flames->stacks);
+    stacktable_resolve(flames->waits);
 }
 
 const struct flamecells *flames_cells(const struct flames *flames)
@@ -301,22 +297,19 @@ const struct flamecells *flames_cells(const struct flames *flames)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* Where frames go; rc is that of the first that failed. */
+/* Where frames go. */
 struct frames {
     const struct flames *flames;
     flames_frame_f f;
     void *state;
-    int rc;
 };
 
-static void frame(struct frames *to, const char *text)
+static void frame(const struct frames *to, const char *text)
 {
-    if (to->rc == 0) {
-        to->rc = to->f(to->state, text);
-    }
+    to->f(to->state, text);
 }
 
-static void frame_rank(struct frames *to, int32_t rank)
+static void frame_rank(const struct frames *to, int32_t rank)
 {
     char text[32] = "no rank";
 
@@ -327,8 +320,9 @@ static void frame_rank(struct frames *to, int32_t rank)
 }
 
 /* "name (file:line)", or without what is not known. */
-static void
-frame_place(struct frames *to, const char *name, const struct place *place)
+static void frame_place(const struct frames *to,
+                        const char *name,
+                        const struct place *place)
 {
     char text[FRAME_BYTES];
     const char *file = place->file;
@@ -349,7 +343,7 @@ frame_place(struct frames *to, const char *name, const struct place *place)
     frame(to, text);
 }
 
-static void frame_activity(struct frames *to, uint32_t number)
+static void frame_activity(const struct frames *to, uint32_t number)
 {
     struct report_activity did;
 
@@ -372,7 +366,8 @@ static void frame_activity(struct frames *to, uint32_t number)
     }
 }
 
-static void frame_thread(struct frames *to, const struct stacktable_row *row)
+static void frame_thread(const struct frames *to,
+                         const struct stacktable_row *row)
 {
     char name[STACKTABLE_NAME];
     char text[FRAME_BYTES];
@@ -383,7 +378,7 @@ static void frame_thread(struct frames *to, const struct stacktable_row *row)
 }
 
 /* Functions that are not known are one frame, however many there are. */
-static void stack_frames(struct frames *to,
+static void stack_frames(const struct frames *to,
                          const struct stacktable *stacks,
                          struct table_key key)
 {
@@ -407,13 +402,13 @@ static void stack_frames(struct frames *to,
     }
 }
 
-static void cpu_frames(struct frames *to, struct table_key key)
+static void cpu_frames(const struct frames *to, struct table_key key)
 {
     stack_frames(to, to->flames->stacks, key);
 }
 
 /* The calls from the outermost one on; there are DEPTH of them at most. */
-static void chain_frames(struct frames *to, uint64_t number)
+static void chain_frames(const struct frames *to, uint64_t number)
 {
     const struct flames *flames = to->flames;
     struct table_key keys[DEPTH];
@@ -431,7 +426,7 @@ static void chain_frames(struct frames *to, uint64_t number)
     }
 }
 
-static void offcpu_frames(struct frames *to, struct table_key key)
+static void offcpu_frames(const struct frames *to, struct table_key key)
 {
     const struct defs *defs = to->flames->of.defs;
     struct stacktable_row row = {.thread = (uint32_t)key.a};
@@ -448,7 +443,7 @@ static void offcpu_frames(struct frames *to, struct table_key key)
                                          : "[waits in the kernel]");
 }
 
-static void device_frames(struct frames *to, struct table_key key)
+static void device_frames(const struct frames *to, struct table_key key)
 {
     const struct defs *defs = to->flames->of.defs;
     struct place place = {NULL, (const char *)(uintptr_t)key.a,
@@ -468,7 +463,7 @@ static void device_frames(struct frames *to, struct table_key key)
     frame(to, key.c == 0 ? "(no name)" : (const char *)(uintptr_t)key.c);
 }
 
-static void idle_frames(struct frames *to, struct table_key key)
+static void idle_frames(const struct frames *to, struct table_key key)
 {
     const char *wait = wait_kind_name((enum wait_kind)(key.a >> 32 & 0xff));
     int32_t blamed = (int32_t)(uint32_t)key.b;
@@ -488,20 +483,20 @@ static void idle_frames(struct frames *to, struct table_key key)
     }
 }
 
-int flames_frames(const struct flames *flames,
-                  enum flame_kind kind,
-                  size_t path,
-                  flames_frame_f f,
-                  void *state)
+void flames_frames(const struct flames *flames,
+                   enum flame_kind kind,
+                   size_t path,
+                   flames_frame_f f,
+                   void *state)
 {
-    static void (*const frames_of[FLAME_KINDS])(struct frames *,
+    static void (*const frames_of[FLAME_KINDS])(const struct frames *,
                                                 struct table_key) = {
         [FLAME_CPU] = cpu_frames,
         [FLAME_OFFCPU] = offcpu_frames,
         [FLAME_DEVICE] = device_frames,
         [FLAME_IDLE] = idle_frames,
     };
-    struct frames to = {flames, f, state, 0};
+    struct frames to = {flames, f, state};
     struct table_key key;
 
     if (flamecells_path(flames->cells, kind, path, &key)) {
@@ -509,5 +504,4 @@ int flames_frames(const struct flames *flames,
     } else {
         frame(&to, "other stacks");
     }
-    return to.rc;
 }

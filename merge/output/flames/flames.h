@@ -40,21 +40,21 @@ void flames_destroy(struct flames *flames);
      1u << CK_CLASS_KERNEL | 1u << CK_CLASS_COPY)
 int flames_take(void *flames, const struct timeline_event *event);
 /* A piece of a device's idle time. */
-int flames_idle(struct flames *flames,
-                const struct ledger_row *row,
-                struct region part);
+void flames_idle(struct flames *flames,
+                 const struct ledger_row *row,
+                 struct region part);
 /* Find the functions of samples, once all events were taken. */
-int flames_finish(struct flames *flames);
+void flames_finish(struct flames *flames);
 
 const struct flamecells *flames_cells(const struct flames *flames);
 /* Gives a path's frames, from the outermost one on: texts that are valid until
  * the next call. */
-typedef int (*flames_frame_f)(void *state, const char *frame);
+typedef void (*flames_frame_f)(void *state, const char *frame);
 /* 0, or what `f` returned that was not 0. */
-int flames_frames(const struct flames *flames,
-                  enum flame_kind kind,
-                  size_t path,
-                  flames_frame_f f,
-                  void *state);
+void flames_frames(const struct flames *flames,
+                   enum flame_kind kind,
+                   size_t path,
+                   flames_frame_f f,
+                   void *state);
 
 #endif

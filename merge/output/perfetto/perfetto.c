@@ -129,21 +129,8 @@ struct perfetto {
     bool has_begun;
 };
 
-static int
+static void
 message_draw(void *state, enum match_news news, const struct match *match);
-
-static bool is_made(struct perfetto *perfetto)
-{
-    perfetto->tracks = tracks_create();
-    perfetto->parents = table_create();
-    perfetto->names = table_create();
-    perfetto->sources = table_create();
-    perfetto->rows =
-        xcalloc(perfetto->of.defs->threads_count + 1, sizeof(*perfetto->rows));
-    perfetto->matcher =
-        matcher_create(perfetto->of.defs, message_draw, perfetto);
-    return perfetto->matcher != NULL;
-}
 
 void perfetto_destroy(struct perfetto *perfetto)
 {
@@ -182,25 +169,19 @@ static void packet_begin(struct perfetto *perfetto, ck_time_t time)
     perfetto->has_begun = true;
 }
 
-/* 0, or -1 with errno. */
-static int packet_put(struct perfetto *perfetto)
+static void packet_put(struct perfetto *perfetto)
 {
     size_t length;
     const unsigned char *bytes = protobuf_bytes(&perfetto->packet, &length);
     char head[12];
     size_t used = 0;
 
-    if (bytes == NULL) {
-        errno = ENOMEM;
-        return -1;
-    }
     head[used++] = TRACE_PACKET << 3 | 2;
     for (uint64_t left = length; used == 1 || left > 0; left >>= 7) {
         head[used++] = (char)((left & 0x7f) | (left >= 0x80 ? 0x80 : 0));
     }
     sink_bytes(perfetto->sink, head, used);
     sink_bytes(perfetto->sink, (const char *)bytes, length);
-    return sink_error(perfetto->sink);
 }
 
 static void
@@ -213,7 +194,7 @@ named_put(struct protobuf *packet, unsigned field, int64_t id, const char *text)
 }
 
 /* The names that are known from the start, and the date. */
-static int first_put(struct perfetto *perfetto)
+static void first_put(struct perfetto *perfetto)
 {
     struct protobuf *packet = &perfetto->packet;
 
@@ -226,7 +207,7 @@ static int first_put(struct perfetto *perfetto)
         named_put(packet, INTERNED_ANNOTATION, i, notes[i]);
     }
     protobuf_end(packet);
-    return packet_put(perfetto);
+    packet_put(perfetto);
 }
 
 struct perfetto *perfetto_create(const char *path,
@@ -236,21 +217,19 @@ struct perfetto *perfetto_create(const char *path,
     struct perfetto *perfetto = xcalloc(1, sizeof(*perfetto));
 
     perfetto->of = *of;
-    if (!is_made(perfetto)) {
-        (void)ck_err_set(err, "out of memory");
-        perfetto_destroy(perfetto);
-        return NULL;
-    }
+    perfetto->tracks = tracks_create();
+    perfetto->parents = table_create();
+    perfetto->names = table_create();
+    perfetto->sources = table_create();
+    perfetto->rows =
+        xcalloc(of->defs->threads_count + 1, sizeof(*perfetto->rows));
+    perfetto->matcher = matcher_create(of->defs, message_draw, perfetto);
     perfetto->sink = sink_create(path, err);
     if (perfetto->sink == NULL) {
         perfetto_destroy(perfetto);
         return NULL;
     }
-    if (first_put(perfetto) != 0) {
-        (void)ck_err_set(err, "cannot write %s: %s", path, strerror(errno));
-        perfetto_destroy(perfetto);
-        return NULL;
-    }
+    first_put(perfetto);
     return perfetto;
 }
 
@@ -264,7 +243,7 @@ struct track {
     bool is_counter;
 };
 
-static int track_put(struct perfetto *perfetto, const struct track *track)
+static void track_put(struct perfetto *perfetto, const struct track *track)
 {
     struct protobuf *packet = &perfetto->packet;
 
@@ -284,10 +263,10 @@ static int track_put(struct perfetto *perfetto, const struct track *track)
     protobuf_int(packet, TRACK_RANK, track->order);
     protobuf_int(packet, TRACK_MERGE, MERGE_NONE);
     protobuf_end(packet);
-    return packet_put(perfetto);
+    packet_put(perfetto);
 }
 
-/* The uuid of a host's or rank's track; -1 with errno. */
+/* The uuid of a host's or rank's track. */
 static int64_t parent_of(struct perfetto *perfetto,
                          struct table_key key,
                          const struct track *track)
@@ -297,9 +276,10 @@ static int64_t parent_of(struct perfetto *perfetto,
     struct track made = *track;
 
     made.uuid = number + 1;
-    return (size_t)number == known && track_put(perfetto, &made) != 0
-               ? -1
-               : made.uuid;
+    if ((size_t)number == known) {
+        track_put(perfetto, &made);
+    }
+    return made.uuid;
 }
 
 /* The track of a process's rank, below that of its host. */
@@ -315,9 +295,6 @@ static int64_t rank_track(struct perfetto *perfetto, uint32_t number)
     host.uuid = parent_of(
         perfetto, (struct table_key){LEVEL_HOST, (uintptr_t)agent->host, 0},
         &host);
-    if (host.uuid < 0) {
-        return -1;
-    }
     if (process->rank >= 0) {
         (void)snprintf(name, sizeof(name), "rank %d", process->rank);
     } else {
@@ -376,7 +353,8 @@ static int64_t row_of(struct perfetto *perfetto, const struct slice *slice)
     track.parent = rank_track(perfetto, slice->process);
     track.name = name;
     track.order += row.number;
-    return track.parent < 0 || track_put(perfetto, &track) != 0 ? -1 : row.tid;
+    track_put(perfetto, &track);
+    return row.tid;
 }
 
 /* Names of C++ as a person reads them. */
@@ -466,7 +444,7 @@ static void notes_put(struct protobuf *packet, const struct slice *slice)
     }
 }
 
-static int
+static void
 begin_put(struct perfetto *perfetto, const struct slice *slice, int64_t uuid)
 {
     struct protobuf *packet = &perfetto->packet;
@@ -494,24 +472,22 @@ begin_put(struct perfetto *perfetto, const struct slice *slice, int64_t uuid)
                          slice->flow);
     }
     protobuf_end(packet);
-    return packet_put(perfetto);
+    packet_put(perfetto);
 }
 
-static int slice_put(struct perfetto *perfetto, const struct slice *slice)
+static void slice_put(struct perfetto *perfetto, const struct slice *slice)
 {
     struct protobuf *packet = &perfetto->packet;
     int64_t uuid = row_of(perfetto, slice);
 
-    if (uuid < 0 || begin_put(perfetto, slice, uuid) != 0) {
-        return -1;
-    }
+    begin_put(perfetto, slice, uuid);
     perfetto->row = uuid;
     packet_begin(perfetto, slice->part.end);
     protobuf_begin(packet, PACKET_TRACK_EVENT);
     protobuf_int(packet, EVENT_TYPE, TYPE_END);
     protobuf_int(packet, EVENT_TRACK, uuid);
     protobuf_end(packet);
-    return packet_put(perfetto);
+    packet_put(perfetto);
 }
 
 /* ---- what happened ------------------------------------------------------ */
@@ -553,8 +529,8 @@ static const char *name_of(const struct perfetto *perfetto,
     return defs_name(perfetto->of.defs, event->process, event->record->name);
 }
 
-static int take_call(struct perfetto *perfetto,
-                     const struct timeline_event *event)
+static void take_call(struct perfetto *perfetto,
+                      const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
     const struct defs *defs = perfetto->of.defs;
@@ -573,7 +549,7 @@ static int take_call(struct perfetto *perfetto,
     char title[300];
 
     if (event->record->kind == CK_KIND_COMPLETE) {
-        return 0;
+        return;
     }
     if (can_launch(event->record->kind) && call->call != 0) {
         slice.flow = flow_of(event->process, tid, call->call);
@@ -588,14 +564,11 @@ static int take_call(struct perfetto *perfetto,
     slice.has_bytes = slice.bytes > 0;
     thread_title(perfetto, event->thread, title);
     slice.title = title;
-    if (slice_put(perfetto, &slice) != 0) {
-        return -1;
-    }
+    slice_put(perfetto, &slice);
     if (event->thread < defs->threads_count &&
         perfetto->rows[event->thread] == 0) {
         perfetto->rows[event->thread] = perfetto->row;
     }
-    return 0;
 }
 
 /* An end of a message's arrow: a point within a call, on its row. */
@@ -607,7 +580,7 @@ struct point {
     bool is_target;
 };
 
-static int point_put(struct perfetto *perfetto, const struct point *point)
+static void point_put(struct perfetto *perfetto, const struct point *point)
 {
     struct protobuf *packet = &perfetto->packet;
     char text[64];
@@ -622,13 +595,13 @@ static int point_put(struct perfetto *perfetto, const struct point *point)
     protobuf_fixed64(packet, point->is_target ? EVENT_LAST_FLOW : EVENT_FLOW,
                      flow_of(0, 0, (uint32_t)perfetto->messages));
     protobuf_end(packet);
-    return packet_put(perfetto);
+    packet_put(perfetto);
 }
 
 /* From the call that posted the send to the end of the one in which the receive
  * was complete. An event has its arrows when it is written, which is before a
  * message is known to be one: so each end has a point of its own. */
-static int
+static void
 message_draw(void *state, enum match_news news, const struct match *match)
 {
     struct perfetto *perfetto = state;
@@ -646,15 +619,16 @@ message_draw(void *state, enum match_news news, const struct match *match)
     if (news != MATCH_RECEIVED || from.row == 0 || to.row == 0 ||
         send->post < perfetto->of.part.start ||
         recv->done > perfetto->of.part.end) {
-        return 0;
+        return;
     }
     perfetto->messages++;
-    return point_put(perfetto, &from) == 0 ? point_put(perfetto, &to) : -1;
+    point_put(perfetto, &from);
+    point_put(perfetto, &to);
 }
 
 /* tid, call, device and queue are alike in kernels and copies. */
-static int take_device(struct perfetto *perfetto,
-                       const struct timeline_event *event)
+static void take_device(struct perfetto *perfetto,
+                        const struct timeline_event *event)
 {
     const struct ck_copy *work = (const struct ck_copy *)event->record;
     const struct defs_device *device =
@@ -675,7 +649,7 @@ static int take_device(struct perfetto *perfetto,
     };
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     if (work->call != 0) {
         slice.flow = flow_of(event->process, work->tid, work->call);
@@ -684,11 +658,11 @@ static int take_device(struct perfetto *perfetto,
                    device != NULL && device->name[0] != '\0' ? device->name
                                                              : "device",
                    work->device, work->queue);
-    return slice_put(perfetto, &slice);
+    slice_put(perfetto, &slice);
 }
 
-static int take_mark(struct perfetto *perfetto,
-                     const struct timeline_event *event)
+static void take_mark(struct perfetto *perfetto,
+                      const struct timeline_event *event)
 {
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
     char text[64];
@@ -709,27 +683,29 @@ static int take_mark(struct perfetto *perfetto,
         slice.name = name_of(perfetto, event);
         slice.text = NULL;
     } else {
-        return 0;
+        return;
     }
-    return slice_put(perfetto, &slice);
+    slice_put(perfetto, &slice);
 }
 
-/* 0, or -1 with errno. */
-static int slice_take(struct perfetto *perfetto,
-                      const struct timeline_event *event)
+static void slice_take(struct perfetto *perfetto,
+                       const struct timeline_event *event)
 {
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
-        return take_mark(perfetto, event);
+        take_mark(perfetto, event);
+        return;
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        return take_call(perfetto, event);
+        take_call(perfetto, event);
+        return;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return take_device(perfetto, event);
+        take_device(perfetto, event);
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
@@ -739,17 +715,17 @@ int perfetto_take(void *consumer, const struct timeline_event *event)
 
     perfetto->row = 0;
     if (event->end >= perfetto->of.part.start &&
-        event->start <= perfetto->of.part.end &&
-        slice_take(perfetto, event) != 0) {
-        return -1;
+        event->start <= perfetto->of.part.end) {
+        slice_take(perfetto, event);
     }
-    return matcher_take(perfetto->matcher, event, perfetto->row);
+    matcher_take(perfetto->matcher, event, perfetto->row);
+    return sink_error(perfetto->sink);
 }
 
-int perfetto_idle(struct perfetto *perfetto,
-                  uint32_t physical,
-                  struct region part,
-                  enum cause cause)
+void perfetto_idle(struct perfetto *perfetto,
+                   uint32_t physical,
+                   struct region part,
+                   enum cause cause)
 {
     const struct defs_physical *device =
         &perfetto->of.defs->physicals[physical];
@@ -765,10 +741,10 @@ int perfetto_idle(struct perfetto *perfetto,
     };
 
     (void)snprintf(title, sizeof(title), "%.200s idle because", device->name);
-    return slice_put(perfetto, &slice);
+    slice_put(perfetto, &slice);
 }
 
-int perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait)
+void perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait)
 {
     char title[300], thread[280], text[64];
     const struct slice slice = {
@@ -784,7 +760,7 @@ int perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait)
 
     if (wait->part.end < perfetto->of.part.start ||
         wait->part.start > perfetto->of.part.end) {
-        return 0;
+        return;
     }
     thread_title(perfetto, wait->thread, title);
     (void)snprintf(thread, sizeof(thread), "%.270s", title);
@@ -794,7 +770,7 @@ int perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait)
     } else {
         (void)snprintf(text, sizeof(text), "wait for rank %d", wait->whom);
     }
-    return slice_put(perfetto, &slice);
+    slice_put(perfetto, &slice);
 }
 
 void perfetto_failed(const struct perfetto *perfetto, struct ck_err *err)
@@ -825,9 +801,8 @@ bound_put(void *state, uint32_t clock, ck_time_t time, ck_time_t bound)
     (void)snprintf(name, sizeof(name), "bound of clock %u (%.200s)", clock,
                    perfetto->of.defs->domains[clock].host);
     (void)table_number(perfetto->parents, (struct table_key){LEVELS, clock, 0});
-    if (table_count(perfetto->parents) > known &&
-        track_put(perfetto, &track) != 0) {
-        return;
+    if (table_count(perfetto->parents) > known) {
+        track_put(perfetto, &track);
     }
     packet_begin(perfetto, time);
     protobuf_begin(packet, PACKET_TRACK_EVENT);
@@ -835,16 +810,16 @@ bound_put(void *state, uint32_t clock, ck_time_t time, ck_time_t bound)
     protobuf_int(packet, EVENT_TRACK, track.uuid);
     protobuf_int(packet, EVENT_COUNTER, bound);
     protobuf_end(packet);
-    (void)packet_put(perfetto);
+    packet_put(perfetto);
 }
 
 /* Which date the time 0 of the trace has. */
-static int date_put(struct perfetto *perfetto, const struct report *report)
+static void date_put(struct perfetto *perfetto, const struct report *report)
 {
     struct protobuf *packet = &perfetto->packet;
 
     if (report->realtime == 0) {
-        return 0;
+        return;
     }
     packet_begin(perfetto, perfetto->of.zero);
     protobuf_begin(packet, PACKET_CLOCK_SNAPSHOT);
@@ -857,17 +832,14 @@ static int date_put(struct perfetto *perfetto, const struct report *report)
     protobuf_int(packet, CLOCK_TIME, report->realtime + perfetto->of.zero);
     protobuf_end(packet);
     protobuf_end(packet);
-    return packet_put(perfetto);
+    packet_put(perfetto);
 }
 
 int perfetto_finish(struct perfetto *perfetto,
                     const struct report *report,
                     struct ck_err *err)
 {
-    if (date_put(perfetto, report) != 0) {
-        perfetto_failed(perfetto, err);
-        return -1;
-    }
+    date_put(perfetto, report);
     clockbounds_each(perfetto->of.defs, perfetto->of.align, perfetto->of.part,
                      bound_put, perfetto);
     return sink_finish(perfetto->sink, err);

@@ -35,12 +35,12 @@ struct perfetto *perfetto_create(const char *path,
 void perfetto_destroy(struct perfetto *perfetto);
 /* A timeline_take_f. */
 int perfetto_take(void *perfetto, const struct timeline_event *event);
-/* A device was idle because of that. 0, or -1 with errno, as the next. */
-int perfetto_idle(struct perfetto *perfetto,
-                  uint32_t physical,
-                  struct region part,
-                  enum cause cause);
-int perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait);
+/* A device was idle because of that. */
+void perfetto_idle(struct perfetto *perfetto,
+                   uint32_t physical,
+                   struct region part,
+                   enum cause cause);
+void perfetto_wait(struct perfetto *perfetto, const struct shown_wait *wait);
 /* After one of them failed: set err if that was for the file. */
 void perfetto_failed(const struct perfetto *perfetto, struct ck_err *err);
 /* 0, or -1 with err. */

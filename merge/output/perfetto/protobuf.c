@@ -8,6 +8,7 @@
  */
 #include "merge/output/perfetto/protobuf.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,29 +34,24 @@ void protobuf_clear(struct protobuf *protobuf)
     protobuf->depth = 0;
 }
 
-/* Room for so many bytes more; false = there is none. */
-static bool has_room(struct protobuf *protobuf, size_t bytes)
+/* Make room for so many bytes more. */
+static void room_make(struct protobuf *protobuf, size_t bytes)
 {
     size_t room = protobuf->room;
-    unsigned char *grown;
 
     if (protobuf->used + bytes <= room) {
-        return !protobuf->is_failed;
+        return;
     }
     while (room < protobuf->used + bytes) {
         room = room == 0 ? 4096 : room * 2;
     }
-    grown = xrealloc(protobuf->bytes, room);
-    protobuf->bytes = grown;
+    protobuf->bytes = xrealloc(protobuf->bytes, room);
     protobuf->room = room;
-    return true;
 }
 
 static void put_varint(struct protobuf *protobuf, uint64_t value)
 {
-    if (!has_room(protobuf, VARINT_MOST)) {
-        return;
-    }
+    room_make(protobuf, VARINT_MOST);
     while (value >= 0x80) {
         protobuf->bytes[protobuf->used++] =
             (unsigned char)((value & 0x7f) | 0x80);
@@ -78,9 +74,7 @@ void protobuf_int(struct protobuf *protobuf, unsigned field, int64_t value)
 void protobuf_fixed64(struct protobuf *protobuf, unsigned field, uint64_t value)
 {
     put_tag(protobuf, field, FIXED64);
-    if (!has_room(protobuf, sizeof(value))) {
-        return;
-    }
+    room_make(protobuf, sizeof(value));
     for (size_t i = 0; i < sizeof(value); i++) {
         protobuf->bytes[protobuf->used++] = (unsigned char)(value >> 8 * i);
     }
@@ -94,9 +88,7 @@ void protobuf_text(struct protobuf *protobuf, unsigned field, const char *text)
         const char *from = bytes == 0 ? "\357\277\275" : text + i;
         size_t length = bytes == 0 ? 3 : bytes;
 
-        if (!has_room(protobuf, length)) {
-            break;
-        }
+        room_make(protobuf, length);
         memcpy(protobuf->bytes + protobuf->used, from, length);
         protobuf->used += length;
         i += bytes == 0 ? 1 : bytes;
@@ -107,11 +99,8 @@ void protobuf_text(struct protobuf *protobuf, unsigned field, const char *text)
 void protobuf_begin(struct protobuf *protobuf, unsigned field)
 {
     put_tag(protobuf, field, BYTES);
-    if (protobuf->depth == PROTOBUF_DEPTH ||
-        !has_room(protobuf, LENGTH_BYTES)) {
-        protobuf->is_failed = true;
-        return;
-    }
+    assert(protobuf->depth < PROTOBUF_DEPTH);
+    room_make(protobuf, LENGTH_BYTES);
     protobuf->used += LENGTH_BYTES;
     protobuf->open[protobuf->depth++] = protobuf->used;
 }
@@ -122,9 +111,7 @@ void protobuf_end(struct protobuf *protobuf)
     unsigned char *length;
     size_t start, bytes;
 
-    if (protobuf->is_failed || protobuf->depth == 0) {
-        return;
-    }
+    assert(protobuf->depth > 0);
     start = protobuf->open[--protobuf->depth];
     bytes = protobuf->used - start;
     length = protobuf->bytes + start - LENGTH_BYTES;
@@ -144,5 +131,5 @@ const unsigned char *protobuf_bytes(const struct protobuf *protobuf,
                                     size_t *length)
 {
     *length = protobuf->used;
-    return protobuf->is_failed ? NULL : protobuf->bytes;
+    return protobuf->bytes;
 }

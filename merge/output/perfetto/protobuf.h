@@ -2,13 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Fields are appended; a message within another one is begun and ended. Errors
- * stick: protobuf_bytes() returns NULL then.
+ * Fields are appended; a message within another one is begun and ended.
  */
 #ifndef CK_MERGE_OUTPUT_PERFETTO_PROTOBUF_H
 #define CK_MERGE_OUTPUT_PERFETTO_PROTOBUF_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +18,6 @@ struct protobuf {
     size_t room;
     size_t open[PROTOBUF_DEPTH]; /* where the bodies of open messages begin */
     unsigned depth;
-    bool is_failed; /* out of memory */
 };
 
 void protobuf_fini(struct protobuf *protobuf);

@@ -113,7 +113,6 @@ struct sqlite {
     struct launch *early; /* `id` is that of the work */
     int launch_update;    /* statement that gives work its launch */
     uint64_t launches_lost;
-    bool is_failed; /* a row could not be written */
 };
 
 /* "INSERT INTO t VALUES(?1,?2)" of each table. 0, or -1 with err. */
@@ -141,24 +140,21 @@ static int statements_prepare(struct sqlite *sqlite, struct ck_err *err)
     return sqlite->launch_update < 0 ? -1 : 0;
 }
 
-static int put(struct sqlite *sqlite, enum put what, const int64_t *values)
+static void put(struct sqlite *sqlite, enum put what, const int64_t *values)
 {
-    sqlite->is_failed =
-        sqlitefile_put_numbers(sqlite->file, sqlite->statements[what], values,
-                               puts_of[what].columns) != 0;
-    return sqlite->is_failed ? -1 : 0;
+    sqlitefile_put_numbers(sqlite->file, sqlite->statements[what], values,
+                           puts_of[what].columns);
 }
 
-static int put_texts(struct sqlite *sqlite,
-                     enum put what,
-                     const struct sqlitefile_value *values)
+static void put_texts(struct sqlite *sqlite,
+                      enum put what,
+                      const struct sqlitefile_value *values)
 {
-    sqlite->is_failed = sqlitefile_put(sqlite->file, sqlite->statements[what],
-                                       values, puts_of[what].columns) != 0;
-    return sqlite->is_failed ? -1 : 0;
+    sqlitefile_put(sqlite->file, sqlite->statements[what], values,
+                   puts_of[what].columns);
 }
 
-/* The id of a kept or static text; 0 = "". -1 with an error. */
+/* The id of a kept or static text; 0 = "". */
 static int64_t string_of(struct sqlite *sqlite, const char *text)
 {
     size_t known = table_count(sqlite->strings);
@@ -168,16 +164,16 @@ static int64_t string_of(struct sqlite *sqlite, const char *text)
         return 0;
     }
     number = table_number_of(sqlite->strings, (uint64_t)(uintptr_t)text, 0, 0);
-    if (number >= 0 && (size_t)number == known) {
+    if ((size_t)number == known) {
         const struct sqlitefile_value values[] = {{number + 1, NULL},
                                                   {0, text}};
 
-        return put_texts(sqlite, PUT_STRING, values) == 0 ? number + 1 : -1;
+        put_texts(sqlite, PUT_STRING, values);
     }
     return number + 1;
 }
 
-/* The id of a place; 0 = it is not known. -1 with an error. */
+/* The id of a place; 0 = it is not known. */
 static int64_t place_of(struct sqlite *sqlite, const struct place *place)
 {
     size_t known = table_count(sqlite->sites);
@@ -189,39 +185,24 @@ static int64_t place_of(struct sqlite *sqlite, const struct place *place)
     number =
         table_number_of(sqlite->sites, (uint64_t)(uintptr_t)place->function,
                         (uint64_t)(uintptr_t)place->file, place->line);
-    if (number >= 0 && (size_t)number == known) {
+    if ((size_t)number == known) {
         const int64_t values[] = {number + 1,
                                   string_of(sqlite, place->function),
                                   string_of(sqlite, place->file), place->line};
 
-        return values[1] < 0 || values[2] < 0 ||
-                       put(sqlite, PUT_SITE, values) != 0
-                   ? -1
-                   : number + 1;
+        put(sqlite, PUT_SITE, values);
     }
     return number + 1;
 }
 
 /* Joins have this for "none". */
-static int none_put(struct sqlite *sqlite)
+static void none_put(struct sqlite *sqlite)
 {
     const struct sqlitefile_value empty[] = {{0, NULL}, {0, ""}};
     const int64_t nowhere[] = {0, 0, 0, 0};
 
-    return put_texts(sqlite, PUT_STRING, empty) != 0
-               ? -1
-               : put(sqlite, PUT_SITE, nowhere);
-}
-
-static bool is_made(struct sqlite *sqlite)
-{
-    sqlite->strings = table_create();
-    sqlite->sites = table_create();
-    sqlite->call_sums = callsum_create();
-    sqlite->work_sums = worksum_create();
-    sqlite->launches = xcalloc(LAUNCHES, sizeof(*sqlite->launches));
-    sqlite->early = xcalloc(EARLY, sizeof(*sqlite->early));
-    return sqlite->early != NULL;
+    put_texts(sqlite, PUT_STRING, empty);
+    put(sqlite, PUT_SITE, nowhere);
 }
 
 struct sqlite *sqlite_create(const char *path,
@@ -232,30 +213,22 @@ struct sqlite *sqlite_create(const char *path,
 {
     struct sqlite *sqlite = xcalloc(1, sizeof(*sqlite));
 
-    if (!is_made(sqlite)) {
-        (void)ck_err_set(err, "out of memory");
-        sqlite_destroy(sqlite);
-        return NULL;
-    }
+    sqlite->strings = table_create();
+    sqlite->sites = table_create();
+    sqlite->call_sums = callsum_create();
+    sqlite->work_sums = worksum_create();
+    sqlite->launches = xcalloc(LAUNCHES, sizeof(*sqlite->launches));
+    sqlite->early = xcalloc(EARLY, sizeof(*sqlite->early));
     sqlite->defs = defs;
     sqlite->part = part;
     sqlite->zero = zero;
     sqlite->stacks = stacktable_create(defs, part);
-    if (sqlite->stacks == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        sqlite_destroy(sqlite);
-        return NULL;
-    }
     sqlite->file = sqlitefile_create(path, tables_create, err);
     if (sqlite->file == NULL || statements_prepare(sqlite, err) != 0) {
         sqlite_destroy(sqlite);
         return NULL;
     }
-    if (none_put(sqlite) != 0) {
-        sqlite_failed(sqlite, err);
-        sqlite_destroy(sqlite);
-        return NULL;
-    }
+    none_put(sqlite);
     return sqlite;
 }
 
@@ -333,9 +306,8 @@ static bool is_launch(const struct launch *found, const struct launch *key)
            found->tid == key->tid && found->process == key->process;
 }
 
-/* Keep a call for what it launches; some of that may have come already. 0, or
- * -1 with an error. */
-static int launch_keep(struct sqlite *sqlite, const struct launch *launch)
+/* Keep a call for what it launches; some of that may have come already. */
+static void launch_keep(struct sqlite *sqlite, const struct launch *launch)
 {
     struct launch *early = launch_in(sqlite->early, EARLY, launch);
 
@@ -346,11 +318,8 @@ static int launch_keep(struct sqlite *sqlite, const struct launch *launch)
 
         early->call = 0;
         sqlite->launches_lost--;
-        sqlite->is_failed =
-            sqlitefile_put_numbers(sqlite->file, sqlite->launch_update, values,
-                                   4) != 0;
+        sqlitefile_put_numbers(sqlite->file, sqlite->launch_update, values, 4);
     }
-    return sqlite->is_failed ? -1 : 0;
 }
 
 /* The call that launched a piece of work; NULL = not known by now. */
@@ -402,7 +371,7 @@ static struct message message_of(const struct ck_event *record)
     }
 }
 
-static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
+static void take_call(struct sqlite *sqlite, const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
     struct thread *thread = thread_of(sqlite, event->thread);
@@ -416,9 +385,6 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
                             0,
                             event->start};
 
-    if (thread == NULL) {
-        return -1;
-    }
     const int64_t values[] = {
         id,
         (int64_t)event->thread + 1,
@@ -435,22 +401,19 @@ static int take_call(struct sqlite *sqlite, const struct timeline_event *event)
         message.tag,
         message.bytes};
 
-    if (values[4] < 0 || values[5] < 0 || values[6] < 0 ||
-        put(sqlite, PUT_CALL, values) != 0) {
-        return -1;
-    }
+    put(sqlite, PUT_CALL, values);
     launch.site = values[6];
     stack_push(&thread->calls, event->end, id);
     callsum_add(sqlite->call_sums,
                 &(struct callsum_key){event->thread + 1, (uint32_t)values[5],
                                       values[4], values[6]},
                 event->end - event->start, values[7] == 0, message.bytes);
-    return launch_keep(sqlite, &launch);
+    launch_keep(sqlite, &launch);
 }
 
 /* tid, call, device and queue are alike in kernels and copies. */
-static int take_device(struct sqlite *sqlite,
-                       const struct timeline_event *event)
+static void take_device(struct sqlite *sqlite,
+                        const struct timeline_event *event)
 {
     const struct ck_copy *work = (const struct ck_copy *)event->record;
     const struct defs_device *device =
@@ -462,7 +425,7 @@ static int take_device(struct sqlite *sqlite,
     const struct launch *launch;
 
     if ((event->record->flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     launch = launch_find(sqlite, &key);
     const int64_t values[] = {
@@ -479,17 +442,14 @@ static int take_device(struct sqlite *sqlite,
         launch == NULL ? 0 : launch->site,
         launch == NULL ? 0 : event->start - launch->start};
 
-    if (values[6] < 0 || values[7] < 0) {
-        return -1;
-    }
     worksum_add(
         sqlite->work_sums,
         &(struct worksum_key){values[1], event->rank, values[7], values[6]},
         event->start, event->end);
-    return put(sqlite, PUT_WORK, values);
+    put(sqlite, PUT_WORK, values);
 }
 
-static int take_mark(struct sqlite *sqlite, const struct timeline_event *event)
+static void take_mark(struct sqlite *sqlite, const struct timeline_event *event)
 {
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
     bool is_step = mark->e.kind == CK_KIND_STEP;
@@ -498,12 +458,9 @@ static int take_mark(struct sqlite *sqlite, const struct timeline_event *event)
     int64_t values[7];
 
     if (!is_step && mark->e.kind != CK_KIND_RANGE) {
-        return 0;
+        return;
     }
     thread = thread_of(sqlite, event->thread);
-    if (thread == NULL) {
-        return -1;
-    }
     values[0] = ++sqlite->last[what];
     values[1] = event->rank;
     values[2] = (int64_t)event->thread + 1;
@@ -513,7 +470,7 @@ static int take_mark(struct sqlite *sqlite, const struct timeline_event *event)
     values[6] = stack_top(&thread->ranges, event->start);
     stack_push(is_step ? &thread->steps : &thread->ranges, event->end,
                values[0]);
-    return !is_step && values[5] < 0 ? -1 : put(sqlite, what, values);
+    put(sqlite, what, values);
 }
 
 /* A stack has the number of its row in the table of stacks. */
@@ -525,8 +482,8 @@ static int take_sample(struct sqlite *sqlite,
     int64_t number;
     struct thread *thread = NULL;
 
-    if (row < 0) {
-        return row == STACKTABLE_NONE ? 0 : -1;
+    if (row == STACKTABLE_NONE) {
+        return 0;
     }
     number = stacktable_thread_number(sqlite->stacks, event->process,
                                       event->record->name, record->tid);
@@ -544,27 +501,25 @@ static int take_sample(struct sqlite *sqlite,
         row + 1,
         thread == NULL ? 0 : stack_top(&thread->calls, event->start)};
 
-    return put(sqlite, PUT_SAMPLE, values);
+    put(sqlite, PUT_SAMPLE, values);
+    return 0;
 }
 
-int sqlite_take(void *consumer, const struct timeline_event *event)
+static int row_take(struct sqlite *sqlite, const struct timeline_event *event)
 {
-    struct sqlite *sqlite = consumer;
-
-    if (event->end < sqlite->part.start || event->start > sqlite->part.end ||
-        event->record->kind == CK_KIND_COMPLETE) {
-        return 0;
-    }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
-        return take_mark(sqlite, event);
+        take_mark(sqlite, event);
+        return 0;
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        return take_call(sqlite, event);
+        take_call(sqlite, event);
+        return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
-        return take_device(sqlite, event);
+        take_device(sqlite, event);
+        return 0;
     case CK_CLASS_SAMPLE:
         return take_sample(sqlite, event);
     default:
@@ -572,7 +527,18 @@ int sqlite_take(void *consumer, const struct timeline_event *event)
     }
 }
 
-int sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle)
+int sqlite_take(void *consumer, const struct timeline_event *event)
+{
+    struct sqlite *sqlite = consumer;
+
+    if (event->end >= sqlite->part.start && event->start <= sqlite->part.end &&
+        event->record->kind != CK_KIND_COMPLETE) {
+        row_take(sqlite, event);
+    }
+    return sqlitefile_error(sqlite->file, NULL);
+}
+
+void sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle)
 {
     const int64_t values[] = {++sqlite->last[PUT_IDLE],
                               (int64_t)idle->device + 1,
@@ -583,10 +549,10 @@ int sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle)
                               idle->blamed < 0 ? -1 : idle->blamed,
                               idle->is_start};
 
-    return values[4] < 0 ? -1 : put(sqlite, PUT_IDLE, values);
+    put(sqlite, PUT_IDLE, values);
 }
 
-int sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait)
+void sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait)
 {
     const int64_t values[] = {++sqlite->last[PUT_WAIT],
                               (int64_t)wait->thread + 1,
@@ -596,27 +562,25 @@ int sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait)
                               wait->whom < 0 ? -1 : wait->whom,
                               wait->error};
 
-    return values[4] < 0 ? -1 : put(sqlite, PUT_WAIT, values);
+    put(sqlite, PUT_WAIT, values);
 }
 
 void sqlite_failed(const struct sqlite *sqlite, struct ck_err *err)
 {
-    if (sqlite->is_failed) {
-        sqlitefile_failed(sqlite->file, err);
-    }
+    (void)sqlitefile_error(sqlite->file, err);
 }
 
 /* ---- what the report knows ---------------------------------------------- */
 
-static int put_info(struct sqlite *sqlite, const char *key, const char *value)
+static void put_info(struct sqlite *sqlite, const char *key, const char *value)
 {
     const struct sqlitefile_value values[] = {{0, key},
                                               {0, value == NULL ? "" : value}};
 
-    return put_texts(sqlite, PUT_INFO, values);
+    put_texts(sqlite, PUT_INFO, values);
 }
 
-static int put_infos(struct sqlite *sqlite, const struct report *report)
+static void put_infos(struct sqlite *sqlite, const struct report *report)
 {
     char realtime[32] = "", launches[32], whole[32];
 
@@ -628,17 +592,15 @@ static int put_infos(struct sqlite *sqlite, const struct report *report)
                    sqlite->launches_lost);
     (void)snprintf(whole, sizeof(whole), "%" PRId64,
                    region_length(sqlite->part));
-    return put_info(sqlite, "version", report->version) != 0 ||
-                   put_info(sqlite, "run", report->name) != 0 ||
-                   put_info(sqlite, "program", report->program) != 0 ||
-                   put_info(sqlite, "length_ns", whole) != 0 ||
-                   put_info(sqlite, "realtime_of_zero_ns", realtime) != 0 ||
-                   put_info(sqlite, "work_without_launch", launches) != 0
-               ? -1
-               : 0;
+    put_info(sqlite, "version", report->version);
+    put_info(sqlite, "run", report->name);
+    put_info(sqlite, "program", report->program);
+    put_info(sqlite, "length_ns", whole);
+    put_info(sqlite, "realtime_of_zero_ns", realtime);
+    put_info(sqlite, "work_without_launch", launches);
 }
 
-static int put_ranks(struct sqlite *sqlite, const struct report *report)
+static void put_ranks(struct sqlite *sqlite, const struct report *report)
 {
     static const char *const ends[] = {
         [REPORT_END_UNKNOWN] = "unknown", [REPORT_END_EXITED] = "exited",
@@ -661,14 +623,11 @@ static int put_ranks(struct sqlite *sqlite, const struct report *report)
             {(int64_t)rank->events, NULL},
             {(int64_t)rank->lost, NULL}};
 
-        if (put_texts(sqlite, PUT_RANK, values) != 0) {
-            return -1;
-        }
+        put_texts(sqlite, PUT_RANK, values);
     }
-    return 0;
 }
 
-static int put_devices(struct sqlite *sqlite, const struct report *report)
+static void put_devices(struct sqlite *sqlite, const struct report *report)
 {
     for (size_t i = 0; i < report->devices_count; i++) {
         const struct report_device *device = &report->devices[i];
@@ -688,14 +647,11 @@ static int put_devices(struct sqlite *sqlite, const struct report *report)
             {device->overlap, NULL},
             {device->copy_all, NULL}};
 
-        if (put_texts(sqlite, PUT_DEVICE, values) != 0) {
-            return -1;
-        }
+        put_texts(sqlite, PUT_DEVICE, values);
     }
-    return 0;
 }
 
-static int put_threads(struct sqlite *sqlite)
+static void put_threads(struct sqlite *sqlite)
 {
     const struct defs *defs = sqlite->defs;
 
@@ -705,14 +661,11 @@ static int put_threads(struct sqlite *sqlite)
         const int64_t values[] = {(int64_t)i + 1, process->rank, process->pid,
                                   thread->tid, string_of(sqlite, thread->name)};
 
-        if (values[4] < 0 || put(sqlite, PUT_THREAD, values) != 0) {
-            return -1;
-        }
+        put(sqlite, PUT_THREAD, values);
     }
-    return 0;
 }
 
-static int put_causes(struct sqlite *sqlite, const struct report *report)
+static void put_causes(struct sqlite *sqlite, const struct report *report)
 {
     for (size_t i = 0; i < report->causes_count; i++) {
         const struct report_cause *cause = &report->causes[i];
@@ -733,14 +686,11 @@ static int put_causes(struct sqlite *sqlite, const struct report *report)
                                   string_of(sqlite, place->file),
                                   place->line};
 
-        if (put(sqlite, PUT_CAUSE, values) != 0) {
-            return -1;
-        }
+        put(sqlite, PUT_CAUSE, values);
     }
-    return 0;
 }
 
-static int put_trust(struct sqlite *sqlite, const struct report *report)
+static void put_trust(struct sqlite *sqlite, const struct report *report)
 {
     for (size_t i = 0; i < report->domains_count; i++) {
         const struct report_domain *domain = &report->domains[i];
@@ -750,9 +700,7 @@ static int put_trust(struct sqlite *sqlite, const struct report *report)
                                                   {domain->is_calibrated, NULL},
                                                   {domain->bound, NULL}};
 
-        if (put_texts(sqlite, PUT_CLOCK, values) != 0) {
-            return -1;
-        }
+        put_texts(sqlite, PUT_CLOCK, values);
     }
     for (size_t i = 0; i < report->losses_count; i++) {
         const struct sqlitefile_value values[] = {
@@ -761,14 +709,11 @@ static int put_trust(struct sqlite *sqlite, const struct report *report)
             {(int64_t)report->losses[i].records, NULL},
             {report->losses[i].is_exact, NULL}};
 
-        if (put_texts(sqlite, PUT_LOSS, values) != 0) {
-            return -1;
-        }
+        put_texts(sqlite, PUT_LOSS, values);
     }
-    return 0;
 }
 
-static int put_frames(struct sqlite *sqlite)
+static void put_frames(struct sqlite *sqlite)
 {
     size_t count;
     const struct place *places = stacktable_places(sqlite->stacks, &count);
@@ -776,19 +721,16 @@ static int put_frames(struct sqlite *sqlite)
     for (size_t i = 0; i < count; i++) {
         const int64_t values[] = {(int64_t)i + 1, place_of(sqlite, &places[i])};
 
-        if (values[1] < 0 || put(sqlite, PUT_FRAME, values) != 0) {
-            return -1;
-        }
+        put(sqlite, PUT_FRAME, values);
     }
-    return 0;
 }
 
 /* The frames of a row as a way from the root; those but the last are shared.
  * Their ids follow those of the `rows`. */
-static int put_stack(struct sqlite *sqlite,
-                     const struct stacktable_row *row,
-                     size_t rows,
-                     struct table *shared)
+static void put_stack(struct sqlite *sqlite,
+                      const struct stacktable_row *row,
+                      size_t rows,
+                      struct table *shared)
 {
     int64_t parent = 0;
 
@@ -799,37 +741,34 @@ static int put_stack(struct sqlite *sqlite,
         const int64_t values[] = {(int64_t)rows + number + 1, parent,
                                   row->frames[i] + (int64_t)1};
 
-        if ((size_t)number == known && put(sqlite, PUT_STACK, values) != 0) {
-            return -1;
+        if ((size_t)number == known) {
+            put(sqlite, PUT_STACK, values);
         }
         parent = values[0];
     }
     const int64_t leaf[] = {row->number + (int64_t)1, parent,
                             row->frames[row->count - 1] + (int64_t)1};
 
-    return put(sqlite, PUT_STACK, leaf);
+    put(sqlite, PUT_STACK, leaf);
 }
 
 /* Frames and stacks of the samples. */
-static int put_stacks(struct sqlite *sqlite)
+static void put_stacks(struct sqlite *sqlite)
 {
     struct table *shared = table_create();
     const struct stacktable_row *rows;
     size_t count;
-    int rc = stacktable_resolve(sqlite->stacks);
 
-    if (rc == 0) {
-        rc = put_frames(sqlite);
-    }
+    stacktable_resolve(sqlite->stacks);
+    put_frames(sqlite);
     rows = stacktable_rows(sqlite->stacks, &count);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
-        rc = put_stack(sqlite, &rows[i], count, shared);
+    for (size_t i = 0; i < count; i++) {
+        put_stack(sqlite, &rows[i], count, shared);
     }
     table_destroy(shared);
-    return rc;
 }
 
-static int put_call_sums(struct sqlite *sqlite)
+static void put_call_sums(struct sqlite *sqlite)
 {
     size_t count;
     const struct callsum_row *rows = callsum_rows(sqlite->call_sums, &count);
@@ -841,14 +780,11 @@ static int put_call_sums(struct sqlite *sqlite)
             row->key.site,  (int64_t)row->calls, row->total,    row->outermost,
             row->longest,   row->bytes};
 
-        if (put(sqlite, PUT_CALL_SUM, values) != 0) {
-            return -1;
-        }
+        put(sqlite, PUT_CALL_SUM, values);
     }
-    return 0;
 }
 
-static int put_work_sums(struct sqlite *sqlite)
+static void put_work_sums(struct sqlite *sqlite)
 {
     size_t count;
     const struct worksum_row *rows = worksum_rows(sqlite->work_sums, &count);
@@ -860,24 +796,22 @@ static int put_work_sums(struct sqlite *sqlite)
             row->key.kind,  row->key.name,   (int64_t)row->pieces,
             row->total,     row->alone,      row->longest};
 
-        if (put(sqlite, PUT_WORK_SUM, values) != 0) {
-            return -1;
-        }
+        put(sqlite, PUT_WORK_SUM, values);
     }
-    return 0;
 }
 
 int sqlite_finish(struct sqlite *sqlite,
                   const struct report *report,
                   struct ck_err *err)
 {
-    if (put_infos(sqlite, report) != 0 || put_ranks(sqlite, report) != 0 ||
-        put_devices(sqlite, report) != 0 || put_threads(sqlite) != 0 ||
-        put_causes(sqlite, report) != 0 || put_trust(sqlite, report) != 0 ||
-        put_stacks(sqlite) != 0 || put_call_sums(sqlite) != 0 ||
-        put_work_sums(sqlite) != 0) {
-        sqlite_failed(sqlite, err);
-        return -1;
-    }
+    put_infos(sqlite, report);
+    put_ranks(sqlite, report);
+    put_devices(sqlite, report);
+    put_threads(sqlite);
+    put_causes(sqlite, report);
+    put_trust(sqlite, report);
+    put_stacks(sqlite);
+    put_call_sums(sqlite);
+    put_work_sums(sqlite);
     return sqlitefile_finish(sqlite->file, tables_finish, err);
 }

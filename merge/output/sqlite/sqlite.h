@@ -25,7 +25,8 @@ struct sqlite *sqlite_create(const char *path,
                              struct ck_err *err);
 /* Without sqlite_finish() before, nothing is left of it. */
 void sqlite_destroy(struct sqlite *sqlite);
-/* A timeline_take_f. */
+/* A timeline_take_f. Errors of the file stick: it fails after one of the next
+ * two failed, too. */
 int sqlite_take(void *sqlite, const struct timeline_event *event);
 
 struct sqlite_idle {
@@ -36,10 +37,9 @@ struct sqlite_idle {
     int32_t blamed; /* DEFS_RANK_UNKNOWN = none */
     bool is_start;
 };
-/* 0, or -1, as the next. */
-int sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle);
-int sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait);
-/* After one of them failed: set err if that was for the file. */
+void sqlite_idle(struct sqlite *sqlite, const struct sqlite_idle *idle);
+void sqlite_wait(struct sqlite *sqlite, const struct shown_wait *wait);
+/* Set err if the file failed. */
 void sqlite_failed(const struct sqlite *sqlite, struct ck_err *err);
 /* What the report knows, indexes and views; then the file is in place. 0, or
  * -1 with err. */

@@ -27,6 +27,8 @@ struct sqlitefile {
     sqlite3_stmt *statements[STATEMENTS];
     int count;
     bool is_open; /* the target is */
+    bool is_failed;
+    struct ck_err why; /* it failed */
     char text[3 * TEXT_BYTES_MAX + 1];
 };
 
@@ -123,12 +125,17 @@ int sqlitefile_prepare(struct sqlitefile *file,
     return file->count++;
 }
 
-static int step(sqlite3_stmt *statement)
+/* Write the row whose values were bound with that result. */
+static void row_put(struct sqlitefile *file, sqlite3_stmt *statement, int bound)
 {
-    int rc = sqlite3_step(statement);
+    int rc = bound == SQLITE_OK ? sqlite3_step(statement) : bound;
 
     (void)sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? 0 : -1;
+    if (rc != SQLITE_DONE) {
+        file->is_failed = true;
+        (void)ck_err_set(&file->why, "cannot write %s: %s", file->target.named,
+                         sqlite3_errmsg(file->sqlite));
+    }
 }
 
 /* As UTF-8, in the file's own room. */
@@ -156,45 +163,48 @@ static int bind_text(struct sqlitefile *file,
                              SQLITE_TRANSIENT);
 }
 
-int sqlitefile_put(struct sqlitefile *file,
-                   int number,
-                   const struct sqlitefile_value *values,
-                   size_t count)
+void sqlitefile_put(struct sqlitefile *file,
+                    int number,
+                    const struct sqlitefile_value *values,
+                    size_t count)
 {
     sqlite3_stmt *statement = file->statements[number];
+    int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < count; i++) {
-        int rc =
-            values[i].text != NULL
-                ? bind_text(file, statement, (int)i + 1, values[i].text)
-                : sqlite3_bind_int64(statement, (int)i + 1, values[i].number);
-
-        if (rc != SQLITE_OK) {
-            return -1;
-        }
+    if (file->is_failed) {
+        return;
     }
-    return step(statement);
+    for (size_t i = 0; rc == SQLITE_OK && i < count; i++) {
+        rc = values[i].text != NULL
+                 ? bind_text(file, statement, (int)i + 1, values[i].text)
+                 : sqlite3_bind_int64(statement, (int)i + 1, values[i].number);
+    }
+    row_put(file, statement, rc);
 }
 
-int sqlitefile_put_numbers(struct sqlitefile *file,
-                           int number,
-                           const int64_t *values,
-                           size_t count)
+void sqlitefile_put_numbers(struct sqlitefile *file,
+                            int number,
+                            const int64_t *values,
+                            size_t count)
 {
     sqlite3_stmt *statement = file->statements[number];
+    int rc = SQLITE_OK;
 
-    for (size_t i = 0; i < count; i++) {
-        if (sqlite3_bind_int64(statement, (int)i + 1, values[i]) != SQLITE_OK) {
-            return -1;
-        }
+    if (file->is_failed) {
+        return;
     }
-    return step(statement);
+    for (size_t i = 0; rc == SQLITE_OK && i < count; i++) {
+        rc = sqlite3_bind_int64(statement, (int)i + 1, values[i]);
+    }
+    row_put(file, statement, rc);
 }
 
-void sqlitefile_failed(const struct sqlitefile *file, struct ck_err *err)
+int sqlitefile_error(const struct sqlitefile *file, struct ck_err *err)
 {
-    (void)ck_err_set(err, "cannot write %s: %s", file->target.named,
-                     sqlite3_errmsg(file->sqlite));
+    if (file->is_failed && err != NULL) {
+        *err = file->why;
+    }
+    return file->is_failed ? -1 : 0;
 }
 
 /* sqlite3_close() does not report that the disk is full: COMMIT did. */
@@ -205,7 +215,8 @@ int sqlitefile_finish(struct sqlitefile *file,
     int fd;
     bool is_good;
 
-    if (run(file, last, err) != 0 || run(file, "COMMIT;", err) != 0) {
+    if (sqlitefile_error(file, err) != 0 || run(file, last, err) != 0 ||
+        run(file, "COMMIT;", err) != 0) {
         return -1;
     }
     close_all(file);

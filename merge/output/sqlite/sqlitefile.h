@@ -31,18 +31,19 @@ struct sqlitefile_value {
     int64_t number;
     const char *text;
 };
-/* Put a row. 0, or -1: sqlitefile_failed() has the reason. Bytes of a text that
- * are not UTF-8 become U+FFFD. */
-int sqlitefile_put(struct sqlitefile *file,
-                   int statement,
-                   const struct sqlitefile_value *values,
-                   size_t count);
+/* Put a row. Errors stick and are returned by sqlitefile_error() and
+ * sqlitefile_finish(). Bytes of a text that are not UTF-8 become U+FFFD. */
+void sqlitefile_put(struct sqlitefile *file,
+                    int statement,
+                    const struct sqlitefile_value *values,
+                    size_t count);
 /* The same of numbers alone. */
-int sqlitefile_put_numbers(struct sqlitefile *file,
-                           int statement,
-                           const int64_t *values,
-                           size_t count);
-void sqlitefile_failed(const struct sqlitefile *file, struct ck_err *err);
+void sqlitefile_put_numbers(struct sqlitefile *file,
+                            int statement,
+                            const int64_t *values,
+                            size_t count);
+/* 0, or -1: no more rows are put. NULL = the reason is not wanted. */
+int sqlitefile_error(const struct sqlitefile *file, struct ck_err *err);
 /* Run `last` (indexes and views) and put the file in place. 0, or -1 with err.
  */
 int sqlitefile_finish(struct sqlitefile *file,

@@ -35,34 +35,32 @@ int sqlitefile_prepare(struct sqlitefile *file,
     return refuse(err);
 }
 
-int sqlitefile_put(struct sqlitefile *file,
-                   int statement,
-                   const struct sqlitefile_value *values,
-                   size_t count)
+void sqlitefile_put(struct sqlitefile *file,
+                    int statement,
+                    const struct sqlitefile_value *values,
+                    size_t count)
 {
     (void)file;
     (void)statement;
     (void)values;
     (void)count;
-    return -1;
 }
 
-int sqlitefile_put_numbers(struct sqlitefile *file,
-                           int statement,
-                           const int64_t *values,
-                           size_t count)
+void sqlitefile_put_numbers(struct sqlitefile *file,
+                            int statement,
+                            const int64_t *values,
+                            size_t count)
 {
     (void)file;
     (void)statement;
     (void)values;
     (void)count;
-    return -1;
 }
 
-void sqlitefile_failed(const struct sqlitefile *file, struct ck_err *err)
+int sqlitefile_error(const struct sqlitefile *file, struct ck_err *err)
 {
     (void)file;
-    (void)refuse(err);
+    return refuse(err);
 }
 
 int sqlitefile_finish(struct sqlitefile *file,

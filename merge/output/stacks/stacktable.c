@@ -37,23 +37,18 @@ struct stacktable {
 };
 
 /* The numbers that the definitions have. */
-static int numbers_note(struct stacktable *table)
+static void numbers_note(struct stacktable *table)
 {
     const struct defs *defs = table->defs;
 
     for (size_t i = 0; i < defs->processes_count; i++) {
-        if (table_number_of(table->images, defs->processes[i].agent,
-                            defs->processes[i].incarnation, 0) < 0) {
-            return -1;
-        }
+        table_number_of(table->images, defs->processes[i].agent,
+                        defs->processes[i].incarnation, 0);
     }
     for (size_t i = 0; i < defs->threads_count; i++) {
-        if (table_number_of(table->threads, defs->threads[i].process,
-                            defs->threads[i].tid, 0) < 0) {
-            return -1;
-        }
+        table_number_of(table->threads, defs->threads[i].process,
+                        defs->threads[i].tid, 0);
     }
-    return 0;
 }
 
 struct stacktable *stacktable_create(const struct defs *defs,
@@ -68,11 +63,7 @@ struct stacktable *stacktable_create(const struct defs *defs,
     table->threads = table_create();
     table->keys = table_create();
     table->seen = table_create();
-    if (numbers_note(table) != 0) {
-        stacktable_destroy(table);
-        errno = ENOMEM;
-        return NULL;
-    }
+    numbers_note(table);
     return table;
 }
 
@@ -219,7 +210,8 @@ int64_t stacktable_sample(struct stacktable *table,
 
 int stacktable_take(void *consumer, const struct timeline_event *event)
 {
-    return stacktable_sample(consumer, event) == -1 ? -1 : 0;
+    (void)stacktable_sample(consumer, event);
+    return 0;
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -356,7 +348,7 @@ static int by_frames(const void *left, const void *right)
     return order != 0 ? order : by_number(a->count, b->count);
 }
 
-int stacktable_resolve(struct stacktable *table)
+void stacktable_resolve(struct stacktable *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         struct table_key key = table_key(table->keys, i);
@@ -376,7 +368,6 @@ int stacktable_resolve(struct stacktable *table)
     for (size_t i = 0; i < table->count; i++) {
         table->order[table->rows[i].number] = (uint32_t)i;
     }
-    return 0;
 }
 
 /* ---- what is asked ------------------------------------------------------ */

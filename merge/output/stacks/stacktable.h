@@ -59,7 +59,7 @@ void stacktable_keep(struct stacktable *table);
 int stacktable_take(void *table, const struct timeline_event *event);
 /* The same for a record of the class SAMPLE; returns the number of its row.
  * STACKTABLE_NONE = it is not counted. */
-#define STACKTABLE_NONE (-2)
+#define STACKTABLE_NONE (-1)
 int64_t stacktable_sample(struct stacktable *table,
                           const struct timeline_event *event);
 /* Number in the definitions of a thread of an image that a record names, which
@@ -70,7 +70,7 @@ int64_t stacktable_thread_number(const struct stacktable *table,
                                  uint32_t incarnation,
                                  uint32_t tid);
 /* Find the frames, once all samples were taken. */
-int stacktable_resolve(struct stacktable *table);
+void stacktable_resolve(struct stacktable *table);
 
 /* By rank, thread and frames; borrowed. */
 const struct stacktable_row *stacktable_rows(const struct stacktable *table,

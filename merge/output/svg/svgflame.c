@@ -126,13 +126,13 @@ static void node_add(struct tree *tree, const char *name)
 }
 
 /* The next frame of the path: a child of where it is. A flames_frame_f. */
-static int frame_take(void *state, const char *frame)
+static void frame_take(void *state, const char *frame)
 {
     struct tree *tree = state;
     int64_t number;
 
     if (tree->nodes[tree->at].depth + 1 >= DEEPEST) {
-        return 0;
+        return;
     }
     number = table_number_of(tree->children, tree->at,
                              ck_fnv(CK_FNV_START, frame, strlen(frame)),
@@ -142,53 +142,50 @@ static int frame_take(void *state, const char *frame)
     }
     tree->at = (uint32_t)number + 1;
     tree->nodes[tree->at].ns += tree->ns;
-    return 0;
 }
 
-static int path_take(struct tree *tree,
-                     const struct flames *flames,
-                     enum flame_kind kind,
-                     size_t path,
-                     ck_time_t ns)
+static void path_take(struct tree *tree,
+                      const struct flames *flames,
+                      enum flame_kind kind,
+                      size_t path,
+                      ck_time_t ns)
 {
     struct table_key key;
 
     if (ns <= 0) {
-        return 0;
+        return;
     }
     tree->at = 0;
     tree->ns = ns;
     tree->nodes[0].ns += ns;
-    return flamecells_path(flames_cells(flames), kind, path, &key)
-               ? flames_frames(flames, kind, path, frame_take, tree)
-               : frame_take(tree, "other stacks");
+    if (flamecells_path(flames_cells(flames), kind, path, &key)) {
+        flames_frames(flames, kind, path, frame_take, tree);
+    } else {
+        frame_take(tree, "other stacks");
+    }
 }
 
 /* All paths of a kind. */
-static int
+static void
 tree_fill(struct tree *tree, const struct flames *flames, enum flame_kind kind)
 {
     const struct flamecells *cells = flames_cells(flames);
     size_t paths = flamecells_paths(cells, kind) + 1, count;
     struct flame_sum *sums = flamecells_sums(cells, kind, &count);
     ck_time_t *times = xcalloc(paths + 1, sizeof(*times));
-    int rc = sums == NULL || times == NULL ? -1 : 0;
 
     tree->children = table_create();
-    if (rc == 0) {
-        node_add(tree, "all");
-    }
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    node_add(tree, "all");
+    for (size_t i = 0; i < count; i++) {
         if (sums[i].path < paths) {
             times[sums[i].path] += sums[i].ns;
         }
     }
-    for (size_t i = 0; rc == 0 && i < paths; i++) {
-        rc = path_take(tree, flames, kind, i, times[i]);
+    for (size_t i = 0; i < paths; i++) {
+        path_take(tree, flames, kind, i, times[i]);
     }
     free(sums);
     free(times);
-    return rc;
 }
 
 /* Where each begins: in the order of their names, siblings side by side. */
@@ -380,29 +377,26 @@ char *output_svg_flame(const struct report *report,
     struct tree trees[FLAME_KINDS] = {{.nodes = NULL}};
     double height = TOP, y = TOP;
     struct svg svg;
-    char *text = NULL;
-    int rc = 0;
+    char *text;
 
-    for (int kind = 0; rc == 0 && kind < FLAME_KINDS; kind++) {
-        rc = tree_fill(&trees[kind], flames, (enum flame_kind)kind);
-        if (rc == 0 && trees[kind].nodes[0].ns > 0) {
+    for (int kind = 0; kind < FLAME_KINDS; kind++) {
+        tree_fill(&trees[kind], flames, (enum flame_kind)kind);
+        if (trees[kind].nodes[0].ns > 0) {
             tree_place(&trees[kind]);
         }
-        height += rc == 0 ? panel_height(&trees[kind]) : 0;
+        height += panel_height(&trees[kind]);
     }
-    if (rc == 0) {
-        svg_open(&svg, WIDTH, (int)height + 20, "flame graphs");
-        fprintf(svg.file, "<style>%s</style>\n", style);
-        put_head(&svg, report);
-        for (int kind = 0; kind < FLAME_KINDS; kind++) {
-            if (panel_height(&trees[kind]) > 0) {
-                put_panel(&svg, &trees[kind], (enum flame_kind)kind, y);
-                y += panel_height(&trees[kind]);
-            }
+    svg_open(&svg, WIDTH, (int)height + 20, "flame graphs");
+    fprintf(svg.file, "<style>%s</style>\n", style);
+    put_head(&svg, report);
+    for (int kind = 0; kind < FLAME_KINDS; kind++) {
+        if (panel_height(&trees[kind]) > 0) {
+            put_panel(&svg, &trees[kind], (enum flame_kind)kind, y);
+            y += panel_height(&trees[kind]);
         }
-        fprintf(svg.file, "<script><![CDATA[\n%s]]></script>\n", script);
-        text = svg_close(&svg, length);
     }
+    fprintf(svg.file, "<script><![CDATA[\n%s]]></script>\n", script);
+    text = svg_close(&svg, length);
     for (int kind = 0; kind < FLAME_KINDS; kind++) {
         tree_fini(&trees[kind]);
     }

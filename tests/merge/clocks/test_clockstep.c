@@ -116,8 +116,8 @@ static void step_check(uint32_t count, bool has_pairs)
     for (int i = 0; i < SECONDS; i++) {
         second_put(&machines, START + i * CK_TIME_S, has_pairs);
     }
-    assert_int_equal(defs_close(machines.defs), 0);
-    assert_int_equal(comm_close(machines.defs), 0);
+    defs_close(machines.defs);
+    comm_close(machines.defs);
     assert_int_equal(align_close(machines.align, machines.defs), 0);
     assert_int_equal(align_settle(machines.align, NULL), 0);
     for (uint32_t i = 0; i < count; i++) {
@@ -567,8 +567,8 @@ static void chaos_settle(struct chaos *chaos)
         readings_put(chaos, START + i * CK_TIME_S);
         ticks_put(chaos, START + i * CK_TIME_S + PAIR_AT);
     }
-    assert_int_equal(defs_close(machines->defs), 0);
-    assert_int_equal(comm_close(machines->defs), 0);
+    defs_close(machines->defs);
+    comm_close(machines->defs);
     assert_int_equal(
         clocktwins_split(machines->defs, align_calibration(machines->align)),
         0);

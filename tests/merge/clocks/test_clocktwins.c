@@ -86,8 +86,8 @@ static void machines_settle(struct machines *machines)
             }
         }
     }
-    assert_int_equal(defs_close(machines->defs), 0);
-    assert_int_equal(comm_close(machines->defs), 0);
+    defs_close(machines->defs);
+    comm_close(machines->defs);
     assert_int_equal(
         clocktwins_split(machines->defs, align_calibration(machines->align)),
         0);

@@ -46,8 +46,8 @@ static int32_t rank_beside(struct own agent, const struct own *own)
         defs->processes[other].rank = own->rank;
         defs->processes[other].size = own->size;
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     rank = defs->processes[plain].rank;
     defs_destroy(defs);
     return rank;

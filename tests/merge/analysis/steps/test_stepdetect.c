@@ -60,8 +60,8 @@ static int setup(void **state)
         }
         texts[rank][0] = '\0';
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     memset(&report, 0, sizeof(report));
     region = (struct region){0, 0};
     return 0;

@@ -39,7 +39,7 @@ static int setup(void **state)
     }
     names_set(defs->processes[process].names, NAME,
               texts_keep(defs->texts, "pthread_mutex_lock", 18));
-    assert_int_equal(defs_close(defs), 0);
+    defs_close(defs);
     history = history_create(defs, 0);
     return history == NULL;
 }
@@ -68,7 +68,7 @@ wait_put(struct locks *locks, uint32_t thread, struct span span, uint64_t lock)
                                    .process = process,
                                    .thread = threads[thread]};
 
-    assert_int_equal(locks_take(locks, &event), 0);
+    locks_take(locks, &event);
 }
 
 /* Random waits of all threads for one lock: the report counts the instants at
@@ -160,7 +160,7 @@ static void sample_put(struct locks *locks, uint32_t thread, ck_time_t at)
                                    .process = process,
                                    .thread = threads[thread]};
 
-    assert_int_equal(locks_take(locks, &event), 0);
+    locks_take(locks, &event);
 }
 
 /* Another one got it without a wait. */

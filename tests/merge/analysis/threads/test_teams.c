@@ -25,7 +25,7 @@ static int setup(void **state)
     defs = defs_create();
     process = defs_process_find(defs, defs_agent_find(defs, id), 1);
     thread = defs_thread_find(defs, process, 100);
-    assert_int_equal(defs_close(defs), 0);
+    defs_close(defs);
     history = history_create(defs, 0);
     return history == NULL;
 }
@@ -49,7 +49,7 @@ put(struct teams *teams, enum ck_kind kind, ck_time_t at, struct ck_team record)
 
     record.e =
         (struct ck_event){.kind = (uint16_t)kind, .units = 2, .start = at};
-    assert_int_equal(teams_take(teams, &event), 0);
+    teams_take(teams, &event);
 }
 
 static void a_team_that_no_machine_has_is_damage(void **state)

@@ -28,7 +28,7 @@ static int setup(void **state)
     for (uint32_t i = 0; i <= REGIONS; i++) {
         assert_int_equal(defs_thread_find(defs, process, 100 + i), i);
     }
-    assert_int_equal(defs_close(defs), 0);
+    defs_close(defs);
     history = history_create(defs, 0);
     return history == NULL;
 }
@@ -55,7 +55,7 @@ static void put(struct threads *threads,
 
     record.e = (struct ck_event){
         .kind = (uint16_t)kind, .units = 2, .start = time.start};
-    assert_int_equal(threads_take(threads, &event), 0);
+    threads_take(threads, &event);
 }
 
 static void threads_of_nested_regions_with_one_number_are_a_row(void **state)

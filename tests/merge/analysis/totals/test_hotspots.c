@@ -68,8 +68,8 @@ static int setup(void **state)
         stack_put(process, &work);
         stack_put(process, &other);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     align = align_create();
     assert_int_equal(align_close(align, defs), 0);
     lookback = lookback_create(defs, align, 4096);
@@ -100,7 +100,7 @@ take(int rank, const struct ck_event *record, ck_time_t start, ck_time_t end)
                                    .thread = (uint32_t)rank};
 
     assert_int_equal(lookback_take(lookback, &event, 0), 0);
-    assert_int_equal(hotspots_take(hotspots, &event), 0);
+    hotspots_take(hotspots, &event);
 }
 
 static void sample(int rank, ck_time_t time, uint64_t stack)

@@ -51,8 +51,8 @@ static int setup(void **state)
     for (int rank = 0; rank < RANKS; rank++) {
         rank_make(rank);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     disagree = disagree_create(defs);
     return disagree == NULL;
 }

@@ -70,8 +70,8 @@ static int setup(void **state)
         place_put(process, 1, "leaf;of 5");
         place_put(process, 2, "main\n");
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     table = stacktable_create(defs, part);
     strcpy(path + sizeof(path) - 7, "XXXXXX");
     fd = mkstemp(path);
@@ -139,7 +139,7 @@ static const char *folded(void)
 {
     struct ck_err err;
 
-    assert_int_equal(stacktable_resolve(table), 0);
+    stacktable_resolve(table);
     assert_int_equal(folded_write(table, FOLDED_SAMPLES, path, &err), 0);
     return written();
 }
@@ -157,7 +157,7 @@ static void waits_are_counted_by_their_time_in_the_part(void **state)
     wait(0, 200000, 1, 7000);    /* all of its 7 us */
     wait(0, 990000, 1, 5000000); /* 10 us in it */
     wait(1, 1000000, 1, 50000);  /* after it */
-    assert_int_equal(stacktable_resolve(table), 0);
+    stacktable_resolve(table);
     assert_int_equal(folded_write(table, FOLDED_MICROSECONDS, path, &err), 0);
     assert_string_equal(written(), "rank 0;thread main;main_;leaf:of_5 37\n");
 }
@@ -223,7 +223,7 @@ static void speedscope_has_all_ranks_and_then_each_thread(void **state)
     sample(1, 200, 3);
     sample(0, 100, 1);
     sample(0, 110, 1);
-    assert_int_equal(stacktable_resolve(table), 0);
+    stacktable_resolve(table);
     assert_int_equal(speedscope_write(table, &about, path, &err), 0);
     assert_string_equal(
         written(),

@@ -68,8 +68,8 @@ static int begin(void **state)
         p->names, 0x20,
         (struct place){keep(defs, "libevent_core-2.1.so.7.0.1+0x259b4"), NULL,
                        0});
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     fixture = (struct fixture){defs, calls_create(defs, REGION), {0}};
     *state = &fixture;
     return fixture.calls == NULL ? -1 : 0;

@@ -58,8 +58,8 @@ static void world_open(void)
                       texts_keep(defs->texts, names[i], strlen(names[i]))),
             0);
     }
-    assert_int_equal(defs_close(defs), 0);
-    assert_int_equal(comm_close(defs), 0);
+    defs_close(defs);
+    comm_close(defs);
     align = align_create();
     assert_int_equal(align_close(align, defs), 0);
     outside = outside_create(defs, (struct region){START, END});
