@@ -14,11 +14,12 @@
 #include "merge/output/flames/flameblock.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/lanes/laneblock.h"
+#include "merge/output/lanes/rasterblock.h"
 #include "merge/output/page/html.h"
 #include "merge/output/page/htmlcut.h"
 
 /* Blocks of data in a page, at most. */
-#define BLOCKS 13
+#define BLOCKS 15
 /* Close looks in a page, at most. */
 #define CLOSEUPS ((size_t)16)
 /* They take no more than that part of the bytes of the lanes. */
@@ -30,18 +31,20 @@
 #define COARSE_LEVELS 1280
 /* It is worth that where it has so many times fewer items. */
 #define COARSE_TIMES 4
-#define TRIES 12
+#define TRIES 16
 /* Bytes of two items in base64, about. */
 #define ITEM_BYTES 17
 #define PATHS 8192
 #define PATHS_LEAST 64
 #define ITEMS_LEAST 4096
+#define CELLS_LEAST ((size_t)65536)
 #define ROWS_LEAST (HTML_CUT_ROWS / 100)
 
 /* How much of each there is in a page. */
 struct amount {
     size_t items;
     size_t closeups;
+    size_t cells;
     size_t paths;
     size_t rows;
 };
@@ -54,6 +57,7 @@ struct parts {
     struct laneblock lanes;
     struct laneblock fine;     /* all items where `lanes` is a coarse copy */
     struct laneblock closeups; /* of findings, where items are folded */
+    struct rasterblock raster; /* of many ranks */
     struct flameblock flames;
 };
 
@@ -90,6 +94,7 @@ static void parts_fini(struct parts *parts)
     laneblock_fini(&parts->lanes);
     laneblock_fini(&parts->fine);
     laneblock_fini(&parts->closeups);
+    rasterblock_fini(&parts->raster);
     flameblock_fini(&parts->flames);
 }
 
@@ -170,6 +175,19 @@ closeups_make(struct parts *parts, const struct htmlpage *page, size_t most)
                                     report->whole.start, closeups, count);
 }
 
+/* Of many ranks, what most of each cell was. */
+static int
+raster_make(struct parts *parts, const struct htmlpage *page, size_t cells)
+{
+    const struct raster *raster = lanes_raster(page->lanes);
+    const struct rasterblock_wish wish = {page->report->whole.start, cells,
+                                          lanes_class_name, LANES_CLASSES};
+
+    return raster == NULL
+               ? 0
+               : rasterblock_make(&parts->raster, raster, page->defs, &wish);
+}
+
 /* 0; freed by parts_fini() in both cases. */
 static int parts_make(struct parts *parts,
                       const struct htmlpage *page,
@@ -185,7 +203,8 @@ static int parts_make(struct parts *parts,
     if (page->lanes != NULL) {
         lanes_shrink(page->lanes, amount->items);
         if (lanes_make(parts, page) != 0 ||
-            closeups_make(parts, page, amount->closeups) != 0) {
+            closeups_make(parts, page, amount->closeups) != 0 ||
+            raster_make(parts, page, amount->cells) != 0) {
             return -1;
         }
     }
@@ -213,6 +232,9 @@ static char *parts_join(const struct parts *parts,
          false},
         {"closeup-items", parts->closeups.items, parts->closeups.items_length,
          false},
+        {"raster", parts->raster.index, parts->raster.index_length, false},
+        {"raster-cells", parts->raster.bytes.at, parts->raster.bytes.used,
+         false},
         {"flames", parts->flames.index, parts->flames.index_length, false},
         {"stacks", parts->flames.numbers.at, parts->flames.numbers.used, false},
     };
@@ -236,11 +258,16 @@ static bool amount_cut(struct amount *amount, const struct parts *parts)
 {
     size_t lanes = parts->lanes.items_length + parts->fine.items_length;
     size_t flames = parts->flames.numbers.used + parts->flames.index_length;
-    /* A text of JSON deflates to a tenth. */
+    /* A text of JSON deflates to a tenth, and so do cells at worst to a fifth.
+     */
     size_t json = parts->json_length / 8;
+    size_t cells = parts->raster.bytes.used / 4;
 
-    if (amount->closeups > 0 &&
-        parts->closeups.items_length > lanes / CLOSEUPS_SHARE) {
+    if (amount->cells > CELLS_LEAST && cells > lanes && cells > flames &&
+        cells > json) {
+        amount->cells /= 2;
+    } else if (amount->closeups > 0 &&
+               parts->closeups.items_length > lanes / CLOSEUPS_SHARE) {
         amount->closeups /= 2;
     } else if (lanes > 0 && amount->items > ITEMS_LEAST && lanes >= flames &&
                lanes >= json) {
@@ -251,6 +278,8 @@ static bool amount_cut(struct amount *amount, const struct parts *parts)
         amount->rows /= 10;
     } else if (amount->items > ITEMS_LEAST) {
         amount->items /= 2;
+    } else if (amount->paths > PATHS_LEAST) {
+        amount->paths /= 4;
     } else {
         return false;
     }
@@ -260,7 +289,7 @@ static bool amount_cut(struct amount *amount, const struct parts *parts)
 char *htmlpage_make(const struct htmlpage *page, size_t *length)
 {
     size_t most = page->bytes > 0 ? page->bytes : HTMLPAGE_BYTES;
-    struct amount amount = {htmlpage_items(most), CLOSEUPS, PATHS,
+    struct amount amount = {htmlpage_items(most), CLOSEUPS, RASTER_CELLS, PATHS,
                             HTML_CUT_ROWS};
     char *html = NULL;
 

@@ -29,6 +29,13 @@ HOSTILE = ["</script><script>window.hacked=1</script>",
            "=HYPERLINK(\"http://x\")", "<!--<script>", "]]></style><b>", "&lt;i&gt;&#x3c;",
            "__proto__", "constructor", "javascript:hacked=1", "${hacked=1}", "%s%n\\x3c"]
 
+# Lists of report.json that have a table.
+TABLES = {"deaths": "Threads when a signal ended them", "memory": "Memory", "fault_places": "Places of page faults",
+          "blocked_places": "Where threads were blocked", "kernels": "Kernels", "calls": "Calls by place",
+          "launch_stacks.rows": "Device work by the stack that launched it", "openmp.regions": "Parallel regions",
+          "openmp.waits": "Waits in parallel regions", "lock_waits": "Locks that threads waited for",
+          "threads": "Threads", "ranges": "Ranges of the program", "counters": "Counters"}
+
 # Contrast, names, labels, headings: what can be found without a person.
 ACCESS = r"""
 (() => {
@@ -91,6 +98,65 @@ ACCESS = r"""
   return wrong.slice(0, 12);
 })()
 """
+
+# Cells of the raster whose class has not most time in the lanes of their rank.
+RASTER_CELLS = """(() => {
+  const {index, columns, ranks, kinds, shares} = theRaster.raster, wide = index.cell_ns;
+  const wrong = [];
+  ranks.forEach((rank, r) => {
+    const own = theTimeline.lanes.filter(({info}) => info.rank === rank && info.depth === 0);
+    const device = own.filter(({info}) => ['idle', 'queue'].includes(info.kind));
+    const of = device.length > 0 ? device : own.filter(({info}) => info.kind === 'calls' && info.main);
+    const most = new Map(), best = new Float64Array(columns);
+    for (const lane of of) {
+      const level = lane.finest(), sums = new Map();
+      for (let i = 0; i < level.count; i++) {
+        for (let at = level.start[i] - index.start_ns, end = level.end[i] - index.start_ns; at < end;) {
+          const column = Math.floor(at / wide), to = Math.min(end, (column + 1) * wide), key = column + ' ' + level.kind[i];
+          if (column < columns && at >= 0) sums.set(key, (sums.get(key) || 0) + to - at);
+          at = to;
+        }
+      }
+      for (const [key, ns] of sums) {
+        const column = Number(key.split(' ')[0]);
+        most.set(key, Math.max(most.get(key) || 0, ns));
+        best[column] = Math.max(best[column], ns);
+      }
+    }
+    for (let c = 0; c < columns; c++) {
+      const kind = kinds[r * columns + c], share = shares[r * columns + c];
+      const isRight = best[c] === 0 ? kind === 0 : kind > 0 && most.get(c + ' ' + (kind - 1)) >= best[c] - 1 &&
+        Math.abs(share - Math.max(1, Math.floor(15 * best[c] / wide))) <= 1;
+      if (!isRight) wrong.push([rank, c]);
+    }
+  });
+  return wrong.length; })()"""
+
+# Items of rare classes, and those of them without a pixel of their colour, or of
+# another such one at the same place.
+RASTER_RARE = """(() => {
+  const {index, columns, ranks, marks, classes} = theRaster.raster, {canvas} = theRaster, colours = palette();
+  const data = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  const items = new Map();
+  ranks.forEach((rank, r) => theTimeline.lanes.filter(({info}) => info.rank === rank && info.depth === 0 && ['idle', 'queue'].includes(info.kind))
+    .forEach(lane => { const level = lane.finest(); for (let i = 0; i < level.count; i++) {
+      items.set(level.kind[i], [...(items.get(level.kind[i]) || []).slice(-300), [r, level.start[i], level.end[i]]]); } }));
+  let all = 0, missed = 0;
+  const taken = new Map();
+  const rare = new Set([...items].filter(([, list]) => list.length <= 256).map(([kind]) => pictureColour(colours.of(classes[kind]))));
+  for (const [kind, list] of items) {
+    if (list.length > 256) continue;
+    for (const [r, start, end] of list) {
+      const y = Math.floor(r * canvas.height / ranks.length), pixel = ns => (ns - index.start_ns) / index.cell_ns / columns * canvas.width;
+      const want = pictureColour(colours.of(classes[kind]));
+      let isThere = false;
+      for (let x = Math.floor(pixel(start)) - 1; x <= pixel(end) + 1; x++) isThere = isThere || data[y * canvas.width + x] === want ||
+        (pixel(end) - pixel(start) < 1 && rare.has(data[y * canvas.width + x]));
+      all++;
+      missed += !isThere;
+    }
+  }
+  return [all, missed]; })()"""
 
 
 def with_block(text, name, data):
@@ -164,7 +230,7 @@ class Page:
 
     def alarm(self):
         """What is wrong with the run comes first, in red."""
-        is_bad = not self.report["complete"] or any(
+        is_bad = (not self.report["complete"] and not self.is_live) or any(
             rank["end"] in ("signal", "killed") or rank["end"] == "exited" and rank["code"]
             for rank in self.report["ranks"]) or any(
             one["complaint"] for one in self.report.get("inputs", []))
@@ -452,6 +518,29 @@ class Page:
             const level = theTimeline.levelAt(row.lane, middle + 10000);
             return level.many.slice(firstBehind(level, middle), firstBehind(level, middle + 20000)).every(n => n === 1); })()"""))
 
+    def raster(self, path):
+        """Of many ranks there is a picture: each cell has the class with most time in the
+        lanes, and what is rare has a pixel of its colour."""
+        self.browser.open(path)
+        self.browser.wait("document.documentElement.dataset.ready === 'yes'", "the page of many ranks is drawn")
+        self.same("items are exact, ranks, cells", [0, 96, True], self.browser.run(
+            "[theTimeline.index.level_ns, theRaster.raster.ranks.length, theRaster.raster.columns > 1000]"))
+        self.same("cells that are not as the lanes", 0, self.browser.run(RASTER_CELLS))
+        drawn = self.browser.run(RASTER_RARE)
+        if not (drawn[0] > 100 and drawn[1] == 0):
+            self.wrong(f"rare items without a pixel of their colour (of, missed): {drawn}")
+        self.same("a click shows the rank", True, self.browser.run("""(() => { const c = theRaster.canvas, at = c.getBoundingClientRect();
+            c.dispatchEvent(new MouseEvent('click', {clientX: at.left + at.width / 2, clientY: at.top + at.height / 2 + 1}));
+            return selection.ranks.length === 1 && selection.ranks[0] === 48 && selection.range[1] > selection.range[0]; })()"""))
+        refused = self.browser.run("""(() => { const {index} = theRaster.raster, bytes = new Uint8Array(4e5);
+            return [{}, {columns: 1e12}, {columns: -1}, {marks: 1e9}, {ranks: 7}, {classes: []}, {cell_ns: 0}, {version: 2},
+              {start_ns: null}, {columns: 4000}].map(change => {
+                try { rasterOf({...index, ...change}, change.version ? bytes : Object.keys(change).length === 0 ? bytes.subarray(0, 100) : bytes); return 'taken'; }
+                catch (error) { return error.message; } }).filter(why => why === 'taken' || /undefined|not a function/.test(why)); })()""")
+        self.same("hostile rasters that were taken", [], refused)
+        for fault in self.browser.complaints():
+            self.wrong(f"many ranks: {fault}")
+
     def hostile_parts(self, text):
         """What is wrong with a dropped page is found before it is drawn."""
         cases = [("lanes", lambda j: j["lanes"][0].update(items=10 ** 12)),
@@ -488,6 +577,13 @@ class Page:
         self.browser.run("theTimeline.draw(); flameGraph.change({})")
 
     def tables(self):
+        said = self.browser.run("document.getElementById('view-tables').textContent")
+        for member, title in TABLES.items():
+            rows = self.report
+            for name in member.split("."):
+                rows = (rows or {}).get(name)
+            if rows and not re.search(re.escape(title) + r" \([\d,]+\)", said):
+                self.wrong(f"the rows of {member} are in no table")
         rows = """[...document.querySelectorAll('#view-tables table')].map(t =>
             [...t.querySelectorAll('tbody tr')].map(r => r.textContent))"""
         self.browser.run("document.querySelectorAll('#view-tables details').forEach(d => d.open = true)")
@@ -666,10 +762,11 @@ def check(browser, page, shots, others):
         page.compare(other)
     if page.name == "dead":
         page.flame_difference(os.path.join(os.path.dirname(page.path), "../late/report.html"))
-    if page.name == "big":
+    if page.name == "big" and not page.has_each_view:
         page.open()
         page.detail(os.path.join(os.path.dirname(page.path), "part.html"))
         page.fine(os.path.join(os.path.dirname(page.path), "all.html"))
+        page.raster(os.path.join(os.path.dirname(page.path), "ranks.html"))
     if page.name == "hostile":
         page.hostile()
     if page.name == "dead" and not page.has_each_view:

@@ -98,6 +98,17 @@ done
 [ "$(stat -c %s "$work/small.html")" -le 500000 ] || fail "--page-bytes is not kept"
 [ "$(stat -c %s "$work/big/report.html")" -le 5000000 ] || fail "a page is too large"
 
+# Many ranks, and as little room for them as may be asked for.
+mkdir "$work/ranks"
+"$tests/bench_merge" --write "$work/ranks" 300 96 varied >"$work/out"
+for more in "html=$work/big/ranks.html" \
+    "html=$work/big/least.html --page-bytes 500000"; do
+    # shellcheck disable=SC2086
+    "$bin/ckmerge" --quiet --no-page --output $more "$work/ranks" || [ $? -eq 3 ]
+done
+[ "$(stat -c %s "$work/big/least.html")" -le 500000 ] ||
+    fail "--page-bytes is not kept for many ranks"
+
 for run in late dead host; do
     [ -s "$work/$run/report.html" ] || fail "the job $run has no page"
     tail -n 1 "$work/$run/report.txt" | grep -qF "$work/$run/report.html" ||

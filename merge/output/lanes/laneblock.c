@@ -155,23 +155,6 @@ static int put_items(const struct writer *writer, const struct lane *lane)
     return 0;
 }
 
-static bool is_thread(const struct lanes_row *row)
-{
-    return row->kind != LANES_IDLE && row->kind != LANES_QUEUE;
-}
-
-/* Of the first thread of its process? */
-static bool is_main(const struct defs *defs, const struct lanes_row *row)
-{
-    const struct defs_thread *thread;
-
-    if (!is_thread(row)) {
-        return false;
-    }
-    thread = &defs->threads[row->number];
-    return thread->tid == defs->processes[thread->process].pid;
-}
-
 static void title_of(const struct writer *writer,
                      const struct lanes_row *row,
                      char title[300])
@@ -252,7 +235,7 @@ put_lane(struct writer *writer, const struct lanes_row *row, int64_t closeup)
     ck_json_string(writer->json, "kind", kinds[row->kind]);
     ck_json_int(writer->json, "rank", row->rank);
     ck_json_string(writer->json, "title", title);
-    ck_json_bool(writer->json, "main", is_main(writer->defs, row));
+    ck_json_bool(writer->json, "main", lanes_is_main(writer->defs, row));
     ck_json_uint(writer->json, "depth", row->depth);
     ck_json_uint(writer->json, "items", count);
     ck_json_uint(writer->json, "tick_ns", tick_of(writer));

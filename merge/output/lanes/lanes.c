@@ -63,6 +63,7 @@ struct lanes {
     uint64_t taken;
     uint64_t hidden;
     struct closeups *closeups;
+    struct raster *raster; /* NULL = few ranks */
     struct known known[KNOWN];
     struct known_rows known_rows[KNOWN_ROWS];
 };
@@ -94,6 +95,10 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     lanes->keys = table_create();
     lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
     lanes->closeups = closeups_create();
+    if (defs->ranks_count > RASTER_RANKS_SHOWN &&
+        defs->ranks_count <= RASTER_CELLS) {
+        lanes->raster = raster_create(part, defs->ranks_count, LANES_CLASSES);
+    }
     return lanes;
 }
 
@@ -109,6 +114,7 @@ void lanes_destroy(struct lanes *lanes)
     free(lanes->waits);
     table_destroy(lanes->keys);
     closeups_destroy(lanes->closeups);
+    raster_destroy(lanes->raster);
     free(lanes);
 }
 
@@ -207,6 +213,34 @@ static uint32_t row_find(struct lanes *lanes,
     return 0;
 }
 
+bool lanes_is_main(const struct defs *defs, const struct lanes_row *row)
+{
+    const struct defs_thread *thread;
+
+    if (row->kind == LANES_IDLE || row->kind == LANES_QUEUE) {
+        return false;
+    }
+    thread = &defs->threads[row->number];
+    return thread->tid == defs->processes[thread->process].pid;
+}
+
+/* Into the cells of its rank: a device's, else calls of its first thread. */
+static __attribute__((noinline)) void
+raster_put(const struct lanes *lanes, const struct closeup_item *item)
+{
+    const struct lanes_row *row = &lanes->rows[item->row];
+    const struct raster_lane lane = {item->row,
+                                     defs_rank_index(lanes->defs, row->rank),
+                                     row->kind == LANES_CALLS};
+    bool is_device = row->kind == LANES_IDLE || row->kind == LANES_QUEUE;
+
+    if (lane.rank < lanes->defs->ranks_count && row->depth == 0 &&
+        (is_device || (lane.is_call && lanes_is_main(lanes->defs, row)))) {
+        raster_item(lanes->raster, &lane,
+                    (struct region){item->start, item->end}, item->class);
+    }
+}
+
 /* Into a row of that place, and among the items that are remembered. */
 static inline __attribute__((always_inline)) void put(struct lanes *lanes,
                                                       struct where where,
@@ -229,6 +263,9 @@ static inline __attribute__((always_inline)) void put(struct lanes *lanes,
     item.row = number - 1;
     closeups_item(lanes->closeups, item,
                   (uint32_t)where.kind == LANES_IDLE + 1);
+    if (lanes->raster != NULL) {
+        raster_put(lanes, &item);
+    }
     lane = &lanes->rows[item.row].lane;
     before = lane->count;
     lane_put(lane, (struct region){item.start, item.end}, item.class, item.name,
@@ -419,11 +456,19 @@ void lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
 void lanes_finish(struct lanes *lanes)
 {
     closeups_finish(lanes->closeups);
+    if (lanes->raster != NULL) {
+        raster_finish(lanes->raster);
+    }
 }
 
 const struct closeups *lanes_closeups(const struct lanes *lanes)
 {
     return lanes->closeups;
+}
+
+const struct raster *lanes_raster(const struct lanes *lanes)
+{
+    return lanes->raster;
 }
 
 const struct lanes_row *lanes_rows(const struct lanes *lanes, size_t *count)

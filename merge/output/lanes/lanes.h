@@ -15,6 +15,7 @@
 #include "merge/model/interval.h"
 #include "merge/output/lanes/closeups.h"
 #include "merge/output/lanes/lane.h"
+#include "merge/output/lanes/raster.h"
 #include "merge/output/shownwait.h"
 #include "merge/timeline/timeline.h"
 
@@ -80,6 +81,10 @@ size_t lanes_count(const struct lanes *lanes);        /* kept, or folded */
 uint64_t lanes_hidden(const struct lanes *lanes);     /* not in any lane */
 uint64_t lanes_waits_left(const struct lanes *lanes); /* shorter ones */
 const struct closeups *lanes_closeups(const struct lanes *lanes);
+/* NULL = the job has few ranks. */
+const struct raster *lanes_raster(const struct lanes *lanes);
+/* Is it of the first thread of its process? */
+bool lanes_is_main(const struct defs *defs, const struct lanes_row *row);
 /* "mpi_wait", "compute" */
 const char *lanes_class_name(unsigned class);
 /* Fold further, until there are no more than so many items. */

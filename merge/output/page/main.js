@@ -109,7 +109,7 @@ const painted = () => new Promise(done => requestAnimationFrame(() => setTimeout
 
 /* What the first screens need; the views behind the timeline are drawn once these
  * are seen. */
-const FIRST_BLOCKS = ['report', 'cut', 'lanes', 'items'];
+const FIRST_BLOCKS = ['report', 'cut', 'lanes', 'items', 'raster', 'raster-cells'];
 const isFirst = (one, i) => i <= views.findIndex(({id}) => id === 'timeline');
 
 /* Reasons why some are not there; `between` is called behind each. */

@@ -791,14 +791,21 @@ class Timeline {
     this.soon();
   }
 
-  /* The end of the wait that a finding's example is a part of, where its arrow
-   * is; `to` = there is none, or it is far away. */
+  /* The end of the wait that a finding's example is a part of, where its arrow is:
+   * of the one that has most of it; `to` = there is none, or its end is far away. */
   arrowEnd(from, to) {
     const {waits} = this.index;
-    const ends = [...waits.start.keys()].filter(i => waits.start[i] < to && isRankSelected(waits.rank[i]) && waits.whom[i] >= 0)
-      .map(i => waits.start[i] + waits.length[i]).filter(end => end >= to && end - to <= to - from);
+    let best = to, most = 0;
 
-    return selection.finding ? Math.min(...ends.length > 0 ? ends : [to]) : to;
+    for (let i = 0; selection.finding && i < waits.start.length; i++) {
+      const end = waits.start[i] + waits.length[i];
+      const both = to - Math.max(from, waits.start[i]);
+
+      if (end >= to && end - to <= to - from && both > most && waits.whom[i] >= 0 && isRankSelected(waits.rank[i])) {
+        [best, most] = [end, both];
+      }
+    }
+    return best;
   }
 
   follow() {
@@ -904,6 +911,7 @@ class Timeline {
 
 /* The timeline of this page, for who has more of it. */
 let theTimeline = null;
+let theRaster = null; /* of many ranks */
 
 view('timeline', 'Timeline', async (report, body) => {
   const data = await readLanes();
@@ -916,7 +924,14 @@ view('timeline', 'Timeline', async (report, body) => {
   }
   const timeline = new Timeline(report, data);
 
+  const raster = await readRaster();
+
   theTimeline = timeline;
+  if (raster) {
+    theRaster = new Raster(raster);
+    body.append(theRaster.node);
+    theRaster.draw();
+  }
   body.append(timeline.node);
   timeline.draw();
   return undefined;
