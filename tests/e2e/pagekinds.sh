@@ -93,7 +93,7 @@ live() {
         url=$(grep -o 'http://.*' "$work/agg.err") && break
         sleep 0.1
     done
-    shown live="$(/usr/bin/python3 "$here/live.py" --first "$url")"
+    shown live="$(/usr/bin/python3 "$here/live.py" --first "$url" | tail -n 1)"
     kill "$job" "$agg"
     wait "$job" "$agg" || :
     trap cleanup EXIT

@@ -72,7 +72,11 @@ static void words_join(struct words *words)
 /* What joins a line of its own in the text to the one before. */
 static const char *between(const char *text)
 {
-    if (strncmp(text, "its last ", 9) == 0) {
+    size_t digits = strspn(text, "0123456789");
+
+    if (strncmp(text, "its last ", 9) == 0 ||
+        strncmp(text, "it was thread ", 14) == 0 ||
+        (digits > 0 && strncmp(text + digits, " of ", 4) == 0)) {
         return "; ";
     }
     return strncmp(text, "No sign of a hang", 17) == 0 ||
@@ -182,6 +186,15 @@ static void put_meter(FILE *file, ck_time_t part, ck_time_t whole)
             share);
 }
 
+/* The first `bold` bytes in bold letters. */
+static void put_bold(FILE *file, const char *text, size_t length, size_t bold)
+{
+    fputs("<b>", file);
+    html_text(file, text, bold);
+    fputs("</b>", file);
+    html_text(file, text + bold, length - bold);
+}
+
 /* "1. 8.1 % of all device time (...": without the number, which the list has;
  * the share is bold. */
 static void put_numbered(FILE *file, const struct words *words)
@@ -189,12 +202,9 @@ static void put_numbered(FILE *file, const struct words *words)
     const char *dot = strstr(words->text, ". ");
     const char *text = dot == NULL ? words->text : dot + 2;
     const char *whole = strstr(text, " (");
-    const char *rest = whole == NULL ? text : whole;
 
-    fputs("<b>", file);
-    html_text(file, text, (size_t)(rest - text));
-    fputs("</b>", file);
-    html_text(file, rest, (size_t)(words->text + words->length - rest));
+    put_bold(file, text, (size_t)(words->text + words->length - text),
+             whole == NULL ? 0 : (size_t)(whole - text));
 }
 
 static void
@@ -261,6 +271,16 @@ static void put_section(FILE *file, const char *id, const char *title)
             id, id, id, title);
 }
 
+/* Bytes before the first comma or the end of the first sentence. */
+static size_t first_part(const char *text)
+{
+    const char *comma = strstr(text, ", "), *dot = strstr(text, ". ");
+    const char *end =
+        comma != NULL && (dot == NULL || comma < dot) ? comma : dot;
+
+    return end == NULL ? 0 : (size_t)(end - text);
+}
+
 /* A rank that others waited for, as an item of the findings. */
 static void put_late_rank(FILE *file, const struct page *page, size_t index)
 {
@@ -278,7 +298,7 @@ static void put_late_rank(FILE *file, const struct page *page, size_t index)
             "<li data-finding=\"%zu\" data-late=\"%zu\">"
             "<p class=\"words\">",
             index + 1, index);
-    html_text(file, words.text, words.length);
+    put_bold(file, words.text, words.length, first_part(words.text));
     fputs("</p>\n<div class=\"row\">", file);
     put_meter(file, row->caused, efficiency->region * efficiency->ranks);
     fputs("<div class=\"tools\"></div></div></li>\n", file);

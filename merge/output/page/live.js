@@ -74,7 +74,7 @@ function startLive() {
   const before = beforeLoad();
   const text = el('span', {role: 'status'}, 'The job is running.');
   const load = button('Show newer results', loadNewer, {disabled: ''});
-  const follows = el('input', {type: 'checkbox', id: 'live-follows'});
+  const follows = el('input', {type: 'checkbox', id: 'live-follows', 'aria-label': 'newer results by itself'});
 
   live.follows = before.follows;
   follows.checked = live.follows;

@@ -52,7 +52,7 @@ const rankColumns = () => [headColumn('rank', row => row.rank), textColumn('host
   timeColumn('in MPI', row => row.mpi_ns), countColumn('steps', row => row.steps),
   timeColumn('median step', row => row.step_median_ns), timeColumn('longest step', row => row.step_max_ns)];
 
-const functionAt = row => (row.function ? row.function + ' ' : '') + place(row);
+const functionAt = row => (row.function && row.file ? row.function + ' ' : '') + place(row);
 const lastOf = row => (row.last ? (row.last.rank === null ? '' : row.last.rank + '.') + row.last.thread + ': ' +
   count(row.last.count) + ' of ' + count(row.last.of) : '-');
 
@@ -78,18 +78,53 @@ const threadColumns = () => [headColumn('thread', row => row.tid), textColumn('r
   timeColumn('waited for its team', row => row.team_wait_ns, true), timeColumn('for locks', row => row.lock_wait_ns, true),
   textColumn('most for', row => (row.waited_most_for ? row.waited_most_for.what + ' ' + functionAt(row.waited_most_for) : '-'))];
 
+const memoryColumns = () => [headColumn('rank', row => row.rank), bytesColumn('peak', row => row.peak_bytes),
+  timeColumn('peak at', row => row.peak_rel_ns), countColumn('in step', row => row.peak_step),
+  bytesColumn('at first', row => row.first_bytes), bytesColumn('at last', row => row.last_bytes),
+  {title: 'growth', value: row => (row.growth && row.growth.steady ? row.growth.bytes_per_second : null), number: true,
+    text: value => (value ? bytes(value) + '/s' : '-')},
+  countColumn('page faults', row => row.minor_faults), countColumn('that read', row => row.major_faults),
+  {title: 'of CPU time in faults', value: row => (row.sampled_ns > 0 ? row.faulting_ns / row.sampled_ns : null), number: true,
+    text: part => (part === null ? '-' : percent(part, 1))}];
+
+const callerOf = row => (row.caller && row.caller.function) || '-';
+
+const faultColumns = () => [headColumn('function', functionAt), textColumn('called by', callerOf), countColumn('page faults', row => row.minor),
+  countColumn('that read', row => row.major), timeColumn('CPU time in them', row => row.faulting_ns, true),
+  countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
+
+const blockedColumns = () => [headColumn('function', functionAt), textColumn('called by', callerOf), countColumn('waits', row => row.waits),
+  timeColumn('blocked', row => row.ns, true), timeColumn('longest', row => row.longest_ns), countColumn('threads', row => row.threads),
+  countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
+
+/* The program's own frames before those of libraries. */
+const framesAt = row => [...row.frames.filter(frame => frame.users), ...row.frames.filter(frame => !frame.users)];
+
+const deathColumns = () => [headColumn('thread', row => row.thread), textColumn('rank', row => (row.rank < 0 ? '-' : rankName(row.rank))),
+  textColumn('name', row => row.name || '-'), textColumn('took the signal', row => (row.cause ? 'signal ' + row.signal : '-')),
+  textColumn('was in', row => (row.frames.length > 0 ? functionAt(framesAt(row)[0]) : row.system_call || row.state || '-')),
+  textColumn('called from', row => framesAt(row).slice(1, 4).map(functionAt).join(', ') || '-'),
+  timeColumn('at', row => row.at_rel_ns)];
+
+const launchColumns = () => [headColumn('work', row => row.work), textColumn('launched in', functionAt), textColumn('rank', row => rankName(row.rank)),
+  timeColumn('device time', row => row.ns, true), countColumn('launches', row => row.launches),
+  textColumn('stack, innermost first', row => [...row.stack].reverse().slice(0, 4).map(frame => frame.function || place(frame)).join(', ') || '-')];
+
 const counterColumns = () => [headColumn('counter', row => row.name), numberColumn('value', row => row.value),
   {title: 'counted', value: row => row.share_counted, number: true, text: part => percent(part, 1)},
   countColumn('ranks', row => row.ranks)];
 
 /* [title, member of the report, columns of its rows]. */
 const TABLES = [
-  ['Ranks', 'ranks', rankColumns], ['Kernels', 'kernels', kernelColumns], ['Copies', 'copy_places', copyColumns],
+  ['Threads when a signal ended them', 'deaths', deathColumns], ['Ranks', 'ranks', rankColumns], ['Kernels', 'kernels', kernelColumns], ['Copies', 'copy_places', copyColumns],
   ['Lines that launched device work', 'lines', lineColumns], ['Functions that computed', 'hot_spots', hotColumns],
   ['Functions with what they call', 'hot_callers', callerColumns],
+  ['Where threads were blocked', 'blocked_places', blockedColumns],
+  ['Device work by the stack that launched it', 'launch_stacks.rows', launchColumns],
   ['Calls by place', 'calls', callColumns], ['Ranges of the program', 'ranges', rangeColumns],
   ['Parallel regions', 'openmp.regions', regionColumns], ['Waits in parallel regions', 'openmp.waits', teamWaitColumns],
   ['Locks that threads waited for', 'lock_waits', lockColumns], ['Threads', 'threads', threadColumns],
+  ['Memory', 'memory', memoryColumns], ['Places of page faults', 'fault_places', faultColumns],
   ['Files, locks, sleep', 'libc', libcColumns], ['Counters', 'counters', counterColumns],
 ];
 
@@ -102,8 +137,11 @@ view('tables', 'Tables', (report, body) => {
   const missing = [];
 
   for (const [title, member, columns] of TABLES) {
-    const rows = member.split('.').reduce((part, name) => (part || {})[name], report) || [];
+    const rows = [...member.split('.').reduce((part, name) => (part || {})[name], report) || []];
 
+    if (member === 'deaths') {
+      rows.sort((a, b) => Number(b.cause) - Number(a.cause));
+    }
     if (rows.length === 0) {
       missing.push(title.toLowerCase());
     } else {
@@ -115,7 +153,7 @@ view('tables', 'Tables', (report, body) => {
     }
   }
   if (missing.length > 0) {
-    body.append(el('p', {class: 'quiet'}, 'Not in this run: ' + missing.join(', ') + '.'));
+    body.append(el('p', {class: 'quiet'}, 'Not in this run: ', missing.map((title, i) => (i > 0 ? ', ' : '') + title), '.'));
   }
   return undefined;
 });
