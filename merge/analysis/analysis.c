@@ -620,11 +620,11 @@ int analysis_take(void *state, const struct timeline_event *event)
     case CK_CLASS_MARK:
         return blockedplaces_take(analysis->blockedplaces, event);
     case CK_CLASS_SAMPLE:
-        if (event->record->kind == CK_KIND_OFF_CPU) {
-            return blockedplaces_take(analysis->blockedplaces, event);
-        }
         if (analysis->launchstacks != NULL) {
             launchstacks_take(analysis->launchstacks, event);
+        }
+        if (event->record->kind == CK_KIND_OFF_CPU) {
+            return blockedplaces_take(analysis->blockedplaces, event);
         }
         faultplaces_take(analysis->faultplaces, event);
         hotspots_take(analysis->hotspots, event);

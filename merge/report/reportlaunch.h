@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_REPORT_REPORTLAUNCH_H
 #define CK_MERGE_REPORT_REPORTLAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,10 @@ struct report_launch_row {
     struct place frames[REPORT_LAUNCH_FRAMES]; /* who called it, outermost
                                                   first; `place` is the last */
     size_t frames_count;                       /* 0 = no sample met that call */
-    double share; /* of the samples there that have these frames */
-    ck_time_t ns; /* lengths added up */
+    bool is_by_function; /* the samples were elsewhere in the function that
+                            makes the call */
+    double share;        /* of the samples there that have these frames */
+    ck_time_t ns;        /* lengths added up */
     uint64_t launches;
 };
 
@@ -31,11 +34,12 @@ struct report_launch_row {
 struct report_launch_stacks {
     struct report_launch_row *rows; /* longest first */
     size_t count;
-    uint64_t matched;   /* launches whose call was sampled by then, */
-    uint64_t deferred;  /* later, */
-    uint64_t unmatched; /* never; */
-    uint64_t unknown;   /* whose call is not known */
-    ck_time_t matched_ns, deferred_ns, unmatched_ns, unknown_ns;
+    uint64_t matched;     /* launches whose call was sampled by then, */
+    uint64_t deferred;    /* later, */
+    uint64_t by_function; /* whose function was sampled elsewhere, */
+    uint64_t unmatched;   /* never; */
+    uint64_t unknown;     /* whose call is not known */
+    ck_time_t matched_ns, deferred_ns, by_function_ns, unmatched_ns, unknown_ns;
 };
 
 #endif

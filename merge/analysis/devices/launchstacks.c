@@ -5,7 +5,8 @@
  * Work is added up by process, launching call and name. Which launches
  * were before the first sample of their call is known at the end. A call that
  * several functions make has the stack that most of its samples have, with
- * their share.
+ * their share. A call that no sample met, as most short ones, has the stack of
+ * samples in the function that makes it, wherever in it they were.
  */
 #include "merge/analysis/devices/launchstacks.h"
 
@@ -34,6 +35,13 @@ struct sampled {
     int64_t ns;
 };
 
+/* A stack leads through a function: by its innermost frame there. */
+struct pass {
+    uint32_t function; /* number */
+    uint32_t sample;
+    uint32_t at; /* frame */
+};
+
 /* When a call launched, for the counts. */
 struct launch {
     uint32_t row;
@@ -51,6 +59,9 @@ struct launchstacks {
     struct table *stacks; /* process, stack */
     struct sampled *samples;
     size_t samples_count, samples_room;
+    struct table *functions; /* process, function: number of its passes */
+    struct pass *passes;     /* by function, once all samples were taken */
+    size_t passes_count, passes_room;
     struct launch *early; /* before their call was sampled, as far as known */
     size_t early_count, early_room;
 };
@@ -70,6 +81,7 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
     stacks->region = region;
     stacks->keys = table_create();
     stacks->stacks = table_create();
+    stacks->functions = table_create();
     return stacks;
 }
 
@@ -78,6 +90,8 @@ void launchstacks_destroy(struct launchstacks *stacks)
     if (stacks != NULL) {
         table_destroy(stacks->keys);
         table_destroy(stacks->stacks);
+        table_destroy(stacks->functions);
+        free(stacks->passes);
         free(stacks->items);
         free(stacks->samples);
         free(stacks->early);
@@ -92,11 +106,12 @@ static void sample_take(struct launchstacks *stacks,
     uint32_t process = history_process(
         lookback_history(stacks->lookback),
         stacks->defs->processes[event->process].agent, event->record->name);
+    bool is_wait = record->e.kind == CK_KIND_OFF_CPU;
     int64_t number;
 
     if (process == DEFS_NONE || record->stack == 0 ||
         record->stack > UINT32_MAX || record->weight <= 0 ||
-        record->weight > UINT32_MAX) {
+        (record->weight > UINT32_MAX && !is_wait)) {
         return;
     }
     number = table_number_of(stacks->stacks, process, record->stack, 0);
@@ -108,7 +123,8 @@ static void sample_take(struct launchstacks *stacks,
                              .stack = (uint32_t)record->stack,
                              .first = event->start};
     }
-    stacks->samples[number].ns += record->weight;
+    /* A wait shows a way, not how often it was taken. */
+    stacks->samples[number].ns += is_wait ? 1 : record->weight;
 }
 
 /* Who launched a kernel or a copy. */
@@ -172,7 +188,8 @@ void launchstacks_take(struct launchstacks *stacks,
         event->start >= stacks->region.end) {
         return;
     }
-    if (event->record->kind == CK_KIND_SAMPLE) {
+    if (event->record->kind == CK_KIND_SAMPLE ||
+        event->record->kind == CK_KIND_OFF_CPU) {
         sample_take(stacks, event);
     } else if ((event->record->flags & CK_FLAG_BAD_TIME) == 0 &&
                defs_is_wanted(stacks->defs, event->rank)) {
@@ -216,6 +233,79 @@ static uint32_t site_find(const struct defs *defs,
         }
     }
     return at;
+}
+
+/* ---- functions ----------------------------------------------------------- */
+
+/* Their stack, NULL = it is not there. */
+static const struct defs_stack *stack_of(const struct launchstacks *stacks,
+                                         const struct sampled *sample)
+{
+    const struct defs_agent *agent =
+        &stacks->defs->agents[stacks->defs->processes[sample->process].agent];
+
+    return sample->stack > agent->stacks_count
+               ? NULL
+               : &agent->stacks[sample->stack - 1];
+}
+
+static void pass_add(struct launchstacks *stacks, uint32_t sample, uint32_t at)
+{
+    const struct sampled *of = &stacks->samples[sample];
+    struct place place =
+        defs_place(stacks->defs, of->process, stack_of(stacks, of)->frames[at]);
+    uint32_t number;
+
+    if (place.function == NULL || place.file == NULL) {
+        return;
+    }
+    number = (uint32_t)table_number_of(stacks->functions, of->process,
+                                       (uint64_t)(uintptr_t)place.function,
+                                       (uint64_t)(uintptr_t)place.file);
+    for (size_t i = stacks->passes_count;
+         i-- > 0 && stacks->passes[i].sample == sample;) {
+        if (stacks->passes[i].function == number) {
+            return; /* it calls itself */
+        }
+    }
+    array_grow(&stacks->passes, &stacks->passes_room, stacks->passes_count,
+               sizeof(*stacks->passes));
+    stacks->passes[stacks->passes_count++] = (struct pass){number, sample, at};
+}
+
+CK_ORDER(by_function, struct pass, CK_UP(function) ?: CK_UP(sample))
+
+/* Which functions each stack leads through. */
+static void passes_make(struct launchstacks *stacks)
+{
+    for (size_t i = 0; i < stacks->samples_count; i++) {
+        const struct defs_stack *stack = stack_of(stacks, &stacks->samples[i]);
+
+        for (uint32_t at = 0; stack != NULL && at < stack->depth; at++) {
+            pass_add(stacks, (uint32_t)i, at);
+        }
+    }
+    if (stacks->passes_count > 1) {
+        qsort(stacks->passes, stacks->passes_count, sizeof(*stacks->passes),
+              by_function);
+    }
+}
+
+/* Where the passes of a function begin. */
+static size_t passes_first(const struct launchstacks *stacks, uint32_t function)
+{
+    size_t low = 0, high = stacks->passes_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (stacks->passes[middle].function < function) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 /* One way to a call. */
@@ -309,6 +399,32 @@ static struct ways ways_find(const struct launchstacks *stacks,
     return ways;
 }
 
+/* The same by the function that makes the call. */
+static struct ways function_ways(const struct launchstacks *stacks,
+                                 const struct launched *item)
+{
+    struct place place = defs_place(stacks->defs, item->process, item->site);
+    struct table_key key = {item->process, (uint64_t)(uintptr_t)place.function,
+                            (uint64_t)(uintptr_t)place.file};
+    struct ways ways = {.first = INT64_MAX};
+    int64_t number;
+
+    number = place.function == NULL || place.file == NULL
+                 ? -1
+                 : table_find(stacks->functions, key);
+    for (size_t i = number < 0 ? stacks->passes_count
+                               : passes_first(stacks, (uint32_t)number);
+         i < stacks->passes_count && stacks->passes[i].function == number;
+         i++) {
+        const struct pass *pass = &stacks->passes[i];
+        const struct sampled *sample = &stacks->samples[pass->sample];
+
+        /* From its caller outwards: the line in it is another one. */
+        ways_add(&ways, sample, stack_of(stacks, sample), pass->at + 1);
+    }
+    return ways;
+}
+
 /* The heaviest way, outermost first; frames without a function are left out. */
 static void frames_fill(const struct defs *defs,
                         const struct launched *item,
@@ -319,6 +435,9 @@ static void frames_fill(const struct defs *defs,
     struct place found[REPORT_LAUNCH_FRAMES];
     size_t count = 0;
 
+    if (row->is_by_function) {
+        found[count++] = row->place;
+    }
     for (size_t i = 1; i < ways->count; i++) {
         best = ways->items[i].ns > best->ns ? &ways->items[i] : best;
     }
@@ -349,11 +468,15 @@ static int by_ns(const void *left, const void *right)
 /* Launches of a call that was sampled are joined with that stack. */
 static void counts_add(struct report_launch_stacks *report,
                        const struct launched *item,
-                       const struct ways *ways)
+                       const struct ways *ways,
+                       bool is_by_function)
 {
     if (item->site == 0) {
         report->unknown += item->launches;
         report->unknown_ns += item->ns;
+    } else if (is_by_function) {
+        report->by_function += item->launches;
+        report->by_function_ns += item->ns;
     } else if (ways->count == 0) {
         report->unmatched += item->launches;
         report->unmatched_ns += item->ns;
@@ -392,23 +515,30 @@ void launchstacks_report(struct launchstacks *stacks, struct report *report)
         qsort(stacks->samples, stacks->samples_count, sizeof(*stacks->samples),
               by_process);
     }
+    passes_make(stacks);
     to->rows = xcalloc(stacks->count + 1, sizeof(*to->rows));
     for (size_t i = 0; i < stacks->count; i++) {
         const struct launched *item = &stacks->items[i];
         struct report_launch_row *row = &to->rows[to->count++];
         struct ways ways = ways_find(stacks, item);
+        bool is_by_function = ways.count == 0 && item->site != 0;
 
+        if (is_by_function) {
+            ways = function_ways(stacks, item);
+            is_by_function = ways.count > 0;
+        }
         *row = (struct report_launch_row){
             .rank = stacks->defs->processes[item->process].rank,
             .work = item->work,
             .place = defs_place(stacks->defs, item->process, item->site),
+            .is_by_function = is_by_function,
             .ns = item->ns,
             .launches = item->launches};
         if (ways.count > 0) {
             frames_fill(stacks->defs, item, &ways, row);
         }
-        counts_add(to, item, &ways);
-        firsts[i] = ways.first;
+        counts_add(to, item, &ways, is_by_function);
+        firsts[i] = is_by_function ? INT64_MAX : ways.first;
         free(ways.items);
     }
     deferred_count(stacks, firsts, to);

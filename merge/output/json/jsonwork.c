@@ -154,10 +154,12 @@ void json_launch_stacks(struct ck_json *j, const struct report *report)
     ck_json_object(j, "launch_stacks");
     ck_json_uint(j, "matched", stacks->matched);
     ck_json_uint(j, "deferred", stacks->deferred);
+    ck_json_uint(j, "by_function", stacks->by_function);
     ck_json_uint(j, "unmatched", stacks->unmatched);
     ck_json_uint(j, "unknown", stacks->unknown);
     ck_json_int(j, "matched_ns", stacks->matched_ns);
     ck_json_int(j, "deferred_ns", stacks->deferred_ns);
+    ck_json_int(j, "by_function_ns", stacks->by_function_ns);
     ck_json_int(j, "unmatched_ns", stacks->unmatched_ns);
     ck_json_int(j, "unknown_ns", stacks->unknown_ns);
     ck_json_array(j, "rows");
@@ -171,6 +173,7 @@ void json_launch_stacks(struct ck_json *j, const struct report *report)
         ck_json_int(j, "ns", row->ns);
         ck_json_uint(j, "launches", row->launches);
         ck_json_double(j, "share", row->share);
+        ck_json_bool(j, "by_function", row->is_by_function);
         ck_json_array(j, "stack");
         for (size_t k = 0; k < row->frames_count; k++) {
             ck_json_object(j, NULL);

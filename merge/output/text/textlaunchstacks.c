@@ -15,8 +15,8 @@
 
 static ck_time_t all_of(const struct report_launch_stacks *stacks)
 {
-    return stacks->matched_ns + stacks->deferred_ns + stacks->unmatched_ns +
-           stacks->unknown_ns;
+    return stacks->matched_ns + stacks->deferred_ns + stacks->by_function_ns +
+           stacks->unmatched_ns + stacks->unknown_ns;
 }
 
 static void put_row(const struct page *page,
@@ -63,7 +63,7 @@ static void put_stacks(const struct page *page)
         if (shown++ == 0) {
             fprintf(page->file,
                     "\n%s LAUNCHED BY (stacks of samples in the launching "
-                    "call)%s\n",
+                    "call, or in its function)%s\n",
                     page_bold(page), page_normal(page));
         }
         put_row(page, row, all);
@@ -71,9 +71,11 @@ static void put_stacks(const struct page *page)
     if (shown > 0) {
         fprintf(page->file,
                 " joined: %s launches by a sample before, %s by a later one; "
-                "%s without a sample, %s without a call\n",
+                "%s by its function, %s without a sample, %s without a "
+                "call\n",
                 word_count(stacks->matched).text,
                 word_count(stacks->deferred).text,
+                word_count(stacks->by_function).text,
                 word_count(stacks->unmatched).text,
                 word_count(stacks->unknown).text);
     }

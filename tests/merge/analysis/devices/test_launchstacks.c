@@ -16,8 +16,9 @@
 #include "merge/model/comm.h"
 
 #define TID 7
-#define SITE 100 /* in launch(), called by train() and by check() */
-#define OTHER 101
+#define SITE 100    /* in launch(), called by train() and by check() */
+#define OTHER 101   /* in launch(), too */
+#define STRANGE 102 /* in a function that no sample met */
 #define PYTHON (CK_SITE_TOLD + 5) /* as the program itself has it */
 #define SAMPLED_PYTHON (CK_SITE_TOLD + 900)
 
@@ -68,6 +69,7 @@ static int setup(void **state)
                      0);
     place_put(SITE, "launch", 10);
     place_put(OTHER, "launch", 11);
+    place_put(STRANGE, "never", 50);
     place_put(200, "train", 20);
     place_put(201, "check", 30);
     place_put(PYTHON, "step", 40);
@@ -173,7 +175,7 @@ static void a_call_that_no_sample_met_is_counted(void **state)
 
     (void)state;
     sample(90, 1);
-    launch(100, OTHER);
+    launch(100, STRANGE);
     launchstacks_take(stacks, &event);
     launchstacks_report(stacks, &report);
     assert_int_equal(report.launch_stacks.unmatched, 1);
@@ -181,6 +183,52 @@ static void a_call_that_no_sample_met_is_counted(void **state)
     assert_int_equal(report.launch_stacks.unknown, 1);
     assert_int_equal(report.launch_stacks.unknown_ns, 7);
     assert_int_equal(report.launch_stacks.rows[0].frames_count, 0);
+}
+
+static void
+a_call_without_a_sample_has_the_callers_of_its_function(void **state)
+{
+    struct ck_sample wait = {
+        .e = {.kind = CK_KIND_OFF_CPU, .name = 1, .start = 95},
+        .tid = TID,
+        .stack = 2,
+        .weight = 500000000};
+    struct timeline_event event = event_of(&wait.e, 95, 95);
+    const struct report_launch_row *row;
+
+    (void)state;
+    sample(90, 1);
+    launchstacks_take(stacks, &event);
+    launch(100, OTHER);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.by_function, 1);
+    assert_int_equal(report.launch_stacks.by_function_ns, 10);
+    assert_int_equal(report.launch_stacks.unmatched, 0);
+    row = &report.launch_stacks.rows[0];
+    assert_true(row->is_by_function);
+    assert_int_equal(row->frames_count, 2);
+    assert_string_equal(row->frames[0].function, "train");
+    assert_string_equal(row->frames[1].function, "launch");
+    assert_int_equal(row->frames[1].line, 11);
+    assert_true(row->share > 0.9); /* a wait outweighs no sample */
+}
+
+static void waits_show_who_called_where_no_sample_does(void **state)
+{
+    struct ck_sample wait = {
+        .e = {.kind = CK_KIND_OFF_CPU, .name = 1, .start = 95},
+        .tid = TID,
+        .stack = 2,
+        .weight = 5};
+    struct timeline_event event = event_of(&wait.e, 95, 95);
+
+    (void)state;
+    launchstacks_take(stacks, &event);
+    launch(100, SITE);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.matched, 1);
+    assert_string_equal(report.launch_stacks.rows[0].frames[0].function,
+                        "check");
 }
 
 /* As files that are damaged have them. */
@@ -217,6 +265,11 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(a_call_that_no_sample_met_is_counted,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_call_without_a_sample_has_the_callers_of_its_function, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            waits_show_who_called_where_no_sample_does, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_that_no_stack_has_are_left_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_python_is_found_by_its_place,
