@@ -274,6 +274,10 @@ class Page:
         empty = self.browser.run("""[...document.querySelectorAll('main > section')]
             .filter(s => s.innerText.trim().length < 30).map(s => s.id)""")
         self.same("empty views", [], empty)
+        self.same("a grid of many columns has room, and round marks", [True, ["0", "200", "400"]], self.browser.run("""(() => {
+            const marks = [], grid = new HeatGrid({name: 'grid', rows: 2, columns: 2084, rowName: String, part: () => 0.5, label: String,
+              mark: column => { marks.push(String(column)); return ''; }});
+            return [grid.canvas.width <= 1100 && grid.canvas.width > 500, marks.slice(0, 3)]; })()"""))
 
     def findings(self):
         count = self.browser.run("document.querySelectorAll('#findings > li').length")
@@ -447,6 +451,9 @@ class Page:
                 theTimeline.show(0, theTimeline.whole[1]); theTimeline.picked = {row, at: l.start[1]}; window.second = l.start[1]; })()""")
             self.browser.key(".", "Period")
             self.same(". is the next item", True, self.browser.run("theTimeline.picked.at > window.second"))
+        self.browser.key("q", "KeyQ")
+        self.browser.wait("theTimeline.listed.body.querySelectorAll('tbody tr').length > 0", "q lists what is in view")
+        self.browser.key("q", "KeyQ")
         self.browser.run("theTimeline.marks = []")
         self.browser.key("Escape", "Escape")
         for name in ("theTimeline", "flameGraph"):
@@ -739,6 +746,51 @@ class Page:
         self.same("elements of a name", 0, self.browser.run(
             "document.querySelectorAll('img, iframe, object, embed, svg[onload]').length"))
 
+    def hostile_lists(self):
+        """So are those of lists that this run lacks."""
+        with open(self.path, encoding="utf8") as file:
+            text = changed(file.read(), "report", hostile_rows)
+        own, self.path = self.path, self.path + ".lists.html"
+        with open(self.path, "w", encoding="utf8") as file:
+            file.write(text)
+        self.open()
+        self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+        for title in ("Threads when a signal ended them", "Where threads were blocked", "Places of page faults", "Parallel regions",
+                      "Waits in parallel regions", "Locks that threads waited for", "Device work by the stack that launched it"):
+            shown = self.browser.run(f"""[...document.querySelectorAll('#view-tables details')].find(d =>
+                d.textContent.startsWith({json.dumps(title + " (" + str(len(HOSTILE)) + ")")}))?.textContent ?? ''""")
+            for name in HOSTILE:
+                if name not in shown:
+                    self.wrong(f"{title}: {name} is not shown as text")
+        self.same("elements of a name", 0, self.browser.run(
+            "document.querySelectorAll('img, iframe, object, embed, svg[onload]').length"))
+        self.clean("hostile lists")
+        self.path = own
+
+
+def hostile_rows(report):
+    """Each list of report.json that has names, with names that want to be more."""
+    def rows(**more):
+        return [dict({"function": name, "file": name, "line": 1, "name": name, "rank": 0, "ranks": 1,
+                      "caller": {"function": name}, "ns": 7}, **more) for name in HOSTILE]
+    last = {"rank": 0, "thread": 1, "count": 1, "of": 2}
+    report["deaths"] = rows(thread=1, state="R", system_call="", signal=11, cause=True, at_rel_ns=5)
+    for row in report["deaths"]:
+        row["frames"] = [{"function": row["name"], "file": row["name"], "line": 3, "users": True},
+                         {"function": row["name"], "file": None, "line": 0, "users": False}]
+    report["blocked_places"] = rows(waits=1, longest_ns=3, threads=1)
+    report["fault_places"] = rows(minor=1, major=0, faulting_ns=1)
+    report["memory"] = [{"rank": "<img src=x onerror=hacked=1>", "growth": {"steady": True, "bytes_per_second": 1}}]
+    report["launch_stacks"] = {"rows": rows(launches=1, stack=[{"function": name} for name in HOSTILE])}
+    for row in report["launch_stacks"]["rows"]:
+        row["work"] = row["name"]
+    report["openmp"] = {"regions": rows(count=1, threads=2, wall_ns=1, states={}, last=last),
+                        "waits": rows(count=1, longest_ns=1, last=last)}
+    for row in report["openmp"]["waits"]:
+        row["what"] = row["name"]
+    report["lock_waits"] = rows(address="<svg onload=hacked=1>", call="<b>", threads=1, count=1, serial_ns=1)
+    report["threads"] = rows(tid=1, cpu_ns=1, ready_ns=1, blocked_ns=1, team_wait_ns=1, lock_wait_ns=1)
+
 
 def check(browser, page, shots, others):
     began = time.monotonic()
@@ -769,6 +821,7 @@ def check(browser, page, shots, others):
         page.raster(os.path.join(os.path.dirname(page.path), "ranks.html"))
     if page.name == "hostile":
         page.hostile()
+        page.hostile_lists()
     if page.name == "dead" and not page.has_each_view:
         page.baseline()
     page.clean("after clicks")

@@ -17,6 +17,7 @@ function heatColour(part) {
 
 const HEAT_SIZE = 12; /* of names */
 const CELLS_WIDE = 1100;
+const CELL_LEAST = 2; /* pixels of a cell */
 /* Rows and columns of a grid that has names beside it, at most, and their room. */
 const NAMED_MOST = 40;
 const NAME_WIDE = 96;
@@ -27,17 +28,16 @@ const MARK_WIDE = 70;
 /* A grid {name, rows, columns, part(row, column), label(row, column),
  * choose(row, column), and of a small one rowName(row), columnName(column); of
  * any mark(column), which some columns have above them; tallest, in pixels}.
- * Where cells are narrower than a pixel,
- * one shows the largest of those that fall on it. */
+ * Of more columns than have room a cell shows the largest of those that fall on it. */
 class HeatGrid {
   constructor(grid) {
     this.grid = grid;
-    this.across = Math.min(grid.columns, CELLS_WIDE);
     this.isNamed = grid.rowName !== undefined && grid.rows <= NAMED_MOST;
     this.left = this.isNamed ? NAME_WIDE : 0;
+    this.across = Math.min(grid.columns, Math.floor((CELLS_WIDE - this.left) / CELL_LEAST));
     this.hasNames = grid.columnName !== undefined && grid.columns <= NAMED_MOST;
     this.top = this.hasNames || grid.mark !== undefined ? NAME_HIGH : 0;
-    this.width = Math.max(2, Math.min(this.hasNames ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
+    this.width = Math.max(CELL_LEAST, Math.min(this.hasNames ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
     this.height = Math.max(2, Math.min(22, Math.floor((grid.tallest || 700) / grid.rows)));
     this.at = [0, 0];
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, grid.hint || '');
@@ -90,12 +90,13 @@ class HeatGrid {
 
   /* Every first, second, fifth, tenth ... column. */
   marks(context) {
-    const least = MARK_WIDE / this.width, power = 10 ** Math.floor(Math.log10(least));
+    const {columns} = this.grid;
+    const least = MARK_WIDE / this.width * columns / this.across, power = 10 ** Math.floor(Math.log10(least));
     const apart = Math.max(1, [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least));
 
-    for (let k = 0; k < this.across; k += apart) {
-      const x = this.left + k * this.width;
-      const text = safe(this.grid.mark(this.span(k)[0]));
+    for (let column = 0; column < columns; column += apart) {
+      const x = this.left + Math.floor(column * this.across / columns) * this.width;
+      const text = safe(this.grid.mark(column));
 
       context.fillRect(x, this.top - 5, 1, 4);
       if (x + 3 + context.measureText(text).width <= this.canvas.width) {

@@ -148,6 +148,9 @@ function listenToTimelineKeys(timeline) {
   onKey('KeyM', 'm', 'timeline: mark what is selected', () => timeline.mark(false));
   onKey('Shift+KeyM', 'Shift+m', 'timeline: keep the mark beside others', () => timeline.mark(true));
   onKey('KeyP', 'p', 'timeline: keep the rank under the cursor at the top, or no more', () => timeline.pin());
+  onKey('KeyQ', 'q', 'timeline: what is in view as a table, or no more', () => {
+    timeline.listed.details.open = !timeline.listed.details.open;
+  });
   onKey('BracketLeft', '[', 'timeline: the wait, then what the rank waited for that was waited for', () => followChain(timeline, false));
   onKey('BracketRight', ']', 'timeline: back along these waits', () => followChain(timeline, true));
   onKey('Comma', ',', 'timeline: the item before on its lane', () => nextItem(timeline, -1));
