@@ -118,6 +118,23 @@ def executed(library):
     return wrong
 
 
+def looks(library):
+    """How often a shell's children read a program that it starts three times:
+    once where they share its memory (vfork), -1 = that cannot be seen."""
+    with tempfile.NamedTemporaryFile("r") as trace:
+        try:
+            subprocess.run(
+                ["strace", "-f", "-qq", "-o", trace.name, "-e",
+                 "trace=openat,vfork,fork,clone", "/bin/sh", "-c",
+                 "/bin/true; /bin/true; /bin/true; :"], check=True,
+                env={"PATH": "/usr/bin:/bin", "LD_PRELOAD":
+                     library.replace("/libck.so", "/$PLATFORM/libck.so")})
+        except (OSError, subprocess.CalledProcessError):
+            return -1
+        text = trace.read()
+    return text.count('"/bin/true"') if " vfork(" in text else -1
+
+
 def faults_in_ring(build, library):
     """The same below an agent, which this script runs in once more."""
     return int(subprocess.run(
@@ -139,6 +156,8 @@ def main():
                           read("-l", library), re.M)
     written = sum(int(size, 16) for size, rights in segments if "W" in rights)
     wrong = misplaced(library) + executed(library)
+    if looks(library) > 1:
+        wrong.append("a program is read each time that it is executed")
     plain = faults(None)
     more = faults(library) - plain
     in_ring = faults_in_ring(sys.argv[1], library) - plain

@@ -17,6 +17,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 #define VARIABLES_MAX 512
 #define TEXT_MAX 1024
 #define PAGE_BYTES 4096
+#define KINDS 8
 #define HEAD_BYTES 1024 /* of a program: its table of parts, and its loader */
 /* The first thread's stack, this far from its begin. Other stacks may be of one
  * page (a handler's, that of a child of clone()). */
@@ -98,18 +100,39 @@ INJECT_START void posix_exec_load(void)
     }
 }
 
-/* The first bytes of a plain file that gives no rights; 0 = it is none. */
-static size_t head_read(const char *path, void *head)
+static uint64_t key_mix(uint64_t key, uint64_t word)
+{
+    key = (key ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return key ^ key >> 32;
+}
+
+/* Of a plain file that gives no rights, what another content would have
+ * otherwise; 0 = it is none. */
+ALONE static uint64_t file_key(const char *path)
 {
     struct stat st;
-    long bytes;
-    long fd;
+    uint64_t key = 1;
 
     if (ck_kernel_ask(SYS_newfstatat,
                       (long[6]){AT_FDCWD, (long)path, (long)&st, 0}) != 0 ||
         !S_ISREG(st.st_mode) || (st.st_mode & (S_ISUID | S_ISGID)) != 0) {
         return 0;
     }
+    key = key_mix(key, st.st_dev);
+    key = key_mix(key, st.st_ino);
+    key = key_mix(key, (uint64_t)st.st_size);
+    key = key_mix(key, (uint64_t)st.st_mtim.tv_sec);
+    key = key_mix(key, (uint64_t)st.st_mtim.tv_nsec);
+    key = key_mix(key, (uint64_t)st.st_ctim.tv_sec);
+    return key_mix(key, (uint64_t)st.st_ctim.tv_nsec) | 1;
+}
+
+/* The first bytes of a file. */
+static size_t head_read(const char *path, void *head)
+{
+    long bytes;
+    long fd;
+
     fd = ck_kernel_ask(SYS_openat,
                        (long[6]){AT_FDCWD, (long)path,
                                  O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY});
@@ -121,8 +144,8 @@ static size_t head_read(const char *path, void *head)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
-/* Will glibc's loader for this processor load it? */
-ALONE static bool is_own_kind(const char *path)
+/* Is glibc's loader for this processor what loads it? */
+ALONE static bool has_own_loader(const char *path)
 {
     union {
         Elf64_Ehdr elf;
@@ -154,6 +177,27 @@ ALONE static bool is_own_kind(const char *path)
         }
     }
     return false;
+}
+
+/* Keys of such files. A child of vfork() enters them for its parent, a shell
+ * that may execute one a thousand times. */
+static _Atomic uint64_t own_kinds[KINDS];
+
+static bool is_own_kind(const char *path)
+{
+    uint64_t key = file_key(path);
+    _Atomic uint64_t *known = &own_kinds[(key >> 1) % KINDS];
+
+    if (key == 0) {
+        return false;
+    }
+    if (atomic_load_explicit(known, memory_order_relaxed) != key) {
+        if (!has_own_loader(path)) {
+            return false;
+        }
+        atomic_store_explicit(known, key, memory_order_relaxed);
+    }
+    return true;
 }
 
 /* Can this page be read? What a program passes to execve() may be no address,
