@@ -499,6 +499,10 @@ static void sample_put(const struct step *step, struct unowned_sample *sample)
     sample->record.e.name = incarnation;
     sample->record.stack = stack_put(step, incarnation, sample);
     if (sample->record.e.kind == CK_KIND_SAMPLE) {
+        if (step->symbols != NULL && sample->count > 0 &&
+            sample->frames[0] >= CK_SITE_KERNEL) {
+            symbols_in_kernel(step->symbols);
+        }
         step->sampler->lasts[sample->record.tid % LASTS] =
             (struct last){sample->record.tid, (uint32_t)sample->record.stack,
                           sample->record.e.start};

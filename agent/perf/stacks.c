@@ -89,10 +89,6 @@ uint32_t stacks_number(struct stacks *stacks,
     uint64_t hash = stack_hash(stack);
     size_t at = hash % SLOTS;
 
-    if (symbols != NULL && stack->count > 0 &&
-        stack->frames[0] >= CK_SITE_KERNEL) {
-        symbols_in_kernel(symbols);
-    }
     while (stacks->hashes[at] != 0 && stacks->hashes[at] != hash) {
         at = (at + 1) % SLOTS;
     }

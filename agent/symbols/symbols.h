@@ -68,8 +68,8 @@ void symbols_caller(struct symbols *symbols,
                     uint32_t incarnation,
                     uint64_t address);
 
-/* A sample was in the kernel. Its functions get names at the end where enough
- * were: /proc/kallsyms is long, and few of them show little. */
+/* A sample of CPU time was in the kernel. Its functions get names at the end
+ * where enough were: /proc/kallsyms is long, and few of them show little. */
 void symbols_in_kernel(struct symbols *symbols);
 #define SYMBOLS_KERNEL_SAMPLES 50
 
