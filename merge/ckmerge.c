@@ -178,39 +178,35 @@ static bool is_beside_run(const struct defs *defs, bool *has_runs)
 /* Decide whether the dates of profiles are believed, which makes them one
  * clock. 1 = they are, 0 = they are not, -1 = the clocks' facts could not be
  * read. */
-static int dates_believe(struct job *job)
+static bool dates_believe(struct job *job)
 {
     struct report_dates *report = &job->report.clock_dates;
     struct clockkernels_dates dates;
     ck_time_t *errors;
     bool has_runs, is_beside = is_beside_run(job->defs, &has_runs);
-    int rc = -1;
 
     if (has_runs || job->profiles == NULL ||
         !kernelonly_has_dates(job->profiles) ||
         strcmp(job->options->clock_facts, "all") != 0) {
-        return 0;
+        return false;
     }
     errors = xcalloc(job->defs->ranks_count + 1, sizeof(*errors));
-    if (clockfacts_dates(job->clocks, &dates, errors) == 0) {
-        *report = (struct report_dates){.kernels = dates.kernels,
-                                        .is_refuted = dates.is_refuted,
-                                        .worst = dates.worst,
-                                        .apart = dates.apart,
-                                        .apart_worst = dates.apart_worst};
-        report->is_believed =
-            (dates.kernels > 0 || is_beside) && !dates.is_refuted;
-        rc = report->is_believed;
-    }
-    for (size_t i = 0; rc == 1 && i < job->defs->ranks_count; i++) {
+    clockfacts_dates(job->clocks, &dates, errors);
+    *report = (struct report_dates){.kernels = dates.kernels,
+                                    .is_refuted = dates.is_refuted,
+                                    .worst = dates.worst,
+                                    .apart = dates.apart,
+                                    .apart_worst = dates.apart_worst};
+    report->is_believed = (dates.kernels > 0 || is_beside) && !dates.is_refuted;
+    for (size_t i = 0; report->is_believed && i < job->defs->ranks_count; i++) {
         errors[i] += dates.kernels == 0 ? CLOCKKERNELS_STAMPS : 0;
         report->error = errors[i] > report->error ? errors[i] : report->error;
     }
-    if (rc == 1) {
+    if (report->is_believed) {
         align_believe(job->align, job->defs, errors);
     }
     free(errors);
-    return rc;
+    return report->is_believed;
 }
 
 /* Kernels that do not show which ranks meet in them move no clock that other
@@ -231,7 +227,6 @@ static int job_clocks(struct job *job, struct ck_err *err)
 {
     bool is_wanted = strcmp(job->options->clock_facts, "probes") != 0;
     const struct clockedges *edges = NULL;
-    int is_believed = 0;
 
     if (job->defs->domains_count > 1 && is_wanted) {
         job->clocks = clockfacts_create(job->defs, align_axis(job->align));
@@ -239,12 +234,10 @@ static int job_clocks(struct job *job, struct ck_err *err)
             0) {
             return -1;
         }
-        is_believed = dates_believe(job);
-        edges = is_believed == 0 ? clockfacts_edges(job->clocks) : NULL;
+        edges = dates_believe(job) ? NULL : clockfacts_edges(job->clocks);
     }
-    return is_believed >= 0 && align_settle(job->align, edges) == 0
-               ? 0
-               : ck_err_set(err, "out of memory");
+    align_settle(job->align, edges);
+    return 0;
 }
 
 /* The inputs of a kernel-only merge as one store. */
@@ -313,10 +306,8 @@ static int job_open(struct job *job, struct ck_err *err)
     }
     defs_close(job->defs);
     comm_close(job->defs);
-    if (clocktwins_split(job->defs, align_calibration(job->align)) != 0 ||
-        align_close(job->align, job->defs) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    clocktwins_split(job->defs, align_calibration(job->align));
+    align_close(job->align, job->defs);
     if (opencalls_check(job->store, job->defs, err) != 0 ||
         latelookup_sites(job->store, job->defs, err) != 0 ||
         job_clocks(job, err) != 0) {
@@ -418,24 +409,14 @@ static int job_consumers(struct job *job, struct ck_err *err)
     job->calls = calls_create(job->defs, region_calls(&job->report));
     job->ranges = ranges_create(job->defs, region);
     job->ranks = ranks_create(job->defs, region);
-    if (job->ranks != NULL) {
-        ranks_count(job->ranks, region_calls(&job->report));
-    }
+    ranks_count(job->ranks, region_calls(&job->report));
     job->causality = causality_create(job->defs, job->align);
     job->blame = analysis_create(job->defs, job->align, region);
     job->copyplaces =
-        job->blame == NULL
-            ? NULL
-            : copyplaces_create(job->defs, analysis_scene(job->blame), region);
+        copyplaces_create(job->defs, analysis_scene(job->blame), region);
     job->peers = peers_create(job->defs, region);
     job->devicewaits =
-        job->blame == NULL
-            ? NULL
-            : devicewaits_create(job->defs, analysis_scene(job->blame), region);
-    if (job->devicewaits == NULL || job->copyplaces == NULL ||
-        job->lines == NULL || job->ranks == NULL || job->blame == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
+        devicewaits_create(job->defs, analysis_scene(job->blame), region);
     if (job->clocks != NULL) {
         devicewaits_order(job->devicewaits, clockfacts_kernels(job->clocks),
                           align_axis(job->align),
@@ -485,9 +466,8 @@ static int job_rhythm(struct job *job, struct ck_err *err)
     rhythm = stepdetect_create(job->defs, job->report.region);
     consumer.consumer = rhythm;
     rc = timeline_run(&timeline, &events, err);
-    if (rc == 0 && stepdetect_report(rhythm, analysis_steps(job->blame),
-                                     &job->report) != 0) {
-        rc = ck_err_set(err, "out of memory");
+    if (rc == 0) {
+        stepdetect_report(rhythm, analysis_steps(job->blame), &job->report);
     }
     stepdetect_destroy(rhythm);
     return rc;
@@ -639,16 +619,13 @@ static int job_report(struct job *job, struct ck_err *err)
     devices_report(job->devices, report);
     lines_report(job->lines, report);
     copyplaces_report(job->copyplaces, report);
-    if (kernels_report(job->kernels, report) != 0 ||
-        (job->join != NULL && scalenejoin_report(job->join, report) != 0)) {
+    kernels_report(job->kernels, report);
+    if (job->join != NULL && scalenejoin_report(job->join, report) != 0) {
         return ck_err_set(err, "out of memory");
     }
-    analysis_finish(job->blame);
     calls_waits(job->calls, analysis_waitstates(job->blame));
     calls_report(job->calls, report);
-    if (libc_report(job->defs, job->calls, report) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    libc_report(job->defs, job->calls, report);
     peers_report(job->peers, report);
     ranks_report(job->ranks, job->align, report);
     if (job->hang != NULL) {

@@ -206,27 +206,19 @@ runs_look(const struct kernelonly *all, struct dates *dates, struct ck_err *err)
 {
     struct defs *defs = defs_create();
     struct align *align = align_create();
-    struct rundir *store = NULL;
+    struct rundir *store = rundir_create_all(all->stores, all->stores_count,
+                                             defs, align_taker(align), err);
     struct report report = {0};
-    int rc = -1;
+    int rc = store == NULL ? -1 : 0;
 
-    if (align == NULL) {
-        (void)ck_err_set(err, "out of memory");
-    } else {
-        store = rundir_create_all(all->stores, all->stores_count, defs,
-                                  align_taker(align), err);
-    }
     if (store != NULL) {
+        int64_t zero;
+
         defs_close(defs);
         comm_close(defs);
-    }
-    if (store != NULL &&
-        (align_close(align, defs) != 0 || align_settle(align, NULL) != 0)) {
-        (void)ck_err_set(err, "out of memory");
-    } else if (store != NULL) {
-        int64_t zero = align_realtime(align);
-
-        rc = 0;
+        align_close(align, defs);
+        align_settle(align, NULL);
+        zero = align_realtime(align);
         dates->has_runs = true;
         dates->is_known = dates->is_known && zero != 0;
         if (region_find(defs, align_axis(align), &report) == 0) {

@@ -303,21 +303,6 @@ static bool has_flames(const struct options *options)
             asked(options, CK_FORMAT_SVG_FLAME, &file) != NULL);
 }
 
-/* 0, or -1 with err. */
-static int
-waits_open(struct writers *writers, struct region part, struct ck_err *err)
-{
-    if (writers->waits_path[0] == '\0') {
-        return 0;
-    }
-    writers->waits = stacktable_create(writers->defs, part);
-    if (writers->waits == NULL) {
-        return ck_err_set(err, "out of memory");
-    }
-    stacktable_of_waits(writers->waits);
-    return 0;
-}
-
 static int files_open(struct writers *writers, struct ck_err *err)
 {
     struct region part = part_of(writers->report);
@@ -352,11 +337,15 @@ static int files_open(struct writers *writers, struct ck_err *err)
             stacktable_keep(writers->stacks);
         }
     }
-    return waits_open(writers, part, err);
+    if (writers->waits_path[0] != '\0') {
+        writers->waits = stacktable_create(writers->defs, part);
+        stacktable_of_waits(writers->waits);
+    }
+    return 0;
 }
 
 /* What is drawn in the page. */
-static int page_open(struct writers *writers, struct analysis *analysis)
+static void page_open(struct writers *writers, struct analysis *analysis)
 {
     const struct options *options = writers->options;
 
@@ -376,18 +365,14 @@ static int page_open(struct writers *writers, struct analysis *analysis)
                                          align_realtime(writers->align)};
 
         writers->flames = flames_create(&of);
-        return writers->flames == NULL ? -1 : 0;
     }
-    return 0;
 }
 
 int writers_open(struct writers *writers,
                  struct analysis *analysis,
                  struct ck_err *err)
 {
-    if (page_open(writers, analysis) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    page_open(writers, analysis);
     if (files_open(writers, err) != 0) {
         return -1;
     }

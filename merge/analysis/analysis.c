@@ -160,33 +160,25 @@ struct analysis *analysis_create(const struct defs *defs,
     analysis->steps = steps_create(defs, region);
     analysis->late = when_create(analysis->steps, region, 0);
     analysis->idle = when_create(analysis->steps, region, 0);
-    if (analysis->lookback != NULL && analysis->idle != NULL) {
-        analysis->ledger =
-            ledger_create(defs, analysis->lookback, analysis->idle, region);
-        analysis->waitstates = waitstates_create(defs, analysis->lookback,
-                                                 analysis->steps, region);
-        analysis->delay = delay_create(analysis->lookback, region, 0);
-        analysis->idealnetwork = idealnetwork_create(defs, region);
-        analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
-        analysis->faultplaces =
-            faultplaces_create(defs, analysis->lookback, region);
-        analysis->blockedplaces =
-            blockedplaces_create(defs, analysis->lookback, region);
-        if (defs->physicals_count > 0 && has_stacks(defs)) {
-            analysis->launchstacks =
-                launchstacks_create(defs, analysis->lookback, region);
-        }
-        analysis->memoryuse = memoryuse_create(defs, analysis->lookback);
-        analysis->edges = initfinalize_create(defs, analysis->lookback);
-        analysis->threads =
-            threads_create(defs, lookback_history(analysis->lookback), region);
+    analysis->ledger =
+        ledger_create(defs, analysis->lookback, analysis->idle, region);
+    analysis->waitstates =
+        waitstates_create(defs, analysis->lookback, analysis->steps, region);
+    analysis->delay = delay_create(analysis->lookback, region, 0);
+    analysis->idealnetwork = idealnetwork_create(defs, region);
+    analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
+    analysis->faultplaces =
+        faultplaces_create(defs, analysis->lookback, region);
+    analysis->blockedplaces =
+        blockedplaces_create(defs, analysis->lookback, region);
+    if (defs->physicals_count > 0 && has_stacks(defs)) {
+        analysis->launchstacks =
+            launchstacks_create(defs, analysis->lookback, region);
     }
-    if (analysis->ledger == NULL || analysis->waitstates == NULL ||
-        analysis->idealnetwork == NULL || analysis->hotspots == NULL ||
-        analysis->edges == NULL || analysis->delay == NULL) {
-        analysis_destroy(analysis);
-        return NULL;
-    }
+    analysis->memoryuse = memoryuse_create(defs, analysis->lookback);
+    analysis->edges = initfinalize_create(defs, analysis->lookback);
+    analysis->threads =
+        threads_create(defs, lookback_history(analysis->lookback), region);
     ledger_delay(analysis->ledger, analysis->delay);
     waitstates_delay(analysis->waitstates, analysis->delay);
     dark_cover(analysis, defs, align);
@@ -363,25 +355,25 @@ static void pending_replay(struct analysis *analysis,
                        pending->call.end, unknown, mark);
 }
 
-static int pending_close(struct analysis *analysis, struct pending *pending);
+static void pending_close(struct analysis *analysis, struct pending *pending);
 
 /* What a wait cost rests on the waits that the late thread had before. */
-static int late_close(struct analysis *analysis, uint32_t late, ck_time_t until)
+static void
+late_close(struct analysis *analysis, uint32_t late, ck_time_t until)
 {
     for (struct pending *pending = pendings_of(analysis->pendings, late);
          pending != NULL && pending->call.end <= until;
          pending = pendings_next(analysis->pendings, pending)) {
-        if (!pending->is_closed && pending_close(analysis, pending) != 0) {
-            return -1;
+        if (!pending->is_closed) {
+            pending_close(analysis, pending);
         }
     }
-    return 0;
 }
 
 /* What a call cost that waited; NULL = it did not, or that is not known. */
-static int delay_close(struct analysis *analysis,
-                       const struct pending *pending,
-                       const struct wait *wait)
+static void delay_close(struct analysis *analysis,
+                        const struct pending *pending,
+                        const struct wait *wait)
 {
     struct region call = {pending->call.start, pending->call.end};
     struct region part = call;
@@ -391,16 +383,13 @@ static int delay_close(struct analysis *analysis,
         wait->until > call.start) {
         part.end = wait->until < call.end ? wait->until : call.end;
         threads_awaited(analysis->threads, wait->thread, part);
-        if (late_close(analysis, wait->thread, part.end) != 0) {
-            return -1;
-        }
+        late_close(analysis, wait->thread, part.end);
         delay_wait(analysis->delay, pending->thread, part, wait);
     }
     delay_leave(analysis->delay, pending->thread, call);
-    return 0;
 }
 
-static int pending_close(struct analysis *analysis, struct pending *pending)
+static void pending_close(struct analysis *analysis, struct pending *pending)
 {
     const struct history_span *call = &pending->call;
     struct wait wait;
@@ -414,9 +403,7 @@ static int pending_close(struct analysis *analysis, struct pending *pending)
         unknowns_add(analysis->unknowns, call,
                      call_doubt(call, is_known ? &wait : NULL));
     }
-    if (delay_close(analysis, pending, is_known ? &wait : NULL) != 0) {
-        return -1;
-    }
+    delay_close(analysis, pending, is_known ? &wait : NULL);
     if (pending->edge != EDGE_NONE) {
         initfinalize_leave(analysis->edges, pending->edge, pending->thread,
                            (struct region){call->start, call->end});
@@ -425,21 +412,19 @@ static int pending_close(struct analysis *analysis, struct pending *pending)
         waitstates_add(analysis->waitstates, pending->thread,
                        (struct region){call->start, call->end}, &wait);
     }
-    return 0;
 }
 
 /* Look at the calls that returned before `now`, in order of that. */
-static int pendings_close(struct analysis *analysis, ck_time_t now)
+static void pendings_close(struct analysis *analysis, ck_time_t now)
 {
     while (pendings_due(analysis->pendings) < now) {
         struct pending *pending = pendings_first(analysis->pendings);
 
-        if (!pending->is_closed && pending_close(analysis, pending) != 0) {
-            return -1;
+        if (!pending->is_closed) {
+            pending_close(analysis, pending);
         }
         pendings_pop(analysis->pendings);
     }
-    return 0;
 }
 
 /* ---- data on connections ------------------------------------------------ */
@@ -538,9 +523,9 @@ static int64_t call_enter(struct analysis *analysis,
                               event->start);
 }
 
-static int call_add(struct analysis *analysis,
-                    const struct timeline_event *event,
-                    int64_t mark)
+static void call_add(struct analysis *analysis,
+                     const struct timeline_event *event,
+                     int64_t mark)
 {
     /* The site and the number are at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
@@ -556,9 +541,7 @@ static int call_add(struct analysis *analysis,
 
     name_look(analysis, event, &pending);
     pending.is_cut = (event->record->flags & CK_FLAG_CUT) != 0;
-    if (pendings_add(analysis->pendings, &pending) == NULL) {
-        return -1;
-    }
+    pendings_add(analysis->pendings, &pending);
     if (pending.edge != EDGE_NONE) {
         initfinalize_enter(analysis->edges, pending.edge, event, mark);
     }
@@ -567,7 +550,6 @@ static int call_add(struct analysis *analysis,
     }
     delay_enter(analysis->delay, event->thread,
                 (struct region){event->start, event->end});
-    return 0;
 }
 
 /* Steps were found before the first event, or mark themselves. */
@@ -594,9 +576,7 @@ int analysis_take(void *state, const struct timeline_event *event)
 
     /* The ledger asks what waits cost, and they which threads were late. */
     threads_take(analysis->threads, event);
-    if (pendings_close(analysis, event->start) != 0) {
-        return -1;
-    }
+    pendings_close(analysis, event->start);
     ledger_settle(analysis->ledger, event->start);
     if (analysis->stretches_count > 0) {
         stretches_close(analysis, event->start);
@@ -613,18 +593,20 @@ int analysis_take(void *state, const struct timeline_event *event)
         return -1;
     }
     stretch_add(analysis);
-    if (is_call && call_add(analysis, event, mark) != 0) {
-        return -1;
+    if (is_call) {
+        call_add(analysis, event, mark);
     }
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
-        return blockedplaces_take(analysis->blockedplaces, event);
+        blockedplaces_take(analysis->blockedplaces, event);
+        return 0;
     case CK_CLASS_SAMPLE:
         if (analysis->launchstacks != NULL) {
             launchstacks_take(analysis->launchstacks, event);
         }
         if (event->record->kind == CK_KIND_OFF_CPU) {
-            return blockedplaces_take(analysis->blockedplaces, event);
+            blockedplaces_take(analysis->blockedplaces, event);
+            return 0;
         }
         faultplaces_take(analysis->faultplaces, event);
         hotspots_take(analysis->hotspots, event);
@@ -651,23 +633,20 @@ void analysis_finish(struct analysis *analysis)
 }
 
 /* Steps that the program does not mark: ranks.c knows nothing of them. */
-static int rank_steps(const struct analysis *analysis,
-                      uint32_t index,
-                      struct report_rank *rank)
+static void rank_steps(const struct analysis *analysis,
+                       uint32_t index,
+                       struct report_rank *rank)
 {
     struct steps_lengths lengths;
 
-    if (steps_lengths(analysis->steps, index, &lengths) != 0) {
-        return -1;
-    }
+    steps_lengths(analysis->steps, index, &lengths);
     rank->steps = lengths.count;
     rank->step_median = lengths.median;
     rank->step_max = lengths.longest;
     rank->is_median_exact = true;
-    return 0;
 }
 
-static int ranks_report(const struct analysis *analysis, struct report *report)
+static void ranks_report(const struct analysis *analysis, struct report *report)
 {
     for (size_t i = 0; i < report->ranks_count; i++) {
         struct report_rank *rank = &report->ranks[i];
@@ -691,18 +670,16 @@ static int ranks_report(const struct analysis *analysis, struct report *report)
             rank->caused = sums->caused;
             rank->waited_data = sums->data;
         }
-        if (index != DEFS_NONE && report->table.rhythm != NULL &&
-            rank_steps(analysis, index, rank) != 0) {
-            return -1;
+        if (index != DEFS_NONE && report->table.rhythm != NULL) {
+            rank_steps(analysis, index, rank);
         }
     }
-    return 0;
 }
 
 /* The waits of the ranks that are wanted, grouped. */
-static int waits_report(const struct analysis *analysis,
-                        const struct causes_from *from,
-                        struct report *report)
+static void waits_report(const struct analysis *analysis,
+                         const struct causes_from *from,
+                         struct report *report)
 {
     size_t count, used = 0;
     const struct ledger_row *rows =
@@ -716,7 +693,6 @@ static int waits_report(const struct analysis *analysis,
     }
     report->waits = causes_group(from, kept, used, &report->waits_count);
     free(kept);
-    return report->waits == NULL ? -1 : 0;
 }
 
 int analysis_report(struct analysis *analysis, struct report *report)
@@ -728,12 +704,10 @@ int analysis_report(struct analysis *analysis, struct report *report)
                                 waitstates_delays(analysis->waitstates), NULL,
                                 true};
 
-    if (undone_report(analysis->defs, lookback_commands(analysis->lookback),
-                      report) != 0 ||
-        causes_report(analysis->ledger, &idle, report) != 0 ||
-        waits_report(analysis, &waits, report) != 0) {
-        return -1;
-    }
+    undone_report(analysis->defs, lookback_commands(analysis->lookback),
+                  report);
+    causes_report(analysis->ledger, &idle, report);
+    waits_report(analysis, &waits, report);
     hotspots_report(analysis->hotspots, report);
     memoryuse_report(analysis->memoryuse, analysis->steps, analysis->region,
                      report);
@@ -742,10 +716,8 @@ int analysis_report(struct analysis *analysis, struct report *report)
     if (analysis->launchstacks != NULL) {
         launchstacks_report(analysis->launchstacks, report);
     }
-    if (initfinalize_report(analysis->edges, report) != 0 ||
-        ranks_report(analysis, report) != 0) {
-        return -1;
-    }
+    initfinalize_report(analysis->edges, report);
+    ranks_report(analysis, report);
     report->launches = lookback_launches(analysis->lookback);
     report->limits = delay_limits(analysis->delay);
     report->limits.pairs =

@@ -85,18 +85,19 @@ static bool pair_is_wild(const struct ck_clock_fact *fact)
            fact->width < -TICKS_WIDTH_MAX || fact->width > TICKS_WIDTH_MAX;
 }
 
-int align_fact(struct align *align,
-               uint32_t agent,
-               const struct ck_clock_fact *fact)
+void align_fact(struct align *align,
+                uint32_t agent,
+                const struct ck_clock_fact *fact)
 {
     struct pair *pair;
 
     if (fact->e.kind == CK_KIND_CLOCK_PROBE) {
-        return calibration_probe(align->calibration, agent, fact);
+        calibration_probe(align->calibration, agent, fact);
+        return;
     }
     if (fact->e.kind != CK_KIND_CLOCK_PAIR || fact->clock == CK_CLOCK_DEVICE ||
         pair_is_wild(fact)) {
-        return 0;
+        return;
     }
     array_grow(&align->pairs, &align->pairs_room, align->pairs_count,
                sizeof(*pair));
@@ -107,13 +108,12 @@ int align_fact(struct align *align,
     pair->raw = fact->value;
     pair->width = fact->width < 0 ? -fact->width : fact->width;
     pair->source = fact->t3;
-    return 0;
 }
 
-static int
+static void
 taker_take(void *state, uint32_t agent, const struct ck_clock_fact *fact)
 {
-    return align_fact(state, agent, fact);
+    align_fact(state, agent, fact);
 }
 
 struct clocktaker align_taker(struct align *align)
@@ -302,50 +302,43 @@ static void readings_fill(const struct map *map, struct clockstep_clock *clock)
 }
 
 /* Name the steps on the clocks that jumped. */
-static int steps_blame(struct align *align)
+static void steps_blame(struct align *align)
 {
     struct clockstep_clock *clocks =
         xcalloc(align->axis.maps_count + 1, sizeof(*clocks));
     bool is_any = false;
-    int rc = 0;
 
     for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         is_any |= calibration_fault(align->calibration, i, 0) != NULL;
     }
-    for (uint32_t i = 0; is_any && rc == 0 && i < align->axis.maps_count; i++) {
+    for (uint32_t i = 0; is_any && i < align->axis.maps_count; i++) {
         readings_fill(&align->maps[i], &clocks[i]);
     }
-    if (rc == 0 && is_any) {
-        rc = calibration_blame(align->calibration, clocks);
+    if (is_any) {
+        calibration_blame(align->calibration, clocks);
     }
     for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         free(clocks[i].faults);
         free(clocks[i].readings);
     }
     free(clocks);
-    return rc;
 }
 
-int align_settle(struct align *align, const struct clockedges *edges)
+void align_settle(struct align *align, const struct clockedges *edges)
 {
     ck_time_t *errors = xcalloc(align->axis.maps_count + 1, sizeof(*errors));
-    int rc;
 
     for (size_t i = 0; i < align->axis.maps_count; i++) {
         errors[i] = align->axis.maps[i].ticks.bound;
     }
     align->has_edges = edges != NULL && clockedges_kept(edges) > 0;
-    rc = calibration_solve(align->calibration, edges, errors);
+    calibration_solve(align->calibration, edges, errors);
     free(errors);
-    rc = rc == 0 ? steps_blame(align) : rc;
-    for (uint32_t i = 0; rc == 0 && i < align->axis.maps_count; i++) {
+    steps_blame(align);
+    for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         map_place(align, i);
     }
-    if (rc == 0) {
-        devices_place(align, edges);
-        return 0;
-    }
-    return -1;
+    devices_place(align, edges);
 }
 
 void align_believe(struct align *align,
@@ -398,7 +391,7 @@ void align_release(struct align *align)
     }
 }
 
-int align_close(struct align *align, const struct defs *defs)
+void align_close(struct align *align, const struct defs *defs)
 {
     align->axis.agents_count = defs->agents_count;
     align->axis.domains =
@@ -414,15 +407,12 @@ int align_close(struct align *align, const struct defs *defs)
         align->axis.domains[i] = defs->agents[i].domain;
     }
     pairs_sort(align);
-    if (calibration_close(align->calibration, defs) != 0) {
-        return -1;
-    }
+    calibration_close(align->calibration, defs);
     maps_realtime(align, defs);
     for (uint32_t i = 0; i < align->axis.maps_count; i++) {
         map_fill(&align->maps[i], defs);
         map_place(align, i);
     }
-    return 0;
 }
 
 /* The first and the last stamp that may be put between two times. */

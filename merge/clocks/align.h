@@ -31,19 +31,19 @@ struct align *align_create(void);
 void align_destroy(struct align *align);
 
 /* A clock fact that an agent stored. */
-int align_fact(struct align *align,
-               uint32_t agent,
-               const struct ck_clock_fact *fact);
+void align_fact(struct align *align,
+                uint32_t agent,
+                const struct ck_clock_fact *fact);
 /* The same for those who read a run; `align` is borrowed. */
 struct clocktaker align_taker(struct align *align);
 /* Do without the probes that were stored. Before align_close(). */
 void align_forget_probes(struct align *align);
 /* Once the definitions is closed: place every domain roughly, by one offset.
- * `defs` is read only now. 0 or -1. */
-int align_close(struct align *align, const struct defs *defs);
+ * `defs` is read only now. */
+void align_close(struct align *align, const struct defs *defs);
 /* Make the maps for good, with the facts of messages and collectives (NULL =
  * none). */
-int align_settle(struct align *align, const struct clockedges *edges);
+void align_settle(struct align *align, const struct clockedges *edges);
 
 /* Before that: the dates are believed. `errors` (by rank of the definitions) is
  * how far one may be off. */

@@ -7,7 +7,6 @@
  */
 #include "merge/clocks/calibration.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +17,7 @@
 #include "merge/clocks/solve/clockgraph.h"
 #include "merge/clocks/solve/clocksolve.h"
 #include "merge/model/array.h"
+#include "merge/clocks/probeband.h"
 #include "merge/model/memory.h"
 #include "schema/clock/clocktrend.h"
 #include "schema/store/run.h"
@@ -76,9 +76,9 @@ void calibration_destroy(struct calibration *calibration)
     free(calibration);
 }
 
-int calibration_probe(struct calibration *calibration,
-                      uint32_t agent,
-                      const struct ck_clock_fact *fact)
+void calibration_probe(struct calibration *calibration,
+                       uint32_t agent,
+                       const struct ck_clock_fact *fact)
 {
     struct calibration_probe *probe;
 
@@ -94,7 +94,6 @@ int calibration_probe(struct calibration *calibration,
         .error_forward = fact->width,
         .error_backward = fact->width,
     };
-    return 0;
 }
 
 void calibration_forget(struct calibration *calibration)
@@ -148,34 +147,26 @@ uint32_t calibration_reference(const struct defs *defs)
     return DEFS_NONE;
 }
 
-static int probe_add(struct domain *domain, const struct ck_clock_probe *stamps)
+static void probe_add(struct domain *domain,
+                      const struct ck_clock_probe *stamps)
 {
-    if (domain->band == NULL) {
-        domain->band = ck_clockband_create(NULL);
-        if (domain->band == NULL) {
-            return -1;
-        }
-    }
     if (stamps->r2 == 0 || stamps->a4 == 0) {
         domain->facts.lost++;
     }
-    if (ck_clockband_add(domain->band, stamps) != 0) {
-        return errno == EINVAL ? 0 : -1;
-    }
-    return 0;
+    (void)probeband_add(&domain->band, stamps);
 }
 
-static int domain_solve(struct domain *domain)
+static void domain_solve(struct domain *domain)
 {
     struct calibration_domain *facts = &domain->facts;
     struct ck_clock_offset middle;
     ck_time_t at;
 
     if (domain->band == NULL) {
-        return 0;
+        return;
     }
-    if (ck_clockband_solve(domain->band) != 0) {
-        return errno == ENODATA ? 0 : -1;
+    if (!probeband_solve(domain->band)) {
+        return;
     }
     ck_clockband_summarise(domain->band, &facts->band);
     at = facts->band.from + (facts->band.to - facts->band.from) / 2;
@@ -184,7 +175,6 @@ static int domain_solve(struct domain *domain)
         facts->used[CLOCK_SOURCE_PROBE] = facts->band.probes;
         facts->offset = middle.offset;
     }
-    return 0;
 }
 
 /* Domain 0 has no place on the reference's axis: it is the axis. */
@@ -211,7 +201,7 @@ static void axis_choose(struct calibration *calibration)
     }
 }
 
-int calibration_close(struct calibration *calibration, const struct defs *defs)
+void calibration_close(struct calibration *calibration, const struct defs *defs)
 {
     calibration->reference = calibration_reference(defs);
     calibration->domains =
@@ -226,21 +216,17 @@ int calibration_close(struct calibration *calibration, const struct defs *defs)
         const struct calibration_probe *probe = &calibration->probes[i];
         uint32_t domain = calibration->domain_of[probe->agent];
 
-        if (domain != calibration->reference &&
-            probe_add(&calibration->domains[domain], &probe->stamps) != 0) {
-            return -1;
+        if (domain != calibration->reference) {
+            probe_add(&calibration->domains[domain], &probe->stamps);
         }
     }
     for (size_t i = 0; i < calibration->domains_count; i++) {
-        if (domain_solve(&calibration->domains[i]) != 0) {
-            return -1;
-        }
+        domain_solve(&calibration->domains[i]);
     }
     axis_choose(calibration);
     clockback_find(calibration->probes, calibration->probes_count,
                    calibration->domain_of, &calibration->backs,
                    &calibration->backs_count);
-    return 0;
 }
 
 /* ---- maps of bands ------------------------------------------------------- */
@@ -254,14 +240,13 @@ static void points_add(struct clockmap_point **points,
     (*points)[count] = point;
 }
 
-static int band_map(struct domain *domain)
+static void band_map(struct domain *domain)
 {
     struct clockmap_point *points = NULL;
     struct ck_clockband_knot knot;
     size_t count = 0, room = 0, index = 0;
-    int rc = 0;
 
-    while (rc == 0 && ck_clockband_knot(domain->band, &index, &knot)) {
+    while (ck_clockband_knot(domain->band, &index, &knot)) {
         points_add(&points, &room, count,
                    (struct clockmap_point){
                        .at = knot.at,
@@ -270,32 +255,29 @@ static int band_map(struct domain *domain)
                        .rate_ppb = knot.rate_ppb,
                        .is_last = knot.is_last,
                    });
-        count += rc == 0;
+        count++;
     }
-    if (rc == 0 && count > 0) {
+    if (count > 0) {
         domain->facts.drift_ppb = clockjump_drift(points, count);
         domain->facts.wander_ppb = domain->facts.band.wander_ppb;
         domain->facts.hidden_ppb = domain->facts.band.hidden_ppb;
-        rc =
-            clockmap_make(&domain->map, points, clockjump_clear(points, count));
+        (void)clockmap_make(&domain->map, points,
+                            clockjump_clear(points, count));
     }
     free(points);
-    return rc;
 }
 
-static int bands_map(struct calibration *calibration)
+static void bands_map(struct calibration *calibration)
 {
     for (size_t i = 0; i < calibration->domains_count; i++) {
         struct domain *domain = &calibration->domains[i];
 
-        if (domain->facts.method == CALIBRATION_FACTS &&
-            band_map(domain) != 0) {
-            return -1;
+        if (domain->facts.method == CALIBRATION_FACTS) {
+            band_map(domain);
         }
         clockback_mark(calibration->backs, calibration->backs_count,
                        (uint32_t)i, &domain->map);
     }
-    return 0;
 }
 
 /* ---- all facts together -------------------------------------------------- */
@@ -322,14 +304,9 @@ static bool is_bad_stamp(const struct ck_clockband *band, ck_time_t at)
     return false;
 }
 
-static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
-{
-    return clockgraph_edge(graph, edge) != 0 && errno != EINVAL ? -1 : 0;
-}
-
-static int probe_put(struct calibration *calibration,
-                     const struct calibration_probe *probe,
-                     ck_time_t stamp_error)
+static void probe_put(struct calibration *calibration,
+                      const struct calibration_probe *probe,
+                      ck_time_t stamp_error)
 {
     const struct ck_clock_probe *stamps = &probe->stamps;
     uint32_t domain = calibration->domain_of[probe->agent];
@@ -341,23 +318,20 @@ static int probe_put(struct calibration *calibration,
     if (domain == calibration->reference ||
         (stamps->r2 != 0 && stamps->r3 != 0 && stamps->r3 < stamps->r2) ||
         (stamps->a4 != 0 && stamps->a4 < stamps->a1)) {
-        return 0;
+        return;
     }
     edge.sent = stamps->a1;
     edge.received = stamps->r2 + stamps->error_forward + stamp_error;
-    if (stamps->r2 != 0 && !is_bad_stamp(band, stamps->a1) &&
-        edge_put(calibration->graph, &edge) != 0) {
-        return -1;
+    if (stamps->r2 != 0 && !is_bad_stamp(band, stamps->a1)) {
+        (void)clockgraph_edge(calibration->graph, &edge);
     }
     edge.from = edge.to;
     edge.to = domain;
     edge.sent = stamps->r3;
     edge.received = stamps->a4 + stamps->error_backward + stamp_error;
-    if (stamps->r3 != 0 && stamps->a4 != 0 && !is_bad_stamp(band, stamps->a4) &&
-        edge_put(calibration->graph, &edge) != 0) {
-        return -1;
+    if (stamps->r3 != 0 && stamps->a4 != 0 && !is_bad_stamp(band, stamps->a4)) {
+        (void)clockgraph_edge(calibration->graph, &edge);
     }
-    return 0;
 }
 
 /* What a band shows of a jump. A clock that was set back shows as much twice:
@@ -389,27 +363,23 @@ static void cuts_put(struct calibration *calibration)
     }
 }
 
-static int graph_fill(struct calibration *calibration,
-                      const struct clockedges *edges,
-                      const ck_time_t *stamp_error)
+static void graph_fill(struct calibration *calibration,
+                       const struct clockedges *edges,
+                       const ck_time_t *stamp_error)
 {
     uint32_t count = (uint32_t)calibration->domains_count;
 
     calibration->graph =
         clockgraph_create(count + 1 + (uint32_t)clockedges_devices(edges));
-    if (clockedges_fill(edges, calibration->graph) != 0) {
-        return -1;
-    }
+    clockedges_fill(edges, calibration->graph);
     for (size_t i = 0; i < calibration->probes_count; i++) {
         const struct calibration_probe *probe = &calibration->probes[i];
         uint32_t domain = calibration->domain_of[probe->agent];
 
-        if (probe_put(calibration, probe, stamp_error[domain]) != 0) {
-            return -1;
-        }
+        probe_put(calibration, probe, stamp_error[domain]);
     }
     cuts_put(calibration);
-    return clockgraph_close(calibration->graph);
+    clockgraph_close(calibration->graph);
 }
 
 /* Facts of a domain by source, and how many were dropped. */
@@ -433,41 +403,39 @@ static void facts_count(const struct calibration *calibration,
 }
 
 /* The domain's map from the knots of the solution. */
-static int knots_map(const struct calibration *calibration,
-                     uint32_t domain,
-                     struct domain *of)
+static void knots_map(const struct calibration *calibration,
+                      uint32_t domain,
+                      struct domain *of)
 {
     struct clockmap_point *points;
     const struct clocksolve_knot *knots;
     size_t count, kept;
-    int rc = 0;
 
     knots = clocksolve_knots(calibration->solve, domain, &count);
     clockjump_points(knots, count, &points, &kept);
     of->facts.method = CALIBRATION_NONE;
     of->facts.offset = 0;
-    if (rc == 0 && of->band == NULL) {
+    if (of->band == NULL) {
         clockjump_find(points, kept, &of->jumps, &of->facts.band.faults);
     }
-    if (rc == 0 && kept > 0) {
+    if (kept > 0) {
         ck_time_t span = points[kept - 1].at - points[0].at;
 
         of->facts.drift_ppb = clockjump_drift(points, kept);
         of->facts.wander_ppb = clocksolve_wander(calibration->solve, domain,
                                                  &of->facts.hidden_ppb);
-        rc = clockmap_make(&of->map, points, kept);
+        (void)clockmap_make(&of->map, points, kept);
         clockback_mark(calibration->backs, calibration->backs_count, domain,
                        &of->map);
         facts_count(calibration, domain, &of->facts);
         of->facts.offset = clock_map(&of->map, points[0].at + span / 2);
     }
     free(points);
-    return rc;
 }
 
 /* The maps of devices that have a clock of their own. */
-static int devices_map(struct calibration *calibration,
-                       const struct clockedges *edges)
+static void devices_map(struct calibration *calibration,
+                        const struct clockedges *edges)
 {
     uint32_t first = (uint32_t)calibration->domains_count + 1;
     size_t count = clockedges_devices(edges);
@@ -475,45 +443,38 @@ static int devices_map(struct calibration *calibration,
     calibration->devices = xcalloc(count + 1, sizeof(*calibration->devices));
     calibration->devices_count = count;
     for (size_t i = 0; i < count; i++) {
-        if (clockedges_device_at(edges, i)->is_apart &&
+        if (clockedges_device_at(edges, i)->is_apart) {
             knots_map(calibration, first + (uint32_t)i,
-                      &calibration->devices[i]) != 0) {
-            return -1;
+                      &calibration->devices[i]);
         }
     }
-    return 0;
 }
 
-static int facts_solve(struct calibration *calibration,
-                       const struct clockedges *edges,
-                       const ck_time_t *stamp_error)
+static void facts_solve(struct calibration *calibration,
+                        const struct clockedges *edges,
+                        const ck_time_t *stamp_error)
 {
-    if (graph_fill(calibration, edges, stamp_error) != 0) {
-        return -1;
-    }
+    graph_fill(calibration, edges, stamp_error);
     calibration->solve = clocksolve_create(calibration->graph, NULL);
-    if (clocksolve_run(calibration->solve, 0) != 0) {
-        return -1;
-    }
+    clocksolve_run(calibration->solve, 0);
     for (uint32_t d = 1; d < calibration->domains_count; d++) {
-        if (knots_map(calibration, d, &calibration->domains[d]) != 0) {
-            return -1;
-        }
+        knots_map(calibration, d, &calibration->domains[d]);
     }
     calibration->domains[0].facts.method = CALIBRATION_SAME;
     calibration->domains[0].facts.offset = 0;
     calibration->pair = clockpair_create(calibration->solve);
-    return devices_map(calibration, edges);
+    devices_map(calibration, edges);
 }
 
-int calibration_solve(struct calibration *calibration,
-                      const struct clockedges *edges,
-                      const ck_time_t *stamp_error)
+void calibration_solve(struct calibration *calibration,
+                       const struct clockedges *edges,
+                       const ck_time_t *stamp_error)
 {
     if (edges == NULL || clockedges_kept(edges) == 0) {
-        return bands_map(calibration);
+        bands_map(calibration);
+        return;
     }
-    return facts_solve(calibration, edges, stamp_error);
+    facts_solve(calibration, edges, stamp_error);
 }
 
 void calibration_believe(struct calibration *calibration)
@@ -617,20 +578,18 @@ static void faults_keep(struct domain *domain,
     domain->is_blamed = true;
 }
 
-int calibration_blame(struct calibration *calibration,
-                      struct clockstep_clock *clocks)
+void calibration_blame(struct calibration *calibration,
+                       struct clockstep_clock *clocks)
 {
     size_t count = calibration->domains_count;
-    int rc;
 
     for (uint32_t i = 0; i < count; i++) {
         faults_collect(calibration, i, &clocks[i]);
     }
-    rc = clockstep_blame(clocks, count);
-    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+    clockstep_blame(clocks, count);
+    for (uint32_t i = 0; i < count; i++) {
         faults_keep(&calibration->domains[i], &clocks[i]);
     }
-    return rc;
 }
 
 struct clockmap *calibration_map(const struct calibration *calibration,

@@ -41,9 +41,9 @@ struct calibration *calibration_create(void);
 void calibration_destroy(struct calibration *calibration);
 
 /* A CLOCK_PROBE that an agent stored. */
-int calibration_probe(struct calibration *calibration,
-                      uint32_t agent,
-                      const struct ck_clock_fact *fact);
+void calibration_probe(struct calibration *calibration,
+                       uint32_t agent,
+                       const struct ck_clock_fact *fact);
 /* The probes so far, borrowed. */
 const struct calibration_probe *
 calibration_probes(const struct calibration *calibration, size_t *count);
@@ -51,13 +51,14 @@ calibration_probes(const struct calibration *calibration, size_t *count);
 void calibration_forget(struct calibration *calibration);
 /* Once the definitions is closed: the bands of all domains. `defs` is read only
  * now. */
-int calibration_close(struct calibration *calibration, const struct defs *defs);
+void calibration_close(struct calibration *calibration,
+                       const struct defs *defs);
 /* Make the maps, with the facts of messages and collectives if there are any
  * (NULL = none), else of the bands alone. `stamp_error` has by domain how wrong
  * its RAW may be where it was made of ticks. */
-int calibration_solve(struct calibration *calibration,
-                      const struct clockedges *edges,
-                      const ck_time_t *stamp_error);
+void calibration_solve(struct calibration *calibration,
+                       const struct clockedges *edges,
+                       const ck_time_t *stamp_error);
 
 /* In place of that: all domains are one clock, by their dates. */
 void calibration_believe(struct calibration *calibration);
@@ -67,8 +68,8 @@ uint32_t calibration_reference(const struct defs *defs);
 /* Once solved: name each step on the clock that jumped. Of the clocks, as many
  * as there are domains, the readings are given; their faults are the caller's
  * to free. */
-int calibration_blame(struct calibration *calibration,
-                      struct clockstep_clock *clocks);
+void calibration_blame(struct calibration *calibration,
+                       struct clockstep_clock *clocks);
 /* The map of a domain's RAW to the axis; NULL = there is none: it is the axis,
  * or not calibrated. */
 struct clockmap *calibration_map(const struct calibration *calibration,

@@ -467,12 +467,7 @@ uint64_t clockedges_kept(const struct clockedges *edges)
     return kept;
 }
 
-static int edge_put(struct clockgraph *graph, const struct clock_edge *edge)
-{
-    return clockgraph_edge(graph, edge) != 0 && errno != EINVAL ? -1 : 0;
-}
-
-int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph)
+void clockedges_fill(const struct clockedges *edges, struct clockgraph *graph)
 {
     for (size_t i = 0; i < edges->lanes_count; i++) {
         const struct lane_facts *lane = &edges->lanes[i];
@@ -487,18 +482,13 @@ int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph)
                 .source = lane->source,
             };
 
-            if (edge_put(graph, &edge) != 0) {
-                return -1;
-            }
+            (void)clockgraph_edge(graph, &edge);
         }
     }
     for (size_t i = 0; i < edges->meetings_count; i++) {
         const struct meeting *meeting = &edges->meetings[i];
 
-        if (clockgraph_meeting(graph, &edges->members[meeting->first],
-                               meeting->count, meeting->source) != 0) {
-            return -1;
-        }
+        clockgraph_meeting(graph, &edges->members[meeting->first],
+                           meeting->count, meeting->source);
     }
-    return 0;
 }

@@ -62,6 +62,6 @@ const struct clockedges_device *
 clockedges_device_at(const struct clockedges *edges, size_t index);
 size_t clockedges_devices(const struct clockedges *edges);
 /* Put what was kept into a graph. */
-int clockedges_fill(const struct clockedges *edges, struct clockgraph *graph);
+void clockedges_fill(const struct clockedges *edges, struct clockgraph *graph);
 
 #endif

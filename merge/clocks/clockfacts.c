@@ -85,20 +85,17 @@ const struct clockedges *clockfacts_edges(const struct clockfacts *facts)
     return facts->edges;
 }
 
-int clockfacts_dates(const struct clockfacts *facts,
-                     struct clockkernels_dates *dates,
-                     ck_time_t *errors)
+void clockfacts_dates(const struct clockfacts *facts,
+                      struct clockkernels_dates *dates,
+                      ck_time_t *errors)
 {
-    if (clockkernels_dates(facts->kernels, dates, errors) != 0) {
-        return -1;
-    }
+    clockkernels_dates(facts->kernels, dates, errors);
     /* The stamps of such a device are on no date. */
     for (size_t i = 0; i < clockedges_devices(facts->edges); i++) {
         if (clockedges_device_at(facts->edges, i)->is_apart) {
             dates->kernels = 0;
         }
     }
-    return 0;
 }
 
 void clockfacts_report(const struct clockfacts *facts, struct report *report)

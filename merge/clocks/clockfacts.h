@@ -30,9 +30,9 @@ const struct clockkernels *clockfacts_kernels(const struct clockfacts *facts);
 /* Borrowed, for align_settle(). */
 const struct clockedges *clockfacts_edges(const struct clockfacts *facts);
 /* Before that: clockkernels_dates(). */
-int clockfacts_dates(const struct clockfacts *facts,
-                     struct clockkernels_dates *dates,
-                     ck_time_t *errors);
+void clockfacts_dates(const struct clockfacts *facts,
+                      struct clockkernels_dates *dates,
+                      ck_time_t *errors);
 /* Once all is settled, behind causality_report(). */
 void clockfacts_report(const struct clockfacts *facts, struct report *report);
 

@@ -662,9 +662,9 @@ static void row_dates(const struct clockkernels *kernels,
     }
 }
 
-int clockkernels_dates(struct clockkernels *kernels,
-                       struct clockkernels_dates *dates,
-                       ck_time_t *errors)
+void clockkernels_dates(struct clockkernels *kernels,
+                        struct clockkernels_dates *dates,
+                        ck_time_t *errors)
 {
     size_t ranks = kernels->defs->ranks_count;
     ck_time_t *room =
@@ -683,5 +683,4 @@ int clockkernels_dates(struct clockkernels *kernels,
     }
     dates->is_refuted = dates->worst > CLOCKKERNELS_STAMPS;
     free(room);
-    return 0;
 }

@@ -81,9 +81,9 @@ struct clockkernels_dates {
 /* While clocks are placed by their dates: `errors` (by rank of the definitions)
  * gets how far a rank's ends are from the others', again and again: as far its
  * date may be off. */
-int clockkernels_dates(struct clockkernels *kernels,
-                       struct clockkernels_dates *dates,
-                       ck_time_t *errors);
+void clockkernels_dates(struct clockkernels *kernels,
+                        struct clockkernels_dates *dates,
+                        ck_time_t *errors);
 /* True for a kernel that no rank can leave before all have entered. */
 bool clockkernels_is_meeting(const char *name);
 

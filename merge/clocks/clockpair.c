@@ -249,15 +249,14 @@ static void links_make(const struct clocksolve *solve,
 }
 
 /* The bounds of a domain against g, as a map from the axis. */
-static int bounds_map(const struct clocksolve *solve,
-                      const struct course *course,
-                      const struct clockrelax_node *nodes,
-                      uint32_t domain,
-                      struct clockmap *map)
+static void bounds_map(const struct clocksolve *solve,
+                       const struct course *course,
+                       const struct clockrelax_node *nodes,
+                       uint32_t domain,
+                       struct clockmap *map)
 {
     struct clockmap_point *points = NULL;
     size_t count = 0, room = 0;
-    int rc = 0;
 
     for (size_t k = solve->first[domain]; k < solve->first[domain + 1]; k++) {
         ck_time_t time = time_of(solve, k);
@@ -292,22 +291,20 @@ static int bounds_map(const struct clocksolve *solve,
             span <= 0 ? 0 : (int64_t)((__int128)slack * 1000000000 / span) + 1;
         count++;
     }
-    if (rc == 0 && count > 1) {
-        rc = clockmap_make(map, points, count);
+    if (count > 1) {
+        (void)clockmap_make(map, points, count);
     }
     free(points);
-    return rc;
 }
 
 /* Relax for g and keep what comes of it. */
-static int against_solve(const struct clocksolve *solve,
-                         const struct course *course,
-                         uint32_t g,
-                         struct clockmap *maps)
+static void against_solve(const struct clocksolve *solve,
+                          const struct course *course,
+                          uint32_t g,
+                          struct clockmap *maps)
 {
     struct clockrelax relax = solve->relax;
     struct clockrelax_conflict *conflict = xmalloc(sizeof(*conflict));
-    int rc = 0;
 
     relax.nodes = xmalloc((relax.nodes_count + 1) * sizeof(*relax.nodes));
     relax.links = xmalloc((relax.links_count + 1) * sizeof(*relax.links));
@@ -317,15 +314,16 @@ static int against_solve(const struct clocksolve *solve,
     memcpy(relax.groups, solve->relax.groups,
            relax.groups_count * sizeof(*relax.groups));
     clockrelax_run(&relax, conflict);
-    for (uint32_t d = 0;
-         rc == 0 && conflict->excess == 0 && d < solve->graph->domains; d++) {
-        rc = d == g ? 0 : bounds_map(solve, course, relax.nodes, d, &maps[d]);
+    for (uint32_t d = 0; conflict->excess == 0 && d < solve->graph->domains;
+         d++) {
+        if (d != g) {
+            bounds_map(solve, course, relax.nodes, d, &maps[d]);
+        }
     }
     free(relax.nodes);
     free(relax.links);
     free(relax.groups);
     free(conflict);
-    return rc;
 }
 
 /* The maps of all domains against g; NULL = none. */
@@ -344,7 +342,7 @@ static struct clockmap *against(struct clockpair *pair, uint32_t g)
     pair->against[g].maps = maps;
     course_init(&course, solve, g);
     if (course.count > 0) {
-        (void)against_solve(solve, &course, g, maps);
+        against_solve(solve, &course, g, maps);
     }
     course_fini(&course);
     return maps;

@@ -315,11 +315,11 @@ static bool step_read(const struct clockstep_clock *clock,
     return false;
 }
 
-/* Whether a fault stays with its clock: a stamp that is none of a step. 1. */
-static int stamp_keep(struct clockstep_clock *clocks,
-                      size_t count,
-                      struct clockstep_clock *clock,
-                      struct clockstep_fault *stamp)
+/* Does a fault stay with its clock: a stamp that is none of a step? */
+static bool stamp_keep(struct clockstep_clock *clocks,
+                       size_t count,
+                       struct clockstep_clock *clock,
+                       struct clockstep_fault *stamp)
 {
     const ck_time_t own[2] = {stamp->fault.from, stamp->fault.to};
     const ck_time_t its[2] = {stamp->from, stamp->to};
@@ -327,22 +327,22 @@ static int stamp_keep(struct clockstep_clock *clocks,
         clock->against < count ? &clocks[clock->against] : NULL;
 
     if (stamp->fault.kind != CK_CLOCK_FAULT_PROBE) {
-        return 1;
+        return true;
     }
     if (is_of_step(clock, stamp) ||
         (against != NULL && is_of_step(against, stamp))) {
-        return 0;
+        return false;
     }
     if (!step_read(clock, own, -1, stamp) && against != NULL &&
         step_read(against, its, 1, stamp)) {
         step_move(against, stamp);
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
 /* Wrong stamps beside steps are none. */
-static int stamps_sift(struct clockstep_clock *clocks, size_t count)
+static void stamps_sift(struct clockstep_clock *clocks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct clockstep_clock *clock = &clocks[i];
@@ -350,22 +350,17 @@ static int stamps_sift(struct clockstep_clock *clocks, size_t count)
 
         for (size_t k = 0; k < clock->count; k++) {
             struct clockstep_fault fault = clock->faults[k];
-            int is_kept = stamp_keep(clocks, count, clock, &fault);
 
-            if (is_kept < 0) {
-                return -1;
-            }
-            if (is_kept > 0) {
+            if (stamp_keep(clocks, count, clock, &fault)) {
                 clock->faults[kept++] = fault;
             }
         }
         clock->count = kept;
     }
-    return 0;
 }
 
 /* What is to be moved is marked first: clocks are compared as they were. */
-int clockstep_blame(struct clockstep_clock *clocks, size_t count)
+void clockstep_blame(struct clockstep_clock *clocks, size_t count)
 {
     size_t faults = 0, at = 0;
     bool *is_moved;
@@ -390,5 +385,5 @@ int clockstep_blame(struct clockstep_clock *clocks, size_t count)
     free(is_moved);
     free(moved);
     free(whose);
-    return stamps_sift(clocks, count);
+    stamps_sift(clocks, count);
 }

@@ -44,7 +44,7 @@ struct clockstep_clock {
 void clockstep_add(struct clockstep_clock *clock,
                    const struct clockstep_fault *fault);
 /* Move each step to the clock that jumped. */
-int clockstep_blame(struct clockstep_clock *clocks, size_t count);
+void clockstep_blame(struct clockstep_clock *clocks, size_t count);
 
 /* Whether a clock has the same step at about that time. */
 bool clockstep_has(const struct clockstep_clock *clock,

@@ -10,10 +10,10 @@
  */
 #include "merge/clocks/clocktwins.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/clocks/probeband.h"
 #include "merge/model/memory.h"
 #include "schema/clock/clockband.h"
 #include "schema/store/run.h"
@@ -69,23 +69,13 @@ static uint32_t machine_find(struct twins *twins, uint32_t number)
     return i;
 }
 
-static int probe_add(struct machine *machine,
-                     const struct ck_clock_probe *probe)
+static void probe_add(struct machine *machine,
+                      const struct ck_clock_probe *probe)
 {
-    if (machine->band == NULL) {
-        machine->band = ck_clockband_create(NULL);
-    }
-    if (machine->band == NULL) {
-        return -1;
-    }
-    if (ck_clockband_add(machine->band, probe) != 0) {
-        return errno == EINVAL ? 0 : -1;
-    }
-    machine->probes++;
-    return 0;
+    machine->probes += probeband_add(&machine->band, probe);
 }
 
-static int twins_init(struct twins *twins)
+static void twins_init(struct twins *twins)
 {
     size_t agents = twins->defs->agents_count;
 
@@ -97,24 +87,18 @@ static int twins_init(struct twins *twins)
     for (size_t i = 0; i < twins->probes_count; i++) {
         const struct calibration_probe *probe = &twins->probes[i];
 
-        if (probe_add(&twins->machines[twins->machine_of[probe->agent]],
-                      &probe->stamps) != 0) {
-            return -1;
-        }
+        probe_add(&twins->machines[twins->machine_of[probe->agent]],
+                  &probe->stamps);
     }
     for (size_t i = 0; i < twins->count; i++) {
         struct machine *machine = &twins->machines[i];
 
-        if (machine->band != NULL && ck_clockband_solve(machine->band) != 0) {
-            if (errno != ENODATA) {
-                return -1;
-            }
+        if (machine->band != NULL && !probeband_solve(machine->band)) {
             ck_clockband_destroy(machine->band);
             machine->band = NULL;
             machine->probes = 0;
         }
     }
-    return 0;
 }
 
 /* What a machine's clock would be against the reference if it were that of
@@ -210,9 +194,6 @@ static uint32_t domain_of(struct twins *twins, uint32_t domain, uint32_t clock)
     struct defs *defs = twins->defs;
     uint32_t added = defs_domain_clone(defs, domain, clock);
 
-    if (added == DEFS_NONE) {
-        return DEFS_NONE;
-    }
     defs->domains[added].is_clone = true;
     defs->domains[added].checked = 0;
     defs->domains[added].machines = defs->domains[added].believed = 0;
@@ -272,7 +253,7 @@ static void domain_sift(struct defs *defs, uint32_t domain)
     defs->domains_count--;
 }
 
-static int domain_split(struct twins *twins, uint32_t domain)
+static void domain_split(struct twins *twins, uint32_t domain)
 {
     uint32_t clocks = clocks_part(twins, domain);
 
@@ -280,37 +261,32 @@ static int domain_split(struct twins *twins, uint32_t domain)
         clocks = doubtful_part(twins, domain, clocks);
     }
     for (uint32_t clock = 1; clock < clocks; clock++) {
-        if (domain_of(twins, domain, clock) == DEFS_NONE) {
-            return -1;
-        }
+        domain_of(twins, domain, clock);
     }
     domain_count(twins, domain, 0);
-    return 0;
 }
 
-int clocktwins_split(struct defs *defs, const struct calibration *calibration)
+void clocktwins_split(struct defs *defs, const struct calibration *calibration)
 {
     struct twins twins = {.defs = defs,
                           .reference = calibration_reference(defs)};
     uint32_t domains = (uint32_t)defs->domains_count;
-    int rc;
 
     twins.probes = calibration_probes(calibration, &twins.probes_count);
-    rc = twins_init(&twins);
-    for (uint32_t i = 0; rc == 0 && i < domains; i++) {
-        rc = domain_split(&twins, i);
+    twins_init(&twins);
+    for (uint32_t i = 0; i < domains; i++) {
+        domain_split(&twins, i);
     }
     twins_fini(&twins);
-    for (uint32_t i = domains; rc == 0 && i-- > 0;) {
+    for (uint32_t i = domains; i-- > 0;) {
         domain_sift(defs, i);
     }
     /* The lowest rank's domain is number 0. */
-    if (rc == 0 && defs->ranks_count > 0) {
+    if (defs->ranks_count > 0) {
         uint32_t lowest = defs->agents[defs->ranks[0].agent].domain;
 
         if (lowest != 0) {
             domains_swap(defs, 0, lowest);
         }
     }
-    return rc;
 }

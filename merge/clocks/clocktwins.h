@@ -14,6 +14,6 @@
 /* Give each machine of a domain whose probes contradict those of the others a
  * domain of its own, and count in the domains what was compared. Between
  * defs_close() and align_close(). */
-int clocktwins_split(struct defs *defs, const struct calibration *calibration);
+void clocktwins_split(struct defs *defs, const struct calibration *calibration);
 
 #endif

@@ -60,9 +60,9 @@ is_text(const struct ck_text *text, const char *key, const char *what)
            strcmp(value, what) == 0;
 }
 
-static int agent_identity(struct defs *defs,
-                          struct defs_agent *agent,
-                          const struct ck_text *text)
+static void agent_identity(struct defs *defs,
+                           struct defs_agent *agent,
+                           const struct ck_text *text)
 {
     agent->has_identity = true;
     agent->identity =
@@ -83,21 +83,18 @@ static int agent_identity(struct defs *defs,
     defs->is_size_said = defs->is_size_said || agent->size > 0;
     agent->start_raw = text_number(text, "start_raw", 0);
     agent->start_realtime = text_number(text, "start_realtime", 0);
-    return agent->identity == NULL || agent->host == NULL ||
-                   agent->job == NULL || agent->command == NULL
-               ? -1
-               : 0;
 }
 
 /* An agent's identity, or that of a process with a rank of its own. */
-static int identity_read(struct defs *defs,
-                         const struct facts_source *source,
-                         const struct ck_text *text)
+static void identity_read(struct defs *defs,
+                          const struct facts_source *source,
+                          const struct ck_text *text)
 {
     uint32_t process;
 
     if (text->object == 0) {
-        return agent_identity(defs, &defs->agents[source->agent], text);
+        agent_identity(defs, &defs->agents[source->agent], text);
+        return;
     }
     process = defs_process_find(defs, source->agent, (uint32_t)text->object);
     defs->processes[process].has_identity = true;
@@ -106,12 +103,11 @@ static int identity_read(struct defs *defs,
     defs->processes[process].size = (int32_t)text_number(text, "size", 0);
     defs->processes[process].restart = (int32_t)text_number(text, "restart", 0);
     defs->processes[process].started = text_number(text, "started", 0);
-    return 0;
 }
 
-static int exit_read(struct defs *defs,
-                     const struct facts_source *source,
-                     const struct ck_text *text)
+static void exit_read(struct defs *defs,
+                      const struct facts_source *source,
+                      const struct ck_text *text)
 {
     struct defs_agent *agent = &defs->agents[source->agent];
     ck_time_t ended = text_number(text, "ended", 0);
@@ -125,12 +121,11 @@ static int exit_read(struct defs *defs,
         agent->exit_time =
             ended > 0 && ended < text->e.start ? ended : text->e.start;
     }
-    return agent->exit == NULL ? -1 : 0;
 }
 
-static int process_read(struct defs *defs,
-                        const struct facts_source *source,
-                        const struct ck_text *text)
+static void process_read(struct defs *defs,
+                         const struct facts_source *source,
+                         const struct ck_text *text)
 {
     uint32_t index = defs_process_find(defs, source->agent, text->e.name);
     struct defs_process *process;
@@ -139,7 +134,6 @@ static int process_read(struct defs *defs,
     process->pid = (uint32_t)text->object;
     process->command =
         texts_keep(defs->texts, ck_text_bytes(text), text->length);
-    return process->command == NULL ? -1 : 0;
 }
 
 static void ended_read(struct defs *defs,
@@ -169,21 +163,17 @@ static void device_enter(struct defs_process *process,
     process->devices[process->devices_count++] = *device;
 }
 
-static int device_read(struct defs *defs,
-                       const struct facts_source *source,
-                       const struct ck_text *text)
+static void device_read(struct defs *defs,
+                        const struct facts_source *source,
+                        const struct ck_text *text)
 {
     struct defs_process *process = &defs->processes[source->process];
     struct defs_device device = {.number = text->e.name};
 
     device.name = text_value(defs, text, "name", "");
     device.uuid = text_value(defs, text, "uuid", "");
-    if (device.name == NULL || device.uuid == NULL) {
-        return -1;
-    }
     device.parent = (uint32_t)text_number(text, "parent", 0);
     device_enter(process, &device, true);
-    return 0;
 }
 
 void facts_device(struct defs *defs,
@@ -196,23 +186,19 @@ void facts_device(struct defs *defs,
     device_enter(process, &device, false);
 }
 
-static int queue_read(struct defs *defs,
-                      const struct facts_source *source,
-                      const struct ck_text *text)
+static void queue_read(struct defs *defs,
+                       const struct facts_source *source,
+                       const struct ck_text *text)
 {
     struct defs_process *process = &defs->processes[source->process];
     struct defs_queue queue = {.id = text->e.name,
                                .device = (uint32_t)text->object};
 
     queue.name = text_value(defs, text, "name", "");
-    if (queue.name == NULL) {
-        return -1;
-    }
     queue.is_in_order = is_text(text, "order", "in-order");
     array_grow(&process->queues, &process->queues_room, process->queues_count,
                sizeof(queue));
     process->queues[process->queues_count++] = queue;
-    return 0;
 }
 
 /* The next of a text's pieces that end with NUL, or with the text. NULL: there
@@ -352,9 +338,9 @@ static bool is_team(const char *path)
 #define MODULES_MAX 65536
 
 /* Lines path, start, end, build_id; the incarnation is `name`. */
-static int module_read(struct defs *defs,
-                       const struct facts_source *source,
-                       const struct ck_text *text)
+static void module_read(struct defs *defs,
+                        const struct facts_source *source,
+                        const struct ck_text *text)
 {
     uint32_t index = defs_process_find(defs, source->agent, text->e.name);
     struct defs_module module = {.bias = text->object};
@@ -377,41 +363,34 @@ static int module_read(struct defs *defs,
     module.build_id = text_value(defs, text, "build_id", "");
     module.is_own = strstr(path, OWN_LIBRARIES) != NULL;
     module.is_team = is_team(path);
-    if (module.build_id == NULL) {
-        return -1;
-    }
     if (path[0] != '/' || process->modules_count == MODULES_MAX) {
-        return 0;
+        return;
     }
     array_grow(&process->modules, &process->modules_room,
                process->modules_count, sizeof(module));
     process->modules[process->modules_count++] = module;
-    return 0;
 }
 
-static int name_read(struct defs *defs,
-                     const struct facts_source *source,
-                     const struct ck_text *text)
+static void name_read(struct defs *defs,
+                      const struct facts_source *source,
+                      const struct ck_text *text)
 {
     struct names *names = defs->processes[source->process].names;
     const char *kept = demangle(defs->texts, ck_text_bytes(text), text->length);
 
-    if (names_set(names, text->e.name, kept) != 0 && errno != ERANGE) {
-        return -1;
-    }
-    return 0;
+    /* An id that is out of range is damage. */
+    (void)names_set(names, text->e.name, kept);
 }
 
-static int thread_read(struct defs *defs,
-                       const struct facts_source *source,
-                       const struct ck_text *text)
+static void thread_read(struct defs *defs,
+                        const struct facts_source *source,
+                        const struct ck_text *text)
 {
     uint32_t index =
         defs_thread_find(defs, source->process, (uint32_t)text->object);
 
     defs->threads[index].name =
         texts_keep(defs->texts, ck_text_bytes(text), text->length);
-    return defs->threads[index].name == NULL ? -1 : 0;
 }
 
 /* Frames whose places findings ask for. */
@@ -461,9 +440,9 @@ static void stack_read(struct defs_agent *agent, const struct ck_text *text)
 }
 
 /* The newest look at a thread holds; of many threads the newest ones. */
-static int standing_read(struct defs *defs,
-                         struct defs_agent *agent,
-                         const struct ck_text *text)
+static void standing_read(struct defs *defs,
+                          struct defs_agent *agent,
+                          const struct ck_text *text)
 {
     struct defs_standing standing = {
         .incarnation = text->e.name,
@@ -474,9 +453,6 @@ static int standing_read(struct defs *defs,
     };
     size_t i = 0, oldest = 0;
 
-    if (standing.lines == NULL) {
-        return -1;
-    }
     while (i < agent->standings_count &&
            (agent->standings[i].incarnation != standing.incarnation ||
             agent->standings[i].tid != standing.tid)) {
@@ -492,10 +468,9 @@ static int standing_read(struct defs *defs,
     if (i == agent->standings_count) {
         agent->standings_count++;
     } else if (agent->standings[i].at > standing.at) {
-        return 0;
+        return;
     }
     agent->standings[i] = standing;
-    return 0;
 }
 
 /* The note of ckagg; the latest one is complete. */
@@ -518,47 +493,55 @@ static void discarded_read(struct defs_agent *agent, const struct ck_text *text)
     }
 }
 
-static int text_read(struct defs *defs,
-                     const struct facts_source *source,
-                     const struct ck_text *text)
+static void text_read(struct defs *defs,
+                      const struct facts_source *source,
+                      const struct ck_text *text)
 {
     switch (text->e.kind) {
     case CK_KIND_NAME:
-        return name_read(defs, source, text);
+        name_read(defs, source, text);
+        return;
     case CK_KIND_THREAD:
-        return thread_read(defs, source, text);
+        thread_read(defs, source, text);
+        return;
     case CK_KIND_DEVICE:
-        return device_read(defs, source, text);
+        device_read(defs, source, text);
+        return;
     case CK_KIND_QUEUE:
-        return queue_read(defs, source, text);
+        queue_read(defs, source, text);
+        return;
     case CK_KIND_IDENTITY:
-        return identity_read(defs, source, text);
+        identity_read(defs, source, text);
+        return;
     case CK_KIND_EXIT:
-        return exit_read(defs, source, text);
+        exit_read(defs, source, text);
+        return;
     case CK_KIND_SYMBOL:
         symbol_read(defs, source, text);
-        return 0;
+        return;
     case CK_KIND_PROCESS:
-        return process_read(defs, source, text);
+        process_read(defs, source, text);
+        return;
     case CK_KIND_ENDED:
         ended_read(defs, source, text);
-        return 0;
+        return;
     case CK_KIND_COMM:
         comm_enter(defs, source->process, text);
-        return 0;
+        return;
     case CK_KIND_NOTE:
         defs_note(defs, ck_text_bytes(text), text->length);
-        return 0;
+        return;
     case CK_KIND_STACK:
         stack_read(&defs->agents[source->agent], text);
-        return 0;
+        return;
     case CK_KIND_STANDING:
-        return standing_read(defs, &defs->agents[source->agent], text);
+        standing_read(defs, &defs->agents[source->agent], text);
+        return;
     case CK_KIND_DISCARDED:
         discarded_read(&defs->agents[source->agent], text);
-        return 0;
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
@@ -643,22 +626,24 @@ static void away_read(struct defs_agent *agent, const struct ck_counter *away)
         (struct defs_away){away->e.start, away->enabled};
 }
 
-int facts_read(struct defs *defs,
-               const struct clocktaker *clocks,
-               const struct facts_source *source,
-               const struct ck_event *event)
+void facts_read(struct defs *defs,
+                const struct clocktaker *clocks,
+                const struct facts_source *source,
+                const struct ck_event *event)
 {
     struct defs_agent *agent = &defs->agents[source->agent];
 
     switch (ck_kind_class(event->kind)) {
     case CK_CLASS_TEXT:
-        return text_read(defs, source, (const struct ck_text *)event);
+        text_read(defs, source, (const struct ck_text *)event);
+        return;
     case CK_CLASS_MODULE:
-        return module_read(defs, source, (const struct ck_text *)event);
+        module_read(defs, source, (const struct ck_text *)event);
+        return;
     case CK_CLASS_CLOCK:
         clocks->take(clocks->state, source->agent,
                      (const struct ck_clock_fact *)event);
-        return 0;
+        return;
     case CK_CLASS_COUNTER:
         if (event->kind == CK_KIND_LOST) {
             const struct ck_counter *lost = (const struct ck_counter *)event;
@@ -670,23 +655,23 @@ int facts_read(struct defs *defs,
                 (agent->limit_at == 0 || lost->e.start < agent->limit_at)) {
                 agent->limit_at = lost->e.start;
             }
-            return 0;
+            return;
         }
         if (event->kind == CK_KIND_AWAY) {
             away_read(agent, (const struct ck_counter *)event);
-            return 0;
+            return;
         }
         if (event->kind == CK_KIND_CALLS) {
             libc_read(&defs->processes[source->process],
                       (const struct ck_counter *)event);
-            return 0;
+            return;
         }
         counter_read(agent, (const struct ck_counter *)event);
-        return 0;
+        return;
     case CK_CLASS_OPEN:
         open_read(agent, source, (const struct ck_open *)event);
-        return 0;
+        return;
     default:
-        return 0;
+        return;
     }
 }

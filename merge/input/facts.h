@@ -20,11 +20,11 @@ struct facts_source {
 };
 
 /* Enter one record into definitions and clocks; those that only have a time are
- * not for it (survey.h). 0, or -1 with errno (ENOMEM). */
-int facts_read(struct defs *defs,
-               const struct clocktaker *clocks,
-               const struct facts_source *source,
-               const struct ck_event *event);
+ * not for it (survey.h). */
+void facts_read(struct defs *defs,
+                const struct clocktaker *clocks,
+                const struct facts_source *source,
+                const struct ck_event *event);
 
 /* Enter a device that a process used, whether or not its record is there. */
 void facts_device(struct defs *defs,

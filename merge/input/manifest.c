@@ -153,7 +153,7 @@ static void agents_free(struct manifest *manifest)
     manifest->agents_count = manifest->agents_room = 0;
 }
 
-/* The array of agents. 1 = it is whole, 0 = not, -1 = ENOMEM. */
+/* The array of agents. 1 = it is whole, 0 = not. */
 static int agents_read(struct json *json, struct manifest *manifest)
 {
     if (json_next(json)->type != JSON_ARRAY) {
@@ -264,7 +264,7 @@ static int member_read(struct json *json, struct manifest *manifest)
                                    : json_skip(json);
 }
 
-/* 1 = the whole text was read, 0 = not, -1 = ENOMEM. */
+/* 1 = the whole text was read, 0 = not. */
 static int text_read(struct json *json, struct manifest *manifest)
 {
     bool has_version = false;
@@ -317,7 +317,7 @@ static int manifest_open(struct manifest *manifest, const char *dir)
     return fd;
 }
 
-int manifest_read(struct manifest *manifest, const char *dir)
+void manifest_read(struct manifest *manifest, const char *dir)
 {
     struct json *json;
     int fd, rc;
@@ -325,7 +325,7 @@ int manifest_read(struct manifest *manifest, const char *dir)
     memset(manifest, 0, sizeof(*manifest));
     fd = manifest_open(manifest, dir);
     if (fd < 0) {
-        return 0;
+        return;
     }
     json = json_create(file_read, &fd);
     rc = text_read(json, manifest);
@@ -343,7 +343,6 @@ int manifest_read(struct manifest *manifest, const char *dir)
         manifest->is_final = false;
         manifest->probes.is_said = false;
     }
-    return rc < 0 ? -1 : 0;
 }
 
 void manifest_fini(struct manifest *manifest)

@@ -51,7 +51,7 @@ struct manifest {
 
 /* Read the manifest of a run directory into *manifest, whatever that held.
  * `why` has what is wrong with it. */
-int manifest_read(struct manifest *manifest, const char *dir);
+void manifest_read(struct manifest *manifest, const char *dir);
 void manifest_fini(struct manifest *manifest);
 
 #endif

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 /* The process of the stream and the thread of the frame. */
-static int frame_bind(struct rundir_stream *stream,
-                      struct store_frame *frame,
-                      struct defs *defs,
-                      const struct ck_batch_info *info)
+static void frame_bind(struct rundir_stream *stream,
+                       struct store_frame *frame,
+                       struct defs *defs,
+                       const struct ck_batch_info *info)
 {
     if (stream->process == DEFS_NONE) {
         stream->process =
@@ -21,7 +21,6 @@ static int frame_bind(struct rundir_stream *stream,
         defs->processes[stream->process].pid = info->pid;
     }
     frame->thread = defs_thread_find(defs, stream->process, info->tid);
-    return frame->thread == DEFS_NONE ? -1 : 0;
 }
 
 static bool is_timed(enum ck_class cls)
@@ -37,7 +36,7 @@ static bool is_timed(enum ck_class cls)
      (uint32_t)1 << CK_CLASS_COUNTER)
 
 /* Records with facts of their own. */
-static int rows_read(struct reading *reading)
+static void rows_read(struct reading *reading)
 {
     const uint8_t *at = reading->rows.bytes;
     const uint8_t *end = at + reading->rows.used;
@@ -52,18 +51,15 @@ static int rows_read(struct reading *reading)
         } else {
             reading->others++;
         }
-        if (facts_read(reading->defs, &reading->clocks, &reading->survey.source,
-                       event) != 0) {
-            return -1;
-        }
+        facts_read(reading->defs, &reading->clocks, &reading->survey.source,
+                   event);
     }
-    return 0;
 }
 
 /* Keep what was found. */
-static int reading_commit(struct reading *reading,
-                          const struct opened *opened,
-                          struct store_frame *frame)
+static void reading_commit(struct reading *reading,
+                           const struct opened *opened,
+                           struct store_frame *frame)
 {
     struct defs_agent *agent = &reading->defs->agents[reading->stream->agent];
     struct defs_process *process =
@@ -84,7 +80,7 @@ static int reading_commit(struct reading *reading,
     if (opened->header.pack == CK_PACK_NONE && frame->trim == 0) {
         survey_bounds(survey, reading->stream, frame);
     }
-    return survey_commit(&reading->survey);
+    survey_commit(&reading->survey);
 }
 
 /* Units of the texts among the facts. */
@@ -130,9 +126,9 @@ static bool is_true(const struct opened *opened,
     return false;
 }
 
-int reading_frame(struct reading *reading,
-                  struct store_frame *frame,
-                  struct ck_err *err)
+bool reading_frame(struct reading *reading,
+                   struct store_frame *frame,
+                   struct ck_err *err)
 {
     struct rundir_stream *stream = reading->stream;
     struct ck_batch_info scanned = {0};
@@ -146,27 +142,24 @@ int reading_frame(struct reading *reading,
     if (rc != 0 ||
         opened_decode(&opened, frame, FACTS, &reading->rows, err) != 0 ||
         !is_true(&opened, frame, &reading->rows, err)) {
-        return 0;
+        return false;
     }
-    if (frame_bind(stream, frame, reading->defs, &opened.info) != 0) {
-        return -1;
-    }
+    frame_bind(stream, frame, reading->defs, &opened.info);
     source = (struct facts_source){stream->agent, stream->process,
                                    reading->rows.is_ticks};
     survey_begin(&reading->survey, reading->defs, &source);
-    if (rows_read(reading) != 0) {
-        return -1;
-    }
+    rows_read(reading);
     errno = 0;
     if (frame->trim == 0 &&
         ck_batch_scan(opened.payload, opened.bytes, SURVEY_CLASSES, &scanned,
                       survey_take, &reading->survey, err) != 0) {
         opened_short(opened.bytes);
-        return 0;
+        return false;
     }
     reading->defs->agents[stream->agent].unknown +=
         opened.info.skipped + scanned.skipped;
-    return reading_commit(reading, &opened, frame) == 0 ? 1 : -1;
+    reading_commit(reading, &opened, frame);
+    return true;
 }
 
 void reading_fini(struct reading *reading)

@@ -21,11 +21,10 @@ struct reading {
     uint32_t told;   /* records by the frame's header */
 };
 
-/* Read a frame for the first time: 1; 0 with err: it does not decode; or -1:
- * out of memory. */
-int reading_frame(struct reading *reading,
-                  struct store_frame *frame,
-                  struct ck_err *err);
+/* Read a frame for the first time; false with err: it does not decode. */
+bool reading_frame(struct reading *reading,
+                   struct store_frame *frame,
+                   struct ck_err *err);
 void reading_fini(struct reading *reading);
 
 #endif

@@ -179,20 +179,18 @@ static void file_walk(struct rundir *rundir, struct defs *defs, uint32_t file)
 
 /* The first reading of a stream: facts and times. A frame that does not decode
  * is counted and left out; its units become a gap. */
-static int stream_read(struct rundir *rundir,
-                       struct reading *reading,
-                       struct rundir_stream *stream,
-                       struct ck_err *err)
+static void stream_read(struct rundir *rundir,
+                        struct reading *reading,
+                        struct rundir_stream *stream,
+                        struct ck_err *err)
 {
     size_t kept = 0;
-    int rc = 1;
 
     reading->stream = stream;
-    for (size_t i = 0; rc >= 0 && i < stream->frames_count; i++) {
+    for (size_t i = 0; i < stream->frames_count; i++) {
         struct store_frame *frame = &stream->frames[i];
 
-        rc = reading_frame(reading, frame, err);
-        if (rc == 0) {
+        if (!reading_frame(reading, frame, err)) {
             rundir->damage.batches++;
             damage_note(rundir, rundir->files.paths[frame->file], err->text);
             stream->gaps++;
@@ -203,7 +201,6 @@ static int stream_read(struct rundir *rundir,
         stream->frames[kept++] = *frame;
     }
     stream->frames_count = kept;
-    return rc >= 0 ? 0 : ck_err_set(err, "out of memory");
 }
 
 /* Open the files, spools before segments. An agent removes its spool once all
@@ -232,15 +229,13 @@ static int readers_open(struct rundir *rundir, struct ck_err *err)
 
 /* The segments of the run by its manifest. A run that never saw a ckagg
  * has spools alone and no manifest. */
-static int
+static void
 manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
 {
     struct manifest manifest;
     bool is_due = false;
 
-    if (manifest_read(&manifest, dir) != 0) {
-        return -1;
-    }
+    manifest_read(&manifest, dir);
     for (size_t i = 0; i < defs->agents_count; i++) {
         is_due |= defs->agents[i].stored > 0 && !defs->agents[i].is_profile;
     }
@@ -253,7 +248,6 @@ manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
                          files_age(&rundir->files) < RUNNING_AGE;
     continuity_tell(&manifest, defs);
     manifest_fini(&manifest);
-    return 0;
 }
 
 static int rundir_open(struct rundir *rundir,
@@ -264,7 +258,6 @@ static int rundir_open(struct rundir *rundir,
 {
     struct reading reading = {
         .opener = &rundir->opener, .defs = defs, .clocks = clocks};
-    int rc = 0;
 
     rundir->opener.paths = rundir->files.paths;
     if (readers_open(rundir, err) != 0) {
@@ -273,21 +266,18 @@ static int rundir_open(struct rundir *rundir,
     for (uint32_t i = 0; i < rundir->files.count; i++) {
         file_walk(rundir, defs, i);
     }
-    for (size_t i = 0; rc == 0 && i < rundir->streams_count; i++) {
+    for (size_t i = 0; i < rundir->streams_count; i++) {
         continuity_trim(&rundir->streams[i]);
-        rc = stream_read(rundir, &reading, &rundir->streams[i], err);
+        stream_read(rundir, &reading, &rundir->streams[i], err);
     }
     reading_fini(&reading);
-    if (rc != 0) {
-        return -1;
-    }
     if (rundir->streams_count == 0) {
         return ck_err_set(
             err, "%s has no readable frame%s%s", rundir->files.paths[0],
             rundir->damage.first[0] != '\0' ? ": " : "", rundir->damage.first);
     }
-    if (dir != NULL && manifest_take(rundir, dir, defs) != 0) {
-        return ck_err_set(err, "out of memory");
+    if (dir != NULL) {
+        manifest_take(rundir, dir, defs);
     }
     continuity_check(rundir->streams, rundir->streams_count, defs);
     return 0;
@@ -300,9 +290,7 @@ spools_take(struct rundir *rundir, const char *dir, struct ck_err *err)
     struct manifest manifest;
     int rc;
 
-    if (manifest_read(&manifest, dir) != 0) {
-        return ck_err_set(err, "out of memory");
-    }
+    manifest_read(&manifest, dir);
     rc = spools_add(&rundir->files, &manifest, err);
     manifest_fini(&manifest);
     return rc;
@@ -313,9 +301,7 @@ static void spools_name(const char *dir, struct ck_err *err)
 {
     struct manifest manifest;
 
-    if (manifest_read(&manifest, dir) != 0) {
-        return;
-    }
+    manifest_read(&manifest, dir);
     for (size_t i = 0; i < manifest.agents_count; i++) {
         const struct manifest_agent *agent = &manifest.agents[i];
 

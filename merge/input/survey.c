@@ -17,7 +17,7 @@ void survey_begin(struct survey *survey,
     survey->records = 0;
     survey->classes = 0;
     survey->devices_count = 0;
-    survey->has_failed = survey->has_rows = false;
+    survey->has_rows = false;
     survey->pieces = 0;
     survey->known.name = 0;
     survey->known.stamps = NULL;
@@ -205,7 +205,7 @@ static void stamps_join(struct stamps *into, const struct stamps *from)
     }
 }
 
-int survey_commit(struct survey *survey)
+void survey_commit(struct survey *survey)
 {
     struct defs_process *process =
         &survey->defs->processes[survey->source.process];
@@ -217,7 +217,6 @@ int survey_commit(struct survey *survey)
     for (size_t i = 0; i < survey->devices_count; i++) {
         facts_device(survey->defs, &survey->source, survey->devices[i]);
     }
-    return survey->has_failed ? -1 : 0;
 }
 
 /* What no record from a piece on begins before, as distances from the frame's

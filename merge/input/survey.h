@@ -42,8 +42,7 @@ struct survey {
     } known;                   /* the MPI call looked at last */
     uint32_t devices[SURVEY_DEVICES];
     size_t devices_count;
-    bool has_failed; /* out of memory */
-    bool has_rows;   /* records whose pieces are not known */
+    bool has_rows; /* records whose pieces are not known */
     /* Earliest start in each piece. */
     int64_t first[SURVEY_PIECES];
     uint32_t pieces;
@@ -58,7 +57,7 @@ void survey_take(void *state, const struct ck_batch_columns *columns);
 /* One record that is read as such. */
 void survey_row(struct survey *survey, const struct ck_event *event);
 /* Enter what was gathered. */
-int survey_commit(struct survey *survey);
+void survey_commit(struct survey *survey);
 /* Keep when the frame's pieces begin, if that is worth it. */
 void survey_bounds(const struct survey *survey,
                    struct rundir_stream *stream,

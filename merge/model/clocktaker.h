@@ -14,7 +14,7 @@
 
 struct clocktaker {
     /* A CLOCK record of an agent of the definitions. */
-    int (*take)(void *state, uint32_t agent, const struct ck_clock_fact *fact);
+    void (*take)(void *state, uint32_t agent, const struct ck_clock_fact *fact);
     void *state; /* borrowed */
 };
 

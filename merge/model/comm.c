@@ -209,35 +209,32 @@ const char *comm_label(const struct defs *defs, uint32_t process, uint32_t id)
 }
 
 /* Number of the communicator in the run, its parents' first. */
-static int comm_number(struct table *keys,
-                       struct defs_process *process,
-                       struct defs_comm *comm,
-                       unsigned depth)
+static void comm_number(struct table *keys,
+                        struct defs_process *process,
+                        struct defs_comm *comm,
+                        unsigned depth)
 {
     struct table_key key = {0, comm->number, (uint64_t)(uintptr_t)comm->birth};
     int64_t number;
 
     if (comm->global != DEFS_NONE || comm->birth == NULL || comm->size <= 0) {
-        return 0;
+        return;
     }
     if (comm->parent != 0) {
         size_t at = comm_place(process, comm->parent);
 
         if (depth == DEPTH_MAX || at == process->comms_count ||
             process->comms[at].id != comm->parent) {
-            return 0;
+            return;
         }
-        if (comm_number(keys, process, &process->comms[at], depth + 1) != 0) {
-            return -1;
-        }
+        comm_number(keys, process, &process->comms[at], depth + 1);
         if (process->comms[at].global == DEFS_NONE) {
-            return 0;
+            return;
         }
         key.a = (uint64_t)process->comms[at].global + 1;
     }
     number = table_number(keys, key);
     comm->global = (uint32_t)number;
-    return 0;
 }
 
 void comm_close(struct defs *defs)

@@ -34,43 +34,38 @@ static int power_of(uint64_t value)
     return value == 0 ? 0 : 63 - __builtin_clzll(value);
 }
 
-static int bucket_make(struct quantile *q, int power)
+static void bucket_make(struct quantile *q, int power)
 {
     q->buckets[power] = xcalloc(BUCKETS + 1, sizeof(uint32_t));
-    return q->buckets[power] == NULL ? -1 : 0;
 }
 
-static inline int bucket_add(struct quantile *q, int64_t value)
+static inline void bucket_add(struct quantile *q, int64_t value)
 {
     int power = power_of((uint64_t)value);
     uint64_t low = (uint64_t)value - (value == 0 ? 0 : (uint64_t)1 << power);
     size_t at =
         (size_t)(power <= BUCKET_BITS ? low : low >> (power - BUCKET_BITS));
 
-    if (q->buckets[power] == NULL && bucket_make(q, power) != 0) {
-        return -1;
+    if (q->buckets[power] == NULL) {
+        bucket_make(q, power);
     }
     if (value == 0) {
         at = BUCKETS; /* zero has a place of its own beside 1 */
     }
     q->buckets[power][at]++;
-    return 0;
 }
 
-static int quantile_spill(struct quantile *q)
+static void quantile_spill(struct quantile *q)
 {
     for (size_t i = 0; i < QUANTILE_EXACT; i++) {
-        if (bucket_add(q, q->values[i]) != 0) {
-            return -1;
-        }
+        bucket_add(q, q->values[i]);
     }
     free(q->values);
     q->values = NULL;
     q->room = 0;
-    return 0;
 }
 
-int quantile_add(struct quantile *q, int64_t value)
+void quantile_add(struct quantile *q, int64_t value)
 {
     if (value < 0) {
         value = 0;
@@ -78,17 +73,13 @@ int quantile_add(struct quantile *q, int64_t value)
     if (q->count < QUANTILE_EXACT) {
         array_grow(&q->values, &q->room, (size_t)q->count, sizeof(*q->values));
         q->values[q->count++] = value;
-        return 0;
+        return;
     }
-    if (q->count == QUANTILE_EXACT && q->values != NULL &&
-        quantile_spill(q) != 0) {
-        return -1;
+    if (q->count == QUANTILE_EXACT && q->values != NULL) {
+        quantile_spill(q);
     }
-    if (bucket_add(q, value) != 0) {
-        return -1;
-    }
+    bucket_add(q, value);
     q->count++;
-    return 0;
 }
 
 bool quantile_is_exact(const struct quantile *q)

@@ -24,7 +24,7 @@ struct quantile {
 void quantile_init(struct quantile *q);
 void quantile_fini(struct quantile *q);
 /* Values below 0 count as 0. */
-int quantile_add(struct quantile *q, int64_t value);
+void quantile_add(struct quantile *q, int64_t value);
 /* The value that a part (0..1) of all values do not exceed: the lower of the
  * two middle ones for 0.5. 0 when there is none. */
 int64_t quantile_at(struct quantile *q, double part);

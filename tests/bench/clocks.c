@@ -467,8 +467,7 @@ static void figure_9(void)
                               last + (ck_time_t)between(5000, 20000)) -
                     CLOCKSOLVE_GRAIN};
         }
-        (void)clockgraph_meeting(joint.graph, members, 16,
-                                 CLOCK_SOURCE_COLLECTIVE);
+        clockgraph_meeting(joint.graph, members, 16, CLOCK_SOURCE_COLLECTIVE);
     }
     joint_solve(&joint);
     worst = joint_check(&joint, 16, 200000, &outside);

@@ -47,7 +47,7 @@ static void defs_make(struct plan *plan)
             plan->first[rank] = t == 0 ? thread : plan->first[rank];
         }
     }
-    (void)defs_close(plan->defs);
+    defs_close(plan->defs);
 }
 
 static void put(struct plan *plan,
@@ -66,7 +66,7 @@ static void put(struct plan *plan,
 
     record->start = start;
     plan->records++;
-    (void)teams_take(plan->teams, &event);
+    teams_take(plan->teams, &event);
 }
 
 static void team_put(struct plan *plan,

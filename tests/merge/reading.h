@@ -58,7 +58,7 @@ static inline int reading_open(struct reading *reading, const char *dir)
     }
     defs_close(reading->defs);
     comm_close(reading->defs);
-    assert_int_equal(align_close(reading->align, reading->defs), 0);
+    align_close(reading->align, reading->defs);
     return 0;
 }
 

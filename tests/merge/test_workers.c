@@ -125,7 +125,7 @@ static int setup(void **state)
     defs_close(defs);
     comm_close(defs);
     align = align_create();
-    assert_int_equal(align_close(align, defs), 0);
+    align_close(align, defs);
     analysis = analysis_create(defs, align,
                                (struct region){0, (STEPS + 1) * (int64_t)STEP});
     return analysis == NULL;

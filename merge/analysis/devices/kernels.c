@@ -106,8 +106,8 @@ static int64_t kernel_number(struct kernels *kernels, const char *name)
     return number;
 }
 
-static int kernel_take(struct kernels *kernels,
-                       const struct timeline_event *event)
+static void kernel_take(struct kernels *kernels,
+                        const struct timeline_event *event)
 {
     const struct ck_kernel *record = (const struct ck_kernel *)event->record;
     const struct defs_device *device =
@@ -125,7 +125,7 @@ static int kernel_take(struct kernels *kernels,
     kernel->calls_in_run += is_call;
     if (device == NULL ||
         !region_clip(kernels->region, &part.start, &part.end)) {
-        return 0;
+        return;
     }
     kernel->calls += is_call;
     kernel->total += part.end - part.start;
@@ -135,7 +135,9 @@ static int kernel_take(struct kernels *kernels,
     if (rank != DEFS_NONE) {
         kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
     }
-    return is_call ? quantile_add(&kernel->lengths, record->dur) : 0;
+    if (is_call) {
+        quantile_add(&kernel->lengths, record->dur);
+    }
 }
 
 int kernels_take(void *consumer, const struct timeline_event *event)
@@ -150,7 +152,8 @@ int kernels_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     if (record->kind < CK_KIND_COPY_H2D) {
-        return kernel_take(kernels, event);
+        kernel_take(kernels, event);
+        return 0;
     }
     copy = &kernels->copies[record->kind - CK_KIND_COPY_H2D];
     copy->calls_in_run++;
@@ -167,10 +170,10 @@ CK_ORDER(by_busy,
          CK_DOWN(busy) ?: strcmp(a->name, b->name))
 
 /* The ranks that ran it; `numbers` has room for all. */
-static int ranks_report(const struct defs *defs,
-                        const struct kernel *kernel,
-                        int32_t *numbers,
-                        struct report_kernel *row)
+static void ranks_report(const struct defs *defs,
+                         const struct kernel *kernel,
+                         int32_t *numbers,
+                         struct report_kernel *row)
 {
     char *text;
 
@@ -186,13 +189,12 @@ static int ranks_report(const struct defs *defs,
     text = rankset_text(numbers, row->ranks);
     row->rank_list = texts_keep(defs->texts, text, strlen(text));
     free(text);
-    return row->rank_list == NULL ? -1 : 0;
 }
 
-static int kernel_report(const struct defs *defs,
-                         struct kernel *kernel,
-                         int32_t *numbers,
-                         struct report_kernel *row)
+static void kernel_report(const struct defs *defs,
+                          struct kernel *kernel,
+                          int32_t *numbers,
+                          struct report_kernel *row)
 {
     row->name = kernel->name;
     row->calls = kernel->calls;
@@ -202,21 +204,19 @@ static int kernel_report(const struct defs *defs,
     row->max = kernel->max;
     row->median = quantile_at(&kernel->lengths, 0.5);
     row->is_median_exact = quantile_is_exact(&kernel->lengths);
-    return ranks_report(defs, kernel, numbers, row);
+    ranks_report(defs, kernel, numbers, row);
 }
 
-static int rows_report(struct kernels *kernels, struct report *report)
+static void rows_report(struct kernels *kernels, struct report *report)
 {
     int32_t *numbers =
         xcalloc(kernels->defs->ranks_count + 1, sizeof(*numbers));
-    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < kernels->count; i++) {
-        rc = kernel_report(kernels->defs, &kernels->items[i], numbers,
-                           &report->kernels[report->kernels_count++]);
+    for (size_t i = 0; i < kernels->count; i++) {
+        kernel_report(kernels->defs, &kernels->items[i], numbers,
+                      &report->kernels[report->kernels_count++]);
     }
     free(numbers);
-    return rc;
 }
 
 /* What a kernel's lines were busy, it was. */
@@ -229,7 +229,7 @@ static void busy_add(struct kernels *kernels, const struct report *report)
     }
 }
 
-int kernels_report(struct kernels *kernels, struct report *report)
+void kernels_report(struct kernels *kernels, struct report *report)
 {
     static const char *const names[COPY_KINDS] = {"h2d", "d2h",  "d2d",
                                                   "h2h", "fill", "map"};
@@ -237,9 +237,7 @@ int kernels_report(struct kernels *kernels, struct report *report)
     busy_add(kernels, report);
     report->kernels = xcalloc(kernels->count + 1, sizeof(*report->kernels));
     report->copies = xcalloc(COPY_KINDS, sizeof(*report->copies));
-    if (rows_report(kernels, report) != 0) {
-        return -1;
-    }
+    rows_report(kernels, report);
     qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
           by_busy);
     for (size_t i = 0; i < COPY_KINDS; i++) {
@@ -250,5 +248,4 @@ int kernels_report(struct kernels *kernels, struct report *report)
             row->name = names[i];
         }
     }
-    return 0;
 }

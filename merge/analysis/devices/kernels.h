@@ -16,6 +16,6 @@ int kernels_take(void *kernels, const struct timeline_event *event);
 /* Write report->kernels (most busy first) and report->copies, after
  * lines_report(): a kernel's busy time is that of its lines, so these add up to
  * the devices' kernel unions. */
-int kernels_report(struct kernels *kernels, struct report *report);
+void kernels_report(struct kernels *kernels, struct report *report);
 
 #endif

@@ -66,25 +66,15 @@ struct lines {
 struct lines *lines_create(const struct defs *defs, struct region region)
 {
     struct lines *lines = xcalloc(1, sizeof(*lines));
-    bool is_made = lines != NULL;
 
-    if (!is_made) {
-        return NULL;
-    }
     lines->defs = defs;
     lines->region = region;
     lines->calls = xcalloc(CALLS, sizeof(*lines->calls));
     lines->pythons = xcalloc(defs->threads_count + 1, sizeof(*lines->pythons));
     lines->keys = table_create();
     lines->shares = xcalloc(defs->physicals_count + 1, sizeof(*lines->shares));
-    is_made = lines->shares != NULL;
-    for (size_t i = 0; is_made && i < defs->physicals_count; i++) {
+    for (size_t i = 0; i < defs->physicals_count; i++) {
         lines->shares[i] = share_create();
-        is_made = lines->shares[i] != NULL;
-    }
-    if (!is_made) {
-        lines_destroy(lines);
-        return NULL;
     }
     return lines;
 }

@@ -52,15 +52,14 @@ void commands_destroy(struct commands *commands)
     free(commands);
 }
 
-static int history_begin(const struct commands *commands,
-                         struct history *history)
+static void history_begin(const struct commands *commands,
+                          struct history *history)
 {
     if (history->items != NULL) {
-        return 0;
+        return;
     }
     history->awaits = xcalloc(commands->room, sizeof(*history->awaits));
     history->items = xcalloc(commands->room, sizeof(*history->items));
-    return history->awaits == NULL || history->items == NULL ? -1 : 0;
 }
 
 struct queue *
@@ -141,18 +140,16 @@ static void command_end(struct queue *queue, struct command *command)
 }
 
 /* A call that enqueued a command, or made a user event. */
-static int command_enter(struct commands *commands,
-                         const struct timeline_event *event,
-                         const struct ck_call *call)
+static void command_enter(struct commands *commands,
+                          const struct timeline_event *event,
+                          const struct ck_call *call)
 {
     uint32_t process = event->process;
     uint32_t tid = commands->defs->threads[event->thread].tid;
     struct command *command;
     struct queue *queue;
 
-    if (history_begin(commands, &commands->histories[process]) != 0) {
-        return -1;
-    }
+    history_begin(commands, &commands->histories[process]);
     queue = commands_queue(commands, process, call->object);
     command =
         command_claim(commands, process, key_of(tid, call->call), event->start);
@@ -164,7 +161,6 @@ static int command_enter(struct commands *commands,
     if ((call->extra & CK_COMMAND_DONE) != 0) {
         command_end(queue, command);
     }
-    return 0;
 }
 
 /* clFinish returned. */
@@ -191,26 +187,26 @@ static void finish_take(struct commands *commands,
     queue_done(queue, event->start);
 }
 
-static int call_take(struct commands *commands,
-                     const struct timeline_event *event)
+static void call_take(struct commands *commands,
+                      const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
 
     if (call->e.kind != CK_KIND_API_OPENCL ||
         event->thread >= commands->defs->threads_count) {
-        return 0;
+        return;
     }
     if ((call->e.flags & CK_FLAG_FAILED) != 0) {
         failures_add(commands->failures, event, call->site);
-        return 0;
+        return;
     }
     if (call->extra != 0) {
-        return command_enter(commands, event, call);
+        command_enter(commands, event, call);
+        return;
     }
     if (call->object != 0 && commands_is_known(commands, event->process)) {
         finish_take(commands, event, call);
     }
-    return 0;
 }
 
 static void await_add(struct commands *commands,
@@ -270,30 +266,28 @@ static void ended_take(struct commands *commands,
     command_end(queue, command);
 }
 
-static int await_take(struct commands *commands,
-                      const struct timeline_event *event)
+static void await_take(struct commands *commands,
+                       const struct timeline_event *event)
 {
     const struct ck_await *record = (const struct ck_await *)event->record;
     struct history *history = &commands->histories[event->process];
     uint32_t tid;
 
     if (event->thread >= commands->defs->threads_count) {
-        return 0;
+        return;
     }
-    if (history_begin(commands, history) != 0) {
-        return -1;
-    }
+    history_begin(commands, history);
     tid = commands->defs->threads[event->thread].tid;
     switch (record->e.kind) {
     case CK_KIND_AWAIT_HOST:
         ended_take(commands, event);
-        return 0;
+        return;
     case CK_KIND_AWAIT_SET:
         set_take(commands, event, tid);
-        return 0;
+        return;
     default:
         await_add(commands, event, key_of(tid, record->call));
-        return 0;
+        return;
     }
 }
 
@@ -352,9 +346,11 @@ int commands_take(void *state, const struct timeline_event *event)
 
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_CALL:
-        return call_take(commands, event);
+        call_take(commands, event);
+        return 0;
     case CK_CLASS_AWAIT:
-        return await_take(commands, event);
+        await_take(commands, event);
+        return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         failed_take(commands, event);

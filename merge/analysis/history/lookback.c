@@ -99,10 +99,6 @@ struct lookback *lookback_create(const struct defs *defs,
         xmalloc((defs->processes_count + 1) * sizeof(*lookback->firsts));
     lookback->nexts =
         xmalloc((defs->threads_count + 1) * sizeof(*lookback->nexts));
-    if (lookback->host == NULL) {
-        lookback_destroy(lookback);
-        return NULL;
-    }
     threads_chain(lookback);
     waits_horizon(lookback->waits, lookback_horizon, lookback);
     return lookback;
@@ -865,9 +861,7 @@ int lookback_take(struct lookback *lookback,
     switch (ck_kind_class(kind)) {
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        if (waits_take(lookback->waits, event, mark) != 0) {
-            return -1;
-        }
+        waits_take(lookback->waits, event, mark);
         /* A COMPLETE is no call: it has what one completed. Nor is a
          * persistent request's transfer: its start has a record of its own. */
         return kind == CK_KIND_COMPLETE ||
@@ -896,9 +890,7 @@ int lookback_take(struct lookback *lookback,
         if (kind != CK_KIND_LOST) {
             return 0;
         }
-        if (waits_take(lookback->waits, event, mark) != 0) {
-            return -1;
-        }
+        waits_take(lookback->waits, event, mark);
         lost_take(lookback, event);
         return 0;
     default:

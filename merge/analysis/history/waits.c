@@ -356,9 +356,9 @@ static void collective_add(struct waits *waits,
     fact->doubt = doubt;
 }
 
-static int collective_take(struct waits *waits,
-                           const struct timeline_event *event,
-                           int64_t mark)
+static void collective_take(struct waits *waits,
+                            const struct timeline_event *event,
+                            int64_t mark)
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
@@ -372,15 +372,14 @@ static int collective_take(struct waits *waits,
         if (!(what.role == COLLECTIVE_OTHER)) {
             collective_add(waits, &call, event->end, INT64_MIN, &what);
         }
-        return 0;
+        return;
     }
     if (record->request == 0) {
-        return 0;
+        return;
     }
     pending = pending_find(waits, event->process, record->request);
     pending->is_set = true;
     pending->call = what;
-    return 0;
 }
 
 /* A request is complete: if it is of a collective, its call waited for
@@ -477,19 +476,20 @@ struct match_counts waits_counts(const struct waits *waits)
     return matcher_counts(waits->matcher);
 }
 
-int waits_take(struct waits *waits,
-               const struct timeline_event *event,
-               int64_t mark)
+void waits_take(struct waits *waits,
+                const struct timeline_event *event,
+                int64_t mark)
 {
     waits->now = event->start;
     if ((event->record->flags & (CK_FLAG_CUT | CK_FLAG_FAILED)) != 0 &&
         event->record->kind != CK_KIND_COMPLETE) {
-        return 0;
+        return;
     }
     switch (event->record->kind) {
     case CK_KIND_COLLECTIVE:
     case CK_KIND_ICOLLECTIVE:
-        return collective_take(waits, event, mark);
+        collective_take(waits, event, mark);
+        return;
     case CK_KIND_COMPLETE:
         complete_take(waits, event);
         break;
@@ -501,7 +501,6 @@ int waits_take(struct waits *waits,
         break;
     }
     matcher_take(waits->matcher, event, mark);
-    return 0;
 }
 
 bool waits_error(const struct waits *waits,

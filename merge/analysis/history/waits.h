@@ -43,9 +43,9 @@ void waits_destroy(struct waits *waits);
 typedef ck_time_t (*waits_horizon_f)(const void *state, ck_time_t now);
 void waits_horizon(struct waits *waits, waits_horizon_f f, const void *state);
 /* The next event of any kind; `mark` belongs to its call. */
-int waits_take(struct waits *waits,
-               const struct timeline_event *event,
-               int64_t mark);
+void waits_take(struct waits *waits,
+                const struct timeline_event *event,
+                int64_t mark);
 /* For whom calls waited that waits.h knows nothing of. */
 typedef bool (*waits_find_f)(const void *state,
                              uint32_t thread,

@@ -166,7 +166,7 @@ static int ranks_count(struct grouping *grouping,
     }
     cause->ranks =
         rows_ranks(lookback_defs(grouping->lookback), grouping->rows, count);
-    return cause->ranks == 0 ? -1 : 0;
+    return 0;
 }
 
 /* What the launching threads did for the largest part of a group. */
@@ -271,15 +271,15 @@ static void seen_find(const struct lookback *lookback,
 }
 
 /* Why the blamed rank came late. */
-static int delays_find(const struct causes_from *from,
-                       const struct item *items,
-                       size_t count,
-                       struct report_cause *cause)
+static void delays_find(const struct causes_from *from,
+                        const struct item *items,
+                        size_t count,
+                        struct report_cause *cause)
 {
     cause->delays.kind = CAUSES;
     cause->delays.rank = DEFS_RANK_UNKNOWN;
     if (from->delays == NULL || cause->cause != CAUSE_MPI_WAIT) {
-        return 0;
+        return;
     }
     delaysums_begin(from->delays);
     for (size_t i = 0; i < count; i++) {
@@ -292,16 +292,12 @@ static int delays_find(const struct causes_from *from,
                            : lookback_activity_site(from->lookback, row->did);
 
         group.site = (uint32_t)site;
-        if (site < 0) {
-            return -1;
-        }
         delaysums_gather(from->delays, &group);
     }
     if (from->is_of_waits) {
         cause->count = delaysums_waits(from->delays);
     }
     delayreport_fill(from->lookback, from->delay, from->delays, &cause->delays);
-    return 0;
 }
 
 /* The steps in which a group has most of its time. */
@@ -376,10 +372,10 @@ static int group_report(struct grouping *grouping,
         cause->device = items[0].row->device;
         cause->awaited = (uint32_t)items[0].row->last;
     }
-    if (ranks_count(grouping, items, count, cause) != 0 ||
-        delays_find(grouping->from, items, count, cause) != 0) {
+    if (ranks_count(grouping, items, count, cause) != 0) {
         return -1;
     }
+    delays_find(grouping->from, items, count, cause);
     windows_find(grouping, items, count, cause);
     seen_find(grouping->lookback, items, count, cause);
     if (cause->cause == CAUSE_DEP_EVENT) {
@@ -438,21 +434,13 @@ groups_fill(struct grouping *grouping, size_t items_count, size_t *count)
 {
     struct group *groups = groups_find(grouping->items, items_count, count);
     struct report_cause *causes;
-    int rc = 0;
 
     *count = *count > CAUSES_LISTED_MAX ? CAUSES_LISTED_MAX : *count;
     causes = xcalloc(*count + 1, sizeof(*causes));
-    for (size_t i = 0; rc == 0 && i < *count; i++) {
-        rc = group_report(grouping, &groups[i], &causes[i]);
+    for (size_t i = 0; i < *count; i++) {
+        group_report(grouping, &groups[i], &causes[i]);
     }
     free(groups);
-    if (rc != 0) {
-        for (size_t i = 0; i < *count; i++) {
-            free(causes[i].delays.items);
-        }
-        free(causes);
-        return NULL;
-    }
     qsort(causes, *count, sizeof(*causes), by_recurrence);
     return causes;
 }
@@ -468,9 +456,9 @@ static void grouping_fini(struct grouping *grouping)
     free(grouping->sums);
 }
 
-static int grouping_init(struct grouping *grouping,
-                         const struct ledger_row *rows,
-                         size_t count)
+static void grouping_init(struct grouping *grouping,
+                          const struct ledger_row *rows,
+                          size_t count)
 {
     size_t ranks = lookback_defs(grouping->lookback)->ranks_count;
 
@@ -495,12 +483,6 @@ static int grouping_init(struct grouping *grouping,
         xcalloc(grouping->none + 1, sizeof(*grouping->is_known));
     grouping->sums =
         xcalloc(grouping->none + ranks + 1, sizeof(*grouping->sums));
-    return grouping->items == NULL || grouping->rows == NULL ||
-                   grouping->activities == NULL || grouping->is_known == NULL ||
-                   grouping->sums == NULL || grouping->keys == NULL ||
-                   grouping->is_key_taken == NULL
-               ? -1
-               : 0;
 }
 
 static void item_fill(struct grouping *grouping,
@@ -524,15 +506,14 @@ struct report_cause *causes_group(const struct causes_from *from,
                                   size_t *count)
 {
     struct grouping grouping = {.from = from, .lookback = from->lookback};
-    struct report_cause *causes = NULL;
+    struct report_cause *causes;
 
-    if (grouping_init(&grouping, rows, rows_count) == 0) {
-        for (size_t i = 0; i < rows_count; i++) {
-            item_fill(&grouping, &grouping.items[i], &rows[i]);
-        }
-        qsort(grouping.items, rows_count, sizeof(*grouping.items), by_group);
-        causes = groups_fill(&grouping, rows_count, count);
+    grouping_init(&grouping, rows, rows_count);
+    for (size_t i = 0; i < rows_count; i++) {
+        item_fill(&grouping, &grouping.items[i], &rows[i]);
     }
+    qsort(grouping.items, rows_count, sizeof(*grouping.items), by_group);
+    causes = groups_fill(&grouping, rows_count, count);
     grouping_fini(&grouping);
     return causes;
 }
@@ -631,9 +612,9 @@ static void hosts_close(struct report *report)
     }
 }
 
-int causes_report(struct ledger *ledger,
-                  const struct causes_from *from,
-                  struct report *report)
+void causes_report(struct ledger *ledger,
+                   const struct causes_from *from,
+                   struct report *report)
 {
     bool *is_reported;
     struct ledger_row *kept;
@@ -655,5 +636,4 @@ int causes_report(struct ledger *ledger,
     hosts_close(report);
     report->causes = causes_group(from, kept, used, &report->causes_count);
     free(kept);
-    return report->causes == NULL ? -1 : 0;
 }

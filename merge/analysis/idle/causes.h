@@ -27,8 +27,8 @@ struct report_cause *causes_group(const struct causes_from *from,
                                   size_t *count);
 /* Write report->causes and the causes of the devices, which devices_report()
  * has written before. */
-int causes_report(struct ledger *ledger,
-                  const struct causes_from *from,
-                  struct report *report);
+void causes_report(struct ledger *ledger,
+                   const struct causes_from *from,
+                   struct report *report);
 
 #endif

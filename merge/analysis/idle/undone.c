@@ -48,18 +48,14 @@ static struct report_undone row_of(const struct defs *defs,
     return row;
 }
 
-int undone_report(const struct defs *defs,
-                  const struct commands *commands,
-                  struct report *report)
+void undone_report(const struct defs *defs,
+                   const struct commands *commands,
+                   struct report *report)
 {
     size_t count;
     struct commands_undone *undone = commands_undone(commands, &count);
 
     report->undone = xcalloc(count + 1, sizeof(*report->undone));
-    if (undone == NULL) {
-        free(undone);
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         if (defs_is_wanted(defs, defs->processes[undone[i].process].rank)) {
             report->undone[report->undone_count++] =
@@ -68,5 +64,4 @@ int undone_report(const struct defs *defs,
     }
     free(undone);
     failures_report(commands_failures(commands), report);
-    return 0;
 }

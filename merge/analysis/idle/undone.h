@@ -9,8 +9,8 @@
 #include "merge/report/report.h"
 
 /* Into the report, after devices_report(). */
-int undone_report(const struct defs *defs,
-                  const struct commands *commands,
-                  struct report *report);
+void undone_report(const struct defs *defs,
+                   const struct commands *commands,
+                   struct report *report);
 
 #endif

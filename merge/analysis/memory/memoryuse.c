@@ -310,7 +310,8 @@ static void steps_look(struct steps *steps,
         row->has_peak_step = true;
         row->peak_step = steps_item(steps, step)->number;
     }
-    if (steps_lengths(steps, index, &lengths) == 0 && lengths.count > 0) {
+    steps_lengths(steps, index, &lengths);
+    if (lengths.count > 0) {
         row->growth.steps = lengths.count;
         row->growth.per_step = row->growth.per_second *
                                ((double)region_length(region) / CK_TIME_S) /

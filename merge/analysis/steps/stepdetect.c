@@ -484,7 +484,7 @@ static void relation_find(const struct stepdetect *stepdetect,
 
 /* Is the site in a loop within another site's, that all ranks call from, too?
  * 1. */
-static int is_inner(const struct stepdetect *stepdetect, uint32_t often)
+static bool is_inner(const struct stepdetect *stepdetect, uint32_t often)
 {
     size_t tried = 0;
 
@@ -501,28 +501,28 @@ static int is_inner(const struct stepdetect *stepdetect, uint32_t often)
         tried++;
         relation_find(stepdetect, rare, often, &relation);
         if (relation == RELATION_OUTER) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* Is the site called in each n-th step of one of the others, beside its work?
  * 1. */
-static int is_extra(const struct stepdetect *stepdetect,
-                    uint32_t rare,
-                    const uint32_t *others,
-                    int count)
+static bool is_extra(const struct stepdetect *stepdetect,
+                     uint32_t rare,
+                     const uint32_t *others,
+                     int count)
 {
     for (int i = 0; i < count; i++) {
         enum relation relation;
 
         relation_find(stepdetect, rare, others[i], &relation);
         if (relation == RELATION_EXTRA) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 CK_ORDER_POINTERS(by_calls, struct site, CK_UP(least) ?: CK_LESS(a, b))
@@ -562,29 +562,20 @@ static void candidates_find(const struct stepdetect *stepdetect,
 }
 
 /* The site to take, DEFS_NONE = none fits. */
-static int site_choose(const struct stepdetect *stepdetect, uint32_t *best)
+static void site_choose(const struct stepdetect *stepdetect, uint32_t *best)
 {
     struct candidates found;
 
     *best = DEFS_NONE;
     candidates_find(stepdetect, &found);
     for (int i = 0; i < found.count && *best == DEFS_NONE; i++) {
-        int other;
-
-        if (found.fits[i] != FIT_STEPS) {
-            continue;
+        if (found.fits[i] == FIT_STEPS &&
+            !is_extra(stepdetect, found.sites[i], &found.sites[i + 1],
+                      found.count - i - 1) &&
+            !is_inner(stepdetect, found.sites[i])) {
+            *best = found.sites[i];
         }
-        other = is_extra(stepdetect, found.sites[i], &found.sites[i + 1],
-                         found.count - i - 1);
-        if (other == 0) {
-            other = is_inner(stepdetect, found.sites[i]);
-        }
-        if (other < 0) {
-            return -1;
-        }
-        *best = other > 0 ? DEFS_NONE : found.sites[i];
     }
-    return 0;
 }
 
 /* The steps of a rank that are in the region at least in part. */
@@ -615,22 +606,20 @@ static void lane_report(const struct stepdetect *stepdetect,
     }
 }
 
-int stepdetect_report(struct stepdetect *stepdetect,
-                      struct steps *steps,
-                      struct report *report)
+void stepdetect_report(struct stepdetect *stepdetect,
+                       struct steps *steps,
+                       struct report *report)
 {
     uint32_t best;
 
     if (stepdetect->is_full || stepdetect->calls_count == 0) {
-        return 0;
+        return;
     }
     lanes_make(stepdetect);
     sites_count(stepdetect);
-    if (site_choose(stepdetect, &best) != 0) {
-        return -1;
-    }
+    site_choose(stepdetect, &best);
     if (best == DEFS_NONE) {
-        return 0;
+        return;
     }
     report->table.rhythm = stepdetect->sites[best].name;
     report->table.rhythm_place = stepdetect->sites[best].place;
@@ -639,5 +628,4 @@ int stepdetect_report(struct stepdetect *stepdetect,
             lane_report(stepdetect, best, rank, steps);
         }
     }
-    return 0;
 }

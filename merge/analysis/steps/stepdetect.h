@@ -36,8 +36,8 @@ bool stepdetect_is_wanted(const struct defs *defs);
 int stepdetect_take(void *stepdetect, const struct timeline_event *event);
 /* Add the steps, each from the end of one call to the end of the next, and
  * to the report where they come from. */
-int stepdetect_report(struct stepdetect *stepdetect,
-                      struct steps *steps,
-                      struct report *report);
+void stepdetect_report(struct stepdetect *stepdetect,
+                       struct steps *steps,
+                       struct report *report);
 
 #endif

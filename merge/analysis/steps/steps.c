@@ -423,9 +423,9 @@ void steps_walk(struct steps *steps,
 
 CK_ORDER(by_time, ck_time_t, CK_LESS(*a, *b))
 
-int steps_lengths(const struct steps *steps,
-                  uint32_t index,
-                  struct steps_lengths *lengths)
+void steps_lengths(const struct steps *steps,
+                   uint32_t index,
+                   struct steps_lengths *lengths)
 {
     const struct rank *rank = &steps->ranks[index];
     ck_time_t *values = xcalloc(rank->count + 1, sizeof(*values));
@@ -440,7 +440,6 @@ int steps_lengths(const struct steps *steps,
         lengths->longest = values[rank->count - 1];
     }
     free(values);
-    return 0;
 }
 
 /* The rank that caused most waiting in a step; DEFS_NONE = none did. */

@@ -72,9 +72,9 @@ struct steps_lengths {
     ck_time_t median;
     ck_time_t longest;
 };
-int steps_lengths(const struct steps *steps,
-                  uint32_t rank,
-                  struct steps_lengths *lengths);
+void steps_lengths(const struct steps *steps,
+                   uint32_t rank,
+                   struct steps_lengths *lengths);
 /* Write report->table, which borrows from steps. */
 void steps_report(const struct steps *steps, struct report *report);
 

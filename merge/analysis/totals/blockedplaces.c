@@ -96,7 +96,7 @@ static struct region part_in(const struct blockedplaces *places,
     return part;
 }
 
-int blockedplaces_take(void *consumer, const struct timeline_event *event)
+void blockedplaces_take(void *consumer, const struct timeline_event *event)
 {
     struct blockedplaces *places = consumer;
     const struct ck_event *record = event->record;
@@ -105,7 +105,7 @@ int blockedplaces_take(void *consumer, const struct timeline_event *event)
     uint32_t process;
 
     if (record->kind != CK_KIND_BLOCKED && record->kind != CK_KIND_OFF_CPU) {
-        return 0;
+        return;
     }
     part = part_in(places, event);
     process =
@@ -113,17 +113,16 @@ int blockedplaces_take(void *consumer, const struct timeline_event *event)
                         defs->processes[event->process].agent, record->name);
     if (part.end <= part.start || process == DEFS_NONE ||
         !defs_is_wanted(defs, defs->processes[process].rank)) {
-        return 0;
+        return;
     }
     if (record->kind == CK_KIND_BLOCKED) {
         places->sums.blocked += part.end - part.start;
-        return 0;
+        return;
     }
     places->sums.waits++;
     places->sums.ns += part.end - part.start;
     spot_add(places, process, (const struct ck_sample *)record,
              part.end - part.start);
-    return 0;
 }
 
 /* ---- rows ---------------------------------------------------------------- */

@@ -20,7 +20,7 @@ struct blockedplaces *blockedplaces_create(const struct defs *defs,
                                            struct region region);
 void blockedplaces_destroy(struct blockedplaces *places);
 /* A timeline_take_f. */
-int blockedplaces_take(void *places, const struct timeline_event *event);
+void blockedplaces_take(void *places, const struct timeline_event *event);
 /* Write report->blocked and report->blocked_sums. */
 void blockedplaces_report(const struct blockedplaces *places,
                           struct report *report);

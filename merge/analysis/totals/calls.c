@@ -248,36 +248,36 @@ static void complete_take(struct calls *calls,
     }
 }
 
-static int message_take(struct calls *calls,
-                        const struct timeline_event *event,
-                        struct site *site)
+static void message_take(struct calls *calls,
+                         const struct timeline_event *event,
+                         struct site *site)
 {
     const struct ck_message *message = (const struct ck_message *)event->record;
     uint32_t number = site == NULL ? 0 : (uint32_t)(site - calls->sites) + 1;
 
     if ((message->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) != 0) {
-        return 0;
+        return;
     }
     switch (message->e.kind) {
     case CK_KIND_SEND:
         sent_add(calls, event, message, site);
         request_set(calls, event, message->request, 0);
-        return 0;
+        return;
     case CK_KIND_SENDRECV:
         sent_add(calls, event, message, site);
         request_set(calls, event, message->request, number);
-        return 0;
+        return;
     case CK_KIND_RECV:
         if (message->request == 0) {
             received_add(calls, event, message, site);
-            return 0;
+            return;
         }
         /* From no rank, and some MPIs' statuses name rank 0 then. */
         request_set(calls, event, message->request,
                     message->peer == PEER_NULL ? 0 : number);
-        return 0;
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
@@ -295,50 +295,52 @@ static void collective_add(struct report_moved *moved,
     }
 }
 
-static int collective_take(struct calls *calls,
-                           const struct timeline_event *event,
-                           struct site *site)
+static void collective_take(struct calls *calls,
+                            const struct timeline_event *event,
+                            struct site *site)
 {
     const struct ck_collective *record =
         (const struct ck_collective *)event->record;
 
     if ((record->e.flags & (CK_FLAG_FAILED | CK_FLAG_CUT)) != 0) {
-        return 0;
+        return;
     }
     request_set(calls, event, record->request, 0);
     if (!is_within(calls, event)) {
-        return 0;
+        return;
     }
     if (site != NULL) {
         collective_add(&site->moved, record);
     }
     traffic_collective(calls->traffic, event, record);
-    return 0;
 }
 
 /* What the call moved. */
-static int moved_take(struct calls *calls,
-                      const struct timeline_event *event,
-                      enum ck_class cls,
-                      struct site *site)
+static void moved_take(struct calls *calls,
+                       const struct timeline_event *event,
+                       enum ck_class cls,
+                       struct site *site)
 {
     if (cls == CK_CLASS_MESSAGE) {
-        return message_take(calls, event, site);
+        message_take(calls, event, site);
+        return;
     }
-    return cls == CK_CLASS_COLLECTIVE ? collective_take(calls, event, site) : 0;
+    if (cls == CK_CLASS_COLLECTIVE) {
+        collective_take(calls, event, site);
+    }
 }
 
 /* A persistent request's transfer: its MPI_Start has a record before it. */
-static int started_take(struct calls *calls,
-                        const struct timeline_event *event,
-                        enum ck_class cls)
+static void started_take(struct calls *calls,
+                         const struct timeline_event *event,
+                         enum ck_class cls)
 {
     uint32_t number = event->thread < calls->defs->threads_count
                           ? calls->last[event->thread]
                           : 0;
 
-    return moved_take(calls, event, cls,
-                      number == 0 ? NULL : &calls->sites[number - 1]);
+    moved_take(calls, event, cls,
+               number == 0 ? NULL : &calls->sites[number - 1]);
 }
 
 int calls_take(void *consumer, const struct timeline_event *event)
@@ -362,7 +364,8 @@ int calls_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
-        return started_take(calls, event, cls);
+        started_take(calls, event, cls);
+        return 0;
     }
     /* The site is at the same place in all three classes. */
     site =
@@ -381,7 +384,8 @@ int calls_take(void *consumer, const struct timeline_event *event)
         site->total += end - start;
         site->max = end - start > site->max ? end - start : site->max;
     }
-    return moved_take(calls, event, cls, site);
+    moved_take(calls, event, cls, site);
+    return 0;
 }
 
 size_t calls_count(const struct calls *calls)

@@ -135,13 +135,10 @@ static void spot_add(struct hotspots *hotspots,
         did->range == NULL
             ? NULL
             : defs_name(hotspots->defs, did->range->process, did->range->name);
-    int64_t number =
-        before < 0
-            ? -1
-            : table_number(hotspots->stacks,
-                           (struct table_key){item->a,
-                                              (uint64_t)before << 32 | item->b,
-                                              (uint64_t)(uintptr_t)range});
+    int64_t number = table_number(
+        hotspots->stacks,
+        (struct table_key){item->a, (uint64_t)before << 32 | item->b,
+                           (uint64_t)(uintptr_t)range});
 
     if ((size_t)number == hotspots->count) {
         array_grow(&hotspots->spots, &hotspots->room, hotspots->count,

@@ -11,8 +11,8 @@
 
 /* Write report->libc from the totals that the threads recorded; calls_report()
  * has been called before. */
-int libc_report(const struct defs *defs,
-                const struct calls *calls,
-                struct report *report);
+void libc_report(const struct defs *defs,
+                 const struct calls *calls,
+                 struct report *report);
 
 #endif

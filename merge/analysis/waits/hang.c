@@ -165,23 +165,23 @@ static void last_take(struct hang *hang, const struct timeline_event *event)
     }
 }
 
-static int usual_take(struct hang *hang,
-                      struct usual *usual,
-                      const struct timeline_event *event)
+static void usual_take(struct hang *hang,
+                       struct usual *usual,
+                       const struct timeline_event *event)
 {
     uint32_t index = defs_rank_index(hang->defs, event->rank);
     ck_time_t interval;
 
     if (index == DEFS_NONE) {
-        return 0;
+        return;
     }
     interval = usual->lasts[index] == 0 ? -1 : event->end - usual->lasts[index];
     usual->lasts[index] = event->end;
     if (interval < 0) {
-        return 0;
+        return;
     }
     usual->longest = interval > usual->longest ? interval : usual->longest;
-    return quantile_add(&usual->intervals, interval);
+    quantile_add(&usual->intervals, interval);
 }
 
 static void seq_take(struct hang *hang,
@@ -242,10 +242,11 @@ int hang_take(void *consumer, const struct timeline_event *event)
     if (is_call(event->record)) {
         last_take(hang, event);
     }
-    if ((is_mpi(event->record) && usual_take(hang, &hang->calls, event) != 0) ||
-        (event->record->kind == CK_KIND_COLLECTIVE &&
-         usual_take(hang, &hang->collectives, event) != 0)) {
-        return -1;
+    if (is_mpi(event->record)) {
+        usual_take(hang, &hang->calls, event);
+    }
+    if (event->record->kind == CK_KIND_COLLECTIVE) {
+        usual_take(hang, &hang->collectives, event);
     }
     if (is_collective) {
         seq_take(hang, event->process,

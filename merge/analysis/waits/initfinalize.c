@@ -179,8 +179,8 @@ void initfinalize_leave(struct initfinalize *initfinalize,
     }
 }
 
-int initfinalize_report(const struct initfinalize *initfinalize,
-                        struct report *report)
+void initfinalize_report(const struct initfinalize *initfinalize,
+                         struct report *report)
 {
     struct causes_from from = {.lookback = initfinalize->lookback};
     size_t count, used = 0;
@@ -195,5 +195,4 @@ int initfinalize_report(const struct initfinalize *initfinalize,
     }
     report->edges = causes_group(&from, kept, used, &report->edges_count);
     free(kept);
-    return report->edges == NULL ? -1 : 0;
 }

@@ -48,7 +48,7 @@ void initfinalize_leave(struct initfinalize *initfinalize,
                         uint32_t thread,
                         struct region call);
 /* Write report->edges, longest first. */
-int initfinalize_report(const struct initfinalize *initfinalize,
-                        struct report *report);
+void initfinalize_report(const struct initfinalize *initfinalize,
+                         struct report *report);
 
 #endif

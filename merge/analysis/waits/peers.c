@@ -208,9 +208,9 @@ static int64_t row_find(struct peers *peers,
     return number;
 }
 
-static int wait_take(struct peers *peers,
-                     const struct sockets_stretch *stretch,
-                     const struct ck_call *record)
+static void wait_take(struct peers *peers,
+                      const struct sockets_stretch *stretch,
+                      const struct ck_call *record)
 {
     struct region part = stretch->part;
     struct pending pending;
@@ -218,28 +218,24 @@ static int wait_take(struct peers *peers,
 
     if (!region_clip(peers->region, &part.start, &part.end) ||
         part.start == part.end) {
-        return 0;
+        return;
     }
     row = row_find(peers, stretch, record);
-    if (row < 0) {
-        return -1;
-    }
     if (row == DEFS_NONE) {
         peers->left_out += region_length(part);
-        return 0;
+        return;
     }
     peers->rows[row].ns += region_length(part);
     peers->rows[row].count++;
     pending = (struct pending){part, (size_t)row};
     if (peers->pending_count == PEERS_PENDING) {
         pending_settle(peers, &pending);
-        return 0;
+        return;
     }
     peers->pending[peers->pending_count++] = pending;
     if (peers->pending_count == 1 || part.end < peers->first_end) {
         peers->first_end = part.end;
     }
-    return 0;
 }
 
 int peers_take(void *consumer, const struct timeline_event *event)
@@ -260,10 +256,10 @@ int peers_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     span_keep(peers, event);
-    return sockets_take(peers->sockets, event, &stretch)
-               ? wait_take(peers, &stretch,
-                           (const struct ck_call *)event->record)
-               : 0;
+    if (sockets_take(peers->sockets, event, &stretch)) {
+        wait_take(peers, &stretch, (const struct ck_call *)event->record);
+    }
+    return 0;
 }
 
 static struct report_process process_report(const struct defs *defs,

@@ -127,9 +127,6 @@ struct pending *pendings_add(struct pendings *pendings,
     array_grow(&pendings->heap, &pendings->room, pendings->count,
                sizeof(*pendings->heap));
     at = item_get(pendings);
-    if (at == NONE) {
-        return NULL;
-    }
     pendings->items[at].pending = *pending;
     item_link(pendings, at);
     heap_rise(pendings->heap, pendings->count++,

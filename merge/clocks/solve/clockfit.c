@@ -362,18 +362,18 @@ window_repair(struct fitter *fitter, size_t lo, size_t hi, struct gap *gap)
 }
 
 /* Depth: halves a time at most, then facts one by one. */
-static int window_solve(struct fitter *fitter, size_t lo, size_t hi)
+static void window_solve(struct fitter *fitter, size_t lo, size_t hi)
 {
     struct gap gap;
     size_t cut;
 
     if (hi - lo < 2) {
-        return 0;
+        return;
     }
     if (window_fit(fitter, lo, hi, &gap) ||
         window_repair(fitter, lo, hi, &gap)) {
         window_point(fitter, lo, hi, &gap);
-        return 0;
+        return;
     }
     if (hi - lo > WINDOW_FACTS &&
         fitter->facts[hi - 1].at - fitter->facts[lo].at > WINDOW_MIN) {
@@ -381,8 +381,8 @@ static int window_solve(struct fitter *fitter, size_t lo, size_t hi)
     } else {
         cut = break_find(fitter, lo, hi);
     }
-    return window_solve(fitter, lo, cut) != 0 ? -1
-                                              : window_solve(fitter, cut, hi);
+    window_solve(fitter, lo, cut);
+    window_solve(fitter, cut, hi);
 }
 
 /* Leave out points that are far vaguer than both neighbours. */
@@ -460,28 +460,26 @@ static bool slopes_limit(struct fitter *fitter, size_t first)
 /* Points for all facts. A clock does not run at one rate here and at one that
  * is 20 ppm off there: where a short window shows that, its facts contradict
  * each other, and no line goes through them. */
-static int points_fit(struct fitter *fitter, size_t count, size_t first)
+static void points_fit(struct fitter *fitter, size_t count, size_t first)
 {
     fitter->slope_low = -SLOPE_MAX;
     fitter->slope_high = SLOPE_MAX;
-    if (window_solve(fitter, 0, count) != 0) {
-        return -1;
-    }
+    window_solve(fitter, 0, count);
     if (fitter->line->count < first + 2 || !slopes_limit(fitter, first)) {
-        return 0;
+        return;
     }
     fitter->line->count = first;
     for (size_t i = 0; i < count; i++) {
         fitter->facts[i].is_dropped = false;
     }
-    return window_solve(fitter, 0, count);
+    window_solve(fitter, 0, count);
 }
 
-int clockline_fit(struct clockline *line,
-                  struct ck_clock_constraint *facts,
-                  size_t count,
-                  int64_t wander_ppb,
-                  int64_t blind_ppb)
+void clockline_fit(struct clockline *line,
+                   struct ck_clock_constraint *facts,
+                   size_t count,
+                   int64_t wander_ppb,
+                   int64_t blind_ppb)
 {
     struct fitter fitter = {
         .facts = facts,
@@ -492,22 +490,16 @@ int clockline_fit(struct clockline *line,
         .blind_ppb = blind_ppb,
     };
     size_t first = line->count;
-    int rc = -1;
 
-    if (fitter.upper != NULL && fitter.lower != NULL) {
-        rc = points_fit(&fitter, count, first);
-    }
-    if (rc == 0) {
-        points_sift(line, first);
-        clockbreak_find(line, first, facts, count);
-    }
-    if (rc == 0 && line->count > first) {
+    points_fit(&fitter, count, first);
+    points_sift(line, first);
+    clockbreak_find(line, first, facts, count);
+    if (line->count > first) {
         line->points[line->count - 1].is_last = true;
         points_rate(&fitter, first);
     }
     free(fitter.upper);
     free(fitter.lower);
-    return rc;
 }
 
 void clockline_guess(struct clockline *line,

@@ -68,16 +68,16 @@ int clockgraph_edge(struct clockgraph *graph, const struct clock_edge *edge)
 }
 
 /* One edge between a member and the meeting; a time out of range is none. */
-static int member_edge(struct clockgraph *graph,
-                       const struct clock_member *member,
-                       bool is_entering,
-                       enum clock_source source)
+static void member_edge(struct clockgraph *graph,
+                        const struct clock_member *member,
+                        bool is_entering,
+                        enum clock_source source)
 {
     uint32_t meeting = CLOCK_MEETING + graph->meetings - 1;
     struct clock_edge edge = {.source = source};
 
     if ((is_entering ? member->enter : member->exit) == CK_CLOCK_NONE) {
-        return 0;
+        return;
     }
     if (is_entering) {
         edge.from = member->domain;
@@ -88,16 +88,13 @@ static int member_edge(struct clockgraph *graph,
         edge.to = member->domain;
         edge.received = member->exit;
     }
-    if (clockgraph_edge(graph, &edge) != 0) {
-        return errno == EINVAL ? 0 : -1;
-    }
-    return 0;
+    (void)clockgraph_edge(graph, &edge);
 }
 
-int clockgraph_meeting(struct clockgraph *graph,
-                       const struct clock_member *members,
-                       size_t count,
-                       enum clock_source source)
+void clockgraph_meeting(struct clockgraph *graph,
+                        const struct clock_member *members,
+                        size_t count,
+                        enum clock_source source)
 {
     bool has_two = false;
 
@@ -105,16 +102,13 @@ int clockgraph_meeting(struct clockgraph *graph,
         has_two = members[i].domain != members[0].domain;
     }
     if (!has_two || graph->meetings == CLOCK_MEETING - 1) {
-        return 0;
+        return;
     }
     graph->meetings++;
     for (size_t i = 0; i < count; i++) {
-        if (member_edge(graph, &members[i], true, source) != 0 ||
-            member_edge(graph, &members[i], false, source) != 0) {
-            return -1;
-        }
+        member_edge(graph, &members[i], true, source);
+        member_edge(graph, &members[i], false, source);
     }
-    return 0;
 }
 
 void clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut)
@@ -221,11 +215,10 @@ domain_sort(struct sorter *sorter, struct clock_end *ends, size_t count)
     }
 }
 
-static int ends_sort(struct clockgraph *graph)
+static void ends_sort(struct clockgraph *graph)
 {
     struct sorter sorter;
     size_t most = 0;
-    int rc = -1;
 
     for (uint32_t d = 0; d < graph->domains; d++) {
         size_t count = graph->first[d + 1] - graph->first[d];
@@ -238,15 +231,13 @@ static int ends_sort(struct clockgraph *graph)
         domain_sort(&sorter, &graph->ends[graph->first[d]],
                     graph->first[d + 1] - graph->first[d]);
     }
-    rc = 0;
     free(sorter.items);
     free(sorter.ends);
-    return rc;
 }
 
 CK_ORDER(cut_order, struct clock_cut, CK_UP(domain) ?: CK_UP(from))
 
-int clockgraph_close(struct clockgraph *graph)
+void clockgraph_close(struct clockgraph *graph)
 {
     free(graph->ends);
     free(graph->first);
@@ -257,5 +248,5 @@ int clockgraph_close(struct clockgraph *graph)
     if (graph->cuts_count > 0) {
         qsort(graph->cuts, graph->cuts_count, sizeof(*graph->cuts), cut_order);
     }
-    return ends_sort(graph);
+    ends_sort(graph);
 }

@@ -68,13 +68,13 @@ void clockgraph_destroy(struct clockgraph *graph);
 int clockgraph_edge(struct clockgraph *graph, const struct clock_edge *edge);
 /* Add the facts of a meeting; of a domain the last to enter and the first to
  * leave. Fewer than two domains give none. */
-int clockgraph_meeting(struct clockgraph *graph,
-                       const struct clock_member *members,
-                       size_t count,
-                       enum clock_source source);
+void clockgraph_meeting(struct clockgraph *graph,
+                        const struct clock_member *members,
+                        size_t count,
+                        enum clock_source source);
 void clockgraph_cut(struct clockgraph *graph, const struct clock_cut *cut);
 /* Order the ends; again after more was added. */
-int clockgraph_close(struct clockgraph *graph);
+void clockgraph_close(struct clockgraph *graph);
 
 static inline bool clockgraph_is_dropped(const struct clockgraph *graph,
                                          const struct clock_end *end)

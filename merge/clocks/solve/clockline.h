@@ -43,11 +43,11 @@ void clockline_add(struct clockline *line, struct clockline_point point);
  * theta may move about the line, `blind_ppb`: where there is no line. What is
  * appended ends with a jump. Facts of one side only give no point; one that
  * contradicts all others is marked as dropped. */
-int clockline_fit(struct clockline *line,
-                  struct ck_clock_constraint *facts,
-                  size_t count,
-                  int64_t wander_ppb,
-                  int64_t blind_ppb);
+void clockline_fit(struct clockline *line,
+                   struct ck_clock_constraint *facts,
+                   size_t count,
+                   int64_t wander_ppb,
+                   int64_t blind_ppb);
 /* A guess of the offset may be off by this and more. */
 #define CLOCKLINE_GUESS CK_TIME_MS
 /* Append a point where facts do not suffice for a line: their edge, and a flat

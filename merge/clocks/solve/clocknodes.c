@@ -131,7 +131,7 @@ static void domain_build(struct clocksolve *solve, uint32_t domain)
 }
 
 /* A node for each meeting, at an instant of some member. */
-static int meetings_build(struct clocksolve *solve)
+static void meetings_build(struct clocksolve *solve)
 {
     const struct clockgraph *graph = solve->graph;
     size_t first = solve->relax.nodes_count;
@@ -139,9 +139,6 @@ static int meetings_build(struct clocksolve *solve)
     for (uint32_t i = 0; i < graph->meetings; i++) {
         struct clockrelax_place *place = node_add(solve);
 
-        if (place == NULL) {
-            return -1;
-        }
         place->trend = CK_CLOCK_NONE;
     }
     for (size_t i = 0; i < graph->count; i++) {
@@ -161,7 +158,6 @@ static int meetings_build(struct clocksolve *solve)
         }
         link_tie(solve, (uint32_t)i << 1 | is_in, place, place->trend, 0);
     }
-    return 0;
 }
 
 /* Links with an end that has no place are none. */
@@ -202,7 +198,7 @@ static void groups_make(struct clocksolve *solve)
     }
 }
 
-int clocksystem_build(struct clocksolve *solve)
+void clocksystem_build(struct clocksolve *solve)
 {
     size_t edges = solve->graph->count;
     struct clockrelax *relax = &solve->relax;
@@ -220,10 +216,7 @@ int clocksystem_build(struct clocksolve *solve)
         domain_build(solve, d);
     }
     solve->first[solve->graph->domains] = relax->nodes_count;
-    if (meetings_build(solve) != 0) {
-        return -1;
-    }
+    meetings_build(solve);
     links_sift(solve);
     groups_make(solve);
-    return 0;
 }

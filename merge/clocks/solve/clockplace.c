@@ -290,12 +290,12 @@ static void meetings_tell(struct place *place, uint32_t domain)
     }
 }
 
-int clockplace_fit(const struct clockgraph *graph,
-                   uint32_t domain,
-                   const struct clockplace_rates *rates,
-                   struct ck_clock_constraint *facts,
-                   size_t count,
-                   struct clockline *line)
+void clockplace_fit(const struct clockgraph *graph,
+                    uint32_t domain,
+                    const struct clockplace_rates *rates,
+                    struct ck_clock_constraint *facts,
+                    size_t count,
+                    struct clockline *line)
 {
     size_t at = 0;
 
@@ -310,10 +310,9 @@ int clockplace_fit(const struct clockgraph *graph,
                (!is_cut || facts[end].at <= graph->cuts[i].from)) {
             end++;
         }
-        if (end > at &&
+        if (end > at) {
             clockline_fit(line, &facts[at], end - at, rates->wander_ppb,
-                          rates->blind_ppb) != 0) {
-            return -1;
+                          rates->blind_ppb);
         }
         at = end;
         /* What is within the cut is evidence for neither side. */
@@ -321,15 +320,14 @@ int clockplace_fit(const struct clockgraph *graph,
             at++;
         }
     }
-    return 0;
 }
 
 /* The line of a domain from what is placed. Where only one direction is known,
  * `is_guess` takes its edge. */
-static int domain_line(struct place *place,
-                       uint32_t domain,
-                       const struct clockplace_rates *rates,
-                       bool is_guess)
+static void domain_line(struct place *place,
+                        uint32_t domain,
+                        const struct clockplace_rates *rates,
+                        bool is_guess)
 {
     const struct clockgraph *graph = place->graph;
     struct clockline *line = &place->lines[domain];
@@ -340,9 +338,9 @@ static int domain_line(struct place *place,
     }
     if (is_guess && count > 0) {
         clockline_guess(line, place->facts, count, rates->blind_ppb);
-        return 0;
+        return;
     }
-    return clockplace_fit(graph, domain, rates, place->facts, count, line);
+    clockplace_fit(graph, domain, rates, place->facts, count, line);
 }
 
 /* Take a placed domain's neighbours nearer. */
@@ -400,9 +398,9 @@ static uint32_t place_stuck(const struct place *place)
     return d;
 }
 
-static int place_all(struct place *place,
-                     uint32_t root,
-                     const struct clockplace_rates *rates)
+static void place_all(struct place *place,
+                      uint32_t root,
+                      const struct clockplace_rates *rates)
 {
     uint32_t domains = place->graph->domains;
     bool is_guess = false;
@@ -418,14 +416,12 @@ static int place_all(struct place *place,
             next = place_stuck(place);
         }
         if (next == domains) {
-            return 0;
+            return;
         }
         /* If it cannot be placed now, a later neighbour may help. */
         place->nearest[next] = NEVER;
         place->is_stuck[next] = !is_guess;
-        if (domain_line(place, next, rates, is_guess) != 0) {
-            return -1;
-        }
+        domain_line(place, next, rates, is_guess);
         if (place->lines[next].count > 0) {
             place_near(place, next);
         }
@@ -460,19 +456,18 @@ static void place_init(struct place *place)
     pairs_grow(&place->pairs);
 }
 
-int clockplace_run(const struct clockgraph *graph,
-                   uint32_t root,
-                   const struct clockplace_rates *rates,
-                   struct clockline *lines,
-                   uint32_t *order)
+void clockplace_run(const struct clockgraph *graph,
+                    uint32_t root,
+                    const struct clockplace_rates *rates,
+                    struct clockline *lines,
+                    uint32_t *order)
 {
     struct place place = {.graph = graph, .lines = lines, .order = order};
-    int rc = 0;
 
     place_init(&place);
     pairs_collect(&place);
     neighbours_fill(&place);
-    rc = place_all(&place, root, rates);
+    place_all(&place, root, rates);
     if (place.placed < graph->domains) {
         order[place.placed] = CLOCKPLACE_END;
     }
@@ -484,5 +479,4 @@ int clockplace_run(const struct clockgraph *graph,
     free(place.is_stuck);
     free(place.neighbours);
     free(place.first);
-    return rc;
 }

@@ -24,17 +24,17 @@ struct clockplace_rates {
  * gets those that have one, in the order in which they were placed, and
  * CLOCKPLACE_END if they are not all. */
 #define CLOCKPLACE_END UINT32_MAX
-int clockplace_run(const struct clockgraph *graph,
-                   uint32_t root,
-                   const struct clockplace_rates *rates,
-                   struct clockline *lines,
-                   uint32_t *order);
+void clockplace_run(const struct clockgraph *graph,
+                    uint32_t root,
+                    const struct clockplace_rates *rates,
+                    struct clockline *lines,
+                    uint32_t *order);
 /* Fit a domain's line to facts in order of time, apart between its cuts. */
-int clockplace_fit(const struct clockgraph *graph,
-                   uint32_t domain,
-                   const struct clockplace_rates *rates,
-                   struct ck_clock_constraint *facts,
-                   size_t count,
-                   struct clockline *line);
+void clockplace_fit(const struct clockgraph *graph,
+                    uint32_t domain,
+                    const struct clockplace_rates *rates,
+                    struct ck_clock_constraint *facts,
+                    size_t count,
+                    struct clockline *line);
 
 #endif

@@ -74,9 +74,9 @@ static bool node_is_bounded(const struct clockrelax_node *node)
 /* A domain's line again, from the bounds of its nodes. Where it seemed to have
  * jumped it is looked at anew: the clocks that it was compared with then were
  * not known as well. */
-static int domain_refit(struct clocksolve *solve,
-                        uint32_t domain,
-                        struct ck_clock_constraint *facts)
+static void domain_refit(struct clocksolve *solve,
+                         uint32_t domain,
+                         struct ck_clock_constraint *facts)
 {
     const struct clockrelax_node *nodes = solve->relax.nodes;
     const struct clockrelax_place *places = solve->relax.places;
@@ -91,23 +91,17 @@ static int domain_refit(struct clocksolve *solve,
                 places[k].at, places[k].trend + nodes[k].lower, false, false};
         }
     }
-    if (clockplace_fit(solve->graph, domain, &solve->rates, facts, count,
-                       &line) != 0) {
-        clockline_fini(&line);
-        return -1;
-    }
+    clockplace_fit(solve->graph, domain, &solve->rates, facts, count, &line);
     if (line.count > 0) {
         clockline_fini(&solve->lines[domain]);
         solve->lines[domain] = line;
     }
-    return 0;
 }
 
-static int lines_refit(struct clocksolve *solve)
+static void lines_refit(struct clocksolve *solve)
 {
     size_t most = 0;
     struct ck_clock_constraint *facts;
-    int rc = 0;
 
     for (uint32_t d = 0; d < solve->graph->domains; d++) {
         size_t count = solve->first[d + 1] - solve->first[d];
@@ -115,13 +109,12 @@ static int lines_refit(struct clocksolve *solve)
         most = count > most ? count : most;
     }
     facts = xmalloc((2 * most + 1) * sizeof(*facts));
-    for (uint32_t d = 0; rc == 0 && d < solve->graph->domains; d++) {
+    for (uint32_t d = 0; d < solve->graph->domains; d++) {
         if (d != solve->root) {
-            rc = domain_refit(solve, d, facts);
+            domain_refit(solve, d, facts);
         }
     }
     free(facts);
-    return rc;
 }
 
 /* ---- results ------------------------------------------------------------- */
@@ -277,19 +270,16 @@ static void bounds_widen(struct clocksolve *solve)
     free(middles);
 }
 
-static int lines_solve(struct clocksolve *solve)
+static void lines_solve(struct clocksolve *solve)
 {
-    if (clocksystem_build(solve) != 0) {
-        return -1;
-    }
+    clocksystem_build(solve);
     clocksystem_relax(solve);
-    return 0;
 }
 
 /* Solve with a wander, after a test with half of it, whose bounds serve for
  * nothing else: they may be too small. *faults: the most contradictions that
  * were met at once. */
-static int
+static void
 wander_solve(struct clocksolve *solve, int64_t wander_ppb, size_t *faults)
 {
     int refits = 0;
@@ -300,26 +290,22 @@ wander_solve(struct clocksolve *solve, int64_t wander_ppb, size_t *faults)
     for (uint32_t d = 0; d < solve->graph->domains; d++) {
         clockline_fini(&solve->lines[d]);
     }
-    if (clockplace_run(solve->graph, solve->root, &solve->rates, solve->lines,
-                       solve->order) != 0 ||
-        lines_solve(solve) != 0) {
-        return -1;
-    }
+    clockplace_run(solve->graph, solve->root, &solve->rates, solve->lines,
+                   solve->order);
+    lines_solve(solve);
     *faults = solve->faults_count;
     solve->rates.wander_ppb = wander_ppb;
     hidden_find(solve);
     lines_loosen(solve, wander_ppb - wander_ppb / 2);
-    while (lines_solve(solve) == 0) {
+    for (;;) {
+        lines_solve(solve);
         *faults = solve->faults_count > *faults ? solve->faults_count : *faults;
         if (!is_refit_needed(solve, refits++)) {
-            bounds_widen(solve);
-            return 0;
-        }
-        if (lines_refit(solve) != 0) {
             break;
         }
+        lines_refit(solve);
     }
-    return -1;
+    bounds_widen(solve);
 }
 
 /* What was left out only because clocks were taken to be steadier is back. */
@@ -331,7 +317,7 @@ static void edges_restore(struct clockgraph *graph)
     graph->dropped = 0;
 }
 
-int clocksolve_run(struct clocksolve *solve, uint32_t root)
+void clocksolve_run(struct clocksolve *solve, uint32_t root)
 {
     size_t faults[WANDER_TRIES];
     int64_t wander_ppb = solve->wander_ppb;
@@ -339,25 +325,22 @@ int clocksolve_run(struct clocksolve *solve, uint32_t root)
     size_t tries = 0, best = 0;
 
     solve->root = root;
-    while (wander_solve(solve, wander_ppb, &faults[tries]) == 0) {
+    for (;;) {
+        wander_solve(solve, wander_ppb, &faults[tries]);
         best = faults[tries] < faults[best] ? tries : best;
         if (faults[tries] == 0 || !is_whole) {
             knots_make(solve);
-            return 0;
+            return;
         }
         edges_restore(solve->graph);
         if (++tries == WANDER_TRIES) {
             /* What no wander explains is no wander. */
-            if (wander_solve(solve, solve->wander_ppb << best, &faults[best]) !=
-                0) {
-                return -1;
-            }
+            wander_solve(solve, solve->wander_ppb << best, &faults[best]);
             knots_make(solve);
-            return 0;
+            return;
         }
         wander_ppb *= 2;
     }
-    return -1;
 }
 
 const struct clocksolve_knot *

@@ -44,7 +44,7 @@ void clocksolve_destroy(struct clocksolve *solve);
 
 /* Solve about a root; edges that contradict the others are marked as
  * dropped. */
-int clocksolve_run(struct clocksolve *solve, uint32_t root);
+void clocksolve_run(struct clocksolve *solve, uint32_t root);
 /* Knots of a domain, borrowed; *count = 0: nothing ties it to the root. */
 const struct clocksolve_knot *clocksolve_knots(const struct clocksolve *solve,
                                                uint32_t domain,

@@ -32,7 +32,7 @@ struct clocksolve {
 
 /* Nodes and links of all facts that are not dropped, about the lines that there
  * are. */
-int clocksystem_build(struct clocksolve *solve);
+void clocksystem_build(struct clocksolve *solve);
 /* Relax until no fact contradicts the others; what was dropped stays so. */
 void clocksystem_relax(struct clocksolve *solve);
 /* Nothing is known of any node but the root's. */

@@ -90,11 +90,7 @@ static ck_time_t multiple_before(ck_time_t time, ck_time_t of)
 struct flamecells *flamecells_create(struct region part, int64_t realtime)
 {
     struct flamecells *cells = xcalloc(1, sizeof(*cells));
-    bool is_made = cells != NULL;
 
-    if (!is_made) {
-        return NULL;
-    }
     cells->part = part;
     cells->column = column_of(region_length(part));
     cells->width = cells->column / ROWS;
@@ -107,14 +103,8 @@ struct flamecells *flamecells_create(struct region part, int64_t realtime)
     cells->count = (size_t)((part.end - cells->start) / cells->width) + 1;
     cells->wide = 1;
     cells->pairs = table_create();
-    is_made = cells->pairs != NULL;
-    for (int kind = 0; is_made && kind < FLAME_KINDS; kind++) {
+    for (int kind = 0; kind < FLAME_KINDS; kind++) {
         cells->paths[kind] = table_create();
-        is_made = cells->paths[kind] != NULL;
-    }
-    if (!is_made) {
-        flamecells_destroy(cells);
-        return NULL;
     }
     return cells;
 }

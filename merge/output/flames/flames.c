@@ -63,10 +63,6 @@ struct flames *flames_create(const struct flames_of *of)
     flames->waits = stacktable_create(of->defs, of->region);
     flames->open = xcalloc(of->defs->threads_count + 1, sizeof(*flames->open));
     flames->chains = table_create();
-    if (flames->cells == NULL) {
-        flames_destroy(flames);
-        return NULL;
-    }
     stacktable_of_waits(flames->waits);
     return flames;
 }

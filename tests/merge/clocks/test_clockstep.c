@@ -86,7 +86,7 @@ static void second_put(struct machines *machines, ck_time_t at, bool has_pairs)
                         &machines->clocks[0], &path, &path, at, 20);
 
         if (has_pairs) {
-            assert_int_equal(align_fact(machines->align, i, &fact), 0);
+            align_fact(machines->align, i, &fact);
         }
         fact = (struct ck_clock_fact){
             .e = {.kind = CK_KIND_CLOCK_PROBE, .start = probe.a1},
@@ -96,7 +96,7 @@ static void second_put(struct machines *machines, ck_time_t at, bool has_pairs)
             .width = 20,
         };
         if (i > 0) {
-            assert_int_equal(align_fact(machines->align, i, &fact), 0);
+            align_fact(machines->align, i, &fact);
         }
     }
 }
@@ -118,8 +118,8 @@ static void step_check(uint32_t count, bool has_pairs)
     }
     defs_close(machines.defs);
     comm_close(machines.defs);
-    assert_int_equal(align_close(machines.align, machines.defs), 0);
-    assert_int_equal(align_settle(machines.align, NULL), 0);
+    align_close(machines.align, machines.defs);
+    align_settle(machines.align, NULL);
     for (uint32_t i = 0; i < count; i++) {
         struct calibration_domain clock = align_domain(machines.align, i).clock;
         const struct ck_clock_fault *fault =
@@ -196,7 +196,7 @@ static void a_clock_that_is_set_twice_in_a_second_is_the_one(void **state)
         readings_make(readings[0], -2 * CK_TIME_MS);
         readings_make(readings[1], 0);
         clockstep_add(&clocks[1], &step);
-        assert_int_equal(clockstep_blame(clocks, 2), 0);
+        clockstep_blame(clocks, 2);
         assert_int_equal(clocks[0].count, known);
         assert_int_equal(clocks[1].count, !known);
         free(clocks[0].faults);
@@ -506,7 +506,7 @@ static void burst_put(struct chaos *chaos, ck_time_t at)
             };
 
             if (!is_asleep(chaos, i, time)) {
-                assert_int_equal(align_fact(machines->align, i, &fact), 0);
+                align_fact(machines->align, i, &fact);
             }
             time += 2 * (chaos->path.least + (ck_time_t)chaos->path.tail) +
                     (ck_time_t)world_between(&random_state, 5e4, 2e5);
@@ -533,7 +533,7 @@ static void readings_put(struct chaos *chaos, ck_time_t at)
                 .clock = clocks[k],
             };
 
-            assert_int_equal(align_fact(chaos->machines.align, i, &fact), 0);
+            align_fact(chaos->machines.align, i, &fact);
         }
     }
 }
@@ -553,7 +553,7 @@ static void ticks_put(struct chaos *chaos, ck_time_t at)
         };
 
         if (chaos->counters[i].rate > 0 && !is_asleep(chaos, i, at)) {
-            assert_int_equal(align_fact(chaos->machines.align, i, &fact), 0);
+            align_fact(chaos->machines.align, i, &fact);
         }
     }
 }
@@ -569,11 +569,9 @@ static void chaos_settle(struct chaos *chaos)
     }
     defs_close(machines->defs);
     comm_close(machines->defs);
-    assert_int_equal(
-        clocktwins_split(machines->defs, align_calibration(machines->align)),
-        0);
-    assert_int_equal(align_close(machines->align, machines->defs), 0);
-    assert_int_equal(align_settle(machines->align, NULL), 0);
+    clocktwins_split(machines->defs, align_calibration(machines->align));
+    align_close(machines->align, machines->defs);
+    align_settle(machines->align, NULL);
 }
 
 /* More than 4 s are not bounded: nothing is known next to a step of that size.

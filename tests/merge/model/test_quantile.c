@@ -31,7 +31,7 @@ static void few_values_are_exact(void **state)
     quantile_init(&q);
     assert_int_equal(quantile_at(&q, 0.5), 0);
     for (int64_t i = 100; i > 0; i--) {
-        assert_int_equal(quantile_add(&q, i), 0);
+        quantile_add(&q, i);
     }
     assert_true(quantile_is_exact(&q));
     assert_int_equal(quantile_at(&q, 0.5), 50);
@@ -53,7 +53,7 @@ static void many_values_are_within_one_in_a_hundred(void **state)
         int shift = rand_r(&seed) % 50;
 
         values[i] = ((int64_t)rand_r(&seed) << 20 | rand_r(&seed)) >> shift;
-        assert_int_equal(quantile_add(&q, values[i]), 0);
+        quantile_add(&q, values[i]);
     }
     assert_false(quantile_is_exact(&q));
     qsort(values, MANY, sizeof(*values), by_value);
@@ -74,7 +74,7 @@ static void zeros_and_negative_values_are_zero(void **state)
     (void)state;
     quantile_init(&q);
     for (size_t i = 0; i < MANY; i++) {
-        assert_int_equal(quantile_add(&q, i % 4 == 0 ? -5 : 0), 0);
+        quantile_add(&q, i % 4 == 0 ? -5 : 0);
     }
     assert_int_equal(quantile_at(&q, 0.99), 0);
     quantile_fini(&q);

@@ -80,7 +80,7 @@ static void cast_make(struct world *world)
     defs_close(world->defs);
     comm_close(world->defs);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, world->defs), 0);
+    align_close(world->align, world->defs);
 }
 
 static void

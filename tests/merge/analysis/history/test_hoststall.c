@@ -65,8 +65,8 @@ static int setup(void **state)
     comm_close(defs);
     world.defs = defs;
     world.align = align_create();
-    assert_int_equal(align_close(world.align, defs), 0);
-    assert_int_equal(align_settle(world.align, NULL), 0);
+    align_close(world.align, defs);
+    align_settle(world.align, NULL);
     world.host = history_create(defs, 0);
     world.count = 0;
     assert_non_null(world.host);

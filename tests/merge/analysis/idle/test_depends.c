@@ -79,8 +79,8 @@ static int setup(void **state)
     defs_close(defs);
     comm_close(defs);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, defs), 0);
-    assert_int_equal(align_settle(world->align, NULL), 0);
+    align_close(world->align, defs);
+    align_settle(world->align, NULL);
     world->lookback = lookback_create(defs, world->align, 0);
     world->ledger =
         ledger_create(defs, world->lookback, NULL, (struct region){0, 100});

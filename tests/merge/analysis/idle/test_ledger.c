@@ -97,8 +97,8 @@ static void cast_make(struct world *world)
     defs_close(defs);
     comm_close(defs);
     world->align = align_create();
-    assert_int_equal(align_close(world->align, defs), 0);
-    assert_int_equal(align_settle(world->align, NULL), 0);
+    align_close(world->align, defs);
+    align_settle(world->align, NULL);
 }
 
 static struct event *event_new(struct world *world, int rank)

@@ -54,8 +54,7 @@ static void look_at(uint32_t incarnation,
 
     record.text.e.start = at;
     memcpy(record.bytes + sizeof(struct ck_text), lines, length);
-    assert_int_equal(facts_read(world.defs, &clocks, &source, &record.text.e),
-                     0);
+    facts_read(world.defs, &clocks, &source, &record.text.e);
 }
 
 static void look(uint32_t tid, int64_t at, const char *lines, size_t length)

