@@ -98,8 +98,7 @@ struct service *service_create(struct agg *agg,
     struct service *service = calloc(1, sizeof(*service));
 
     if (!service) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     service->agg = agg;
     service->jobs = jobs;

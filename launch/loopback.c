@@ -57,11 +57,11 @@ struct addrinfo *ck_loopback_resolve(const char *address, struct ck_err *err)
     if (to != NULL) {
         freeaddrinfo(to);
     }
-    (void)ck_err_set(err,
-                     "--http %.100s: give 127.0.0.1:PORT; pages are served on "
-                     "loopback only, to other machines by ssh -L",
-                     address);
-    return NULL;
+    return ck_err_null(
+        err,
+        "--http %.100s: give 127.0.0.1:PORT; pages are served on "
+        "loopback only, to other machines by ssh -L",
+        address);
 }
 
 int ck_loopback_check(const char *address, struct ck_err *err)

@@ -21,6 +21,8 @@ struct ck_err {
  */
 int ck_err_set(struct ck_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for functions that return a pointer: NULL. */
+#define ck_err_null(...) ((void)ck_err_set(__VA_ARGS__), NULL)
 
 #ifdef __cplusplus
 }

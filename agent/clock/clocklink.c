@@ -138,8 +138,7 @@ struct clocklink *clocklink_open(enum clocklink_way way,
     struct clocklink *link = calloc(1, sizeof(*link));
 
     if (link == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     link->way = way;
     link->fd = -1;

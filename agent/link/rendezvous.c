@@ -72,8 +72,7 @@ struct rendezvous *rendezvous_create(const struct agent_config *config,
     struct rendezvous *made = calloc(1, sizeof(*made));
 
     if (made == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     made->config = config;
     made->embedded.ready = -1;

@@ -167,8 +167,7 @@ struct ship *ship_create(const struct ck_endpoint *endpoint,
     struct ship *ship = calloc(1, sizeof(*ship));
 
     if (ship == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     heap_keep();
     memcpy(ship->agent, agent, sizeof(ship->agent));

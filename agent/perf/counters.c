@@ -250,8 +250,7 @@ struct counters *counters_create(pid_t held_child, struct ck_err *why_not)
     }
     if (counters == NULL || counters->tree == NULL) {
         counters_destroy(counters);
-        (void)ck_err_set(why_not, "no memory for counters");
-        return NULL;
+        return ck_err_null(why_not, "no memory for counters");
     }
     counters->started = ck_time_raw();
     events_open(counters, held_child);

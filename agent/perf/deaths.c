@@ -171,14 +171,13 @@ struct deaths *deaths_create(pid_t held_child,
     uint32_t signal_offset;
 
     if (wish->stack_bytes == 0 || !event_find(&number, &signal_offset)) {
-        (void)ck_err_set(why_not, "the kernel's tracepoint of signals may not "
-                                  "be read (tracefs at /sys/kernel/tracing)");
-        return NULL;
+        return ck_err_null(why_not,
+                           "the kernel's tracepoint of signals may not "
+                           "be read (tracefs at /sys/kernel/tracing)");
     }
     deaths = calloc(1, sizeof(*deaths));
     if (deaths == NULL) {
-        (void)ck_err_set(why_not, "out of memory");
-        return NULL;
+        return ck_err_null(why_not, "out of memory");
     }
     deaths->signal_offset = signal_offset;
     deaths->pages = pages_of(wish->sharers);

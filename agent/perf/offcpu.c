@@ -161,13 +161,11 @@ struct offcpu *offcpu_create(pid_t held_child,
     struct offcpu *offcpu;
 
     if (wish->stack_bytes == 0) {
-        (void)ck_err_set(why_not, "no stacks are copied");
-        return NULL;
+        return ck_err_null(why_not, "no stacks are copied");
     }
     offcpu = calloc(1, sizeof(*offcpu));
     if (offcpu == NULL) {
-        (void)ck_err_set(why_not, "out of memory");
-        return NULL;
+        return ck_err_null(why_not, "out of memory");
     }
     offcpu->pages = pages_of(wish);
     if (events_open(offcpu, held_child, wish, why_not) != 0) {

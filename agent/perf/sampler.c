@@ -296,8 +296,7 @@ struct sampler *sampler_create(pid_t held_child,
     int sharers = wish->sharers > 1 ? wish->sharers : 1;
 
     if (sampler == NULL) {
-        (void)ck_err_set(why_not, "out of memory");
-        return NULL;
+        return ck_err_null(why_not, "out of memory");
     }
     sampler->period = CK_TIME_S / wish->hz + CK_TIME_S / wish->hz / PERIOD_ODD;
     sampler->filled_fd = -1;

@@ -437,8 +437,7 @@ struct clockserve *clockserve_create(const struct clocksockets_options *options,
     struct clockserve *serve = calloc(1, sizeof(*serve));
 
     if (!serve) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     serve->sockets.udp = serve->sockets.tcp = serve->stop = -1;
     if (ck_domain_read(&serve->domain, err) != 0 ||

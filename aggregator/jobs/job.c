@@ -149,8 +149,7 @@ struct job *job_create(const struct job_options *options, struct ck_err *err)
     struct job *job = calloc(1, sizeof(*job));
 
     if (!job) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     if (strlen(options->dir) >= sizeof(job->facts.dir) - 64 ||
         strlen(options->key) >= sizeof(job->facts.key)) {
@@ -250,8 +249,8 @@ job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err)
         }
     }
     if (job_grow(job) != 0) {
-        (void)ck_err_set(err, "no room for another agent: %s", strerror(errno));
-        return NULL;
+        return ck_err_null(err, "no room for another agent: %s",
+                           strerror(errno));
     }
     store = store_create(job->facts.dir, agent, err);
     if (!store) {
@@ -260,8 +259,7 @@ job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err)
     peer = peer_create(agent, store);
     if (!peer) {
         store_destroy(store);
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     job->peers[job->peers_count++] = peer;
     job_keep(job);

@@ -30,8 +30,7 @@ jobs_add(struct jobs *jobs, struct job_options *options, struct ck_err *err)
     struct job *job;
 
     if (jobs->count == JOBS_MAX) {
-        (void)ck_err_set(err, "%d jobs at once are the limit", JOBS_MAX);
-        return NULL;
+        return ck_err_null(err, "%d jobs at once are the limit", JOBS_MAX);
     }
     options->number = ++jobs->numbers;
     job = job_create(options, err);
@@ -126,19 +125,16 @@ struct job *jobs_open(struct jobs *jobs,
         if (!job_facts(job)->key[0]) {
             return job;
         }
-        (void)ck_err_set(err, "this ckagg serves the job %.64s, not %.64s",
-                         job_facts(job)->key, key);
-        return NULL;
+        return ck_err_null(err, "this ckagg serves the job %.64s, not %.64s",
+                           job_facts(job)->key, key);
     }
     if (!key[0]) {
-        (void)ck_err_set(err, "the hello names no job_key");
-        return NULL;
+        return ck_err_null(err, "the hello names no job_key");
     }
     job_name_clean(name, clean);
     if (snprintf(dir, sizeof(dir), "%s/ck-%s-%016" PRIx64, jobs->options.dir,
                  clean, ck_fnv_text(CK_FNV_START, key)) >= (int)sizeof(dir)) {
-        (void)ck_err_set(err, "path of the run directory is too long");
-        return NULL;
+        return ck_err_null(err, "path of the run directory is too long");
     }
     options.dir = dir;
     return jobs_add(jobs, &options, err);

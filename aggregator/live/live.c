@@ -52,8 +52,7 @@ live_create(const char *address, const struct jobs *jobs, struct ck_err *err)
     struct live *live = calloc(1, sizeof(*live));
 
     if (live == NULL) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     live->jobs = jobs;
     live->now = ck_time_raw();

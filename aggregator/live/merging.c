@@ -103,8 +103,7 @@ struct merging *merging_start(const char *run,
     struct merging *merging = calloc(1, sizeof(*merging));
 
     if (!merging) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     merging->is_live = wish->is_live;
     merging->out = memfd_create("ckmerge", MFD_CLOEXEC);

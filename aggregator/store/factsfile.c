@@ -85,8 +85,7 @@ struct factsfile *factsfile_create(const char *dir,
     char fresh[PATH_MAX];
 
     if (!factsfile) {
-        (void)ck_err_set(err, "out of memory");
-        return NULL;
+        return ck_err_null(err, "out of memory");
     }
     memcpy(factsfile->agent, agent, sizeof(factsfile->agent));
     factsfile->note.until_raw = factsfile->note.until_ticks = INT64_MIN;

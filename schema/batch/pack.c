@@ -43,8 +43,7 @@ static const struct {
 static const struct pack_kind *kind_find(enum ck_pack pack, struct ck_err *err)
 {
     if ((size_t)pack >= PACKS) {
-        (void)ck_err_set(err, "unknown packing %d", (int)pack);
-        return NULL;
+        return ck_err_null(err, "unknown packing %d", (int)pack);
     }
     if (packs[pack].kind == NULL) {
         (void)ck_err_set(err,

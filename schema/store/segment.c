@@ -90,8 +90,7 @@ struct ck_segment *ck_segment_create(const char *path, struct ck_err *err)
     struct ck_segment *segment = calloc(1, sizeof(*segment));
 
     if (segment == NULL) {
-        (void)ck_err_set(err, "no memory for segment %s", path);
-        return NULL;
+        return ck_err_null(err, "no memory for segment %s", path);
     }
     segment->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (segment->fd < 0) {

@@ -50,8 +50,7 @@ struct ck_segment_reader *ck_segment_reader_create(const char *path,
     struct stat st;
 
     if (reader == NULL) {
-        (void)ck_err_set(err, "no memory to read %s", path);
-        return NULL;
+        return ck_err_null(err, "no memory to read %s", path);
     }
     reader->ended_at = UINT64_MAX;
     /* O_NONBLOCK: a FIFO of that name is refused, not waited for. */
