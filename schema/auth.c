@@ -41,9 +41,9 @@ int ck_auth_key_parse(const char *hex, uint8_t key[CK_AUTH_KEY_BYTES])
     return 0;
 }
 
-/* BLAKE2b does not let one lengthen what was hashed, so that a key in front is
- * as good as its keyed mode, which takes a block for the key alone: twice the
- * time. */
+/* What BLAKE2b has hashed cannot be lengthened, so a key in front of the bytes
+ * is as good as its keyed mode. That would hash one more block: twice the time.
+ */
 void ck_auth_tag(const uint8_t key[CK_AUTH_KEY_BYTES],
                  const void *bytes,
                  size_t length,

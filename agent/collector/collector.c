@@ -260,7 +260,7 @@ static void meet(struct collector *collector, ck_time_t now)
     }
 }
 
-/* Processes leave their slots behind: where these come, they go as well. */
+/* Processes that end leave slots behind; where some begin, some have ended. */
 static void dead_step(struct collector *collector, ck_time_t now)
 {
     uint32_t images =
@@ -340,8 +340,8 @@ static void last_words(struct collector *collector, ck_time_t now)
     /* So short a job that the aggregator was not met: its clock is first. */
     session_hold(collector->session, clockprobe_is_alone(collector->clock));
     account_notes(&collector->account);
-    (void)selfstream_flush(
-        collector->selfstream); /* all that the next one counts */
+    /* The EXIT record counts these, too. */
+    (void)selfstream_flush(collector->selfstream);
     account_exit(&collector->account);
     (void)selfstream_flush(collector->selfstream);
     account_goodbye(&collector->account, text, sizeof(text));
@@ -502,7 +502,7 @@ static void never_take(struct collector *collector)
     }
 }
 
-/* The front was killed silently: what it logs at the end is left to us. */
+/* The front was killed: what it logs at the end is logged here. */
 static void front_missed(const struct collector *collector)
 {
     const struct agent_config *config = collector->config;
@@ -630,7 +630,7 @@ static bool running_step(struct collector *collector, ck_time_t now)
     return is_beat;
 }
 
-/* We were stopped: that time is no reason to take others for silent. */
+/* We were stopped ourselves: that time does not count as silence of others. */
 static void away_take(struct collector *collector, ck_time_t now)
 {
     ck_time_t away =
@@ -641,7 +641,7 @@ static void away_take(struct collector *collector, ck_time_t now)
     account_alive(&collector->account, now);
 }
 
-/* Of a turn that slots want the sleeper knows; of other things it does not. */
+/* How long turn_wait() may sleep if no slot wants a turn before. */
 static ck_time_t turn_period(struct collector *collector, ck_time_t now)
 {
     ck_time_t period = PACE_STEP;

@@ -18,8 +18,8 @@
 #include "schema/kernelask.h"
 #include "schema/ring/ring.h"
 
-/* Beside what else each program runs at its start, or a child of fork()
- * (agent/inject/inject.h): what is elsewhere costs it a page fault more. */
+/* Placed with the other code that runs when a program starts or forks
+ * (agent/inject/inject.h): code elsewhere would cost one more page fault. */
 #define START __attribute__((section(".text.startup")))
 
 /* Key of an image: its pid and the random bytes of its exec, folded, which are

@@ -14,7 +14,8 @@
 
 struct cupti_api cupti_api;
 
-/* It was not the process's, nor named: there may be another one. */
+/* The library was found by us: neither loaded by the process nor named by the
+ * user, so another one may be tried. */
 static bool is_ours;
 
 static void *library_open(char *text, size_t room)

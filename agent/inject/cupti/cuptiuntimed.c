@@ -11,7 +11,7 @@
 
 /* Streams looked at in one buffer, a power of two. */
 #define UNTIMED_STREAMS 64
-/* Times recorded of one buffer; what more there is becomes one. */
+/* Lost times recorded for one buffer; all further ones become one. */
 #define UNTIMED_SAID 4
 
 struct stream {

@@ -21,8 +21,8 @@ INJECT_ROOM struct mpi_function mpi_functions[NUMBER_LIMIT];
 
 const unsigned mpi_functions_count = NUMBER_LIMIT;
 
-/* Apart: some compilers store two pointers at once, out of a table of such
- * pairs that the loader would have to place in each program. */
+/* A function of its own: inline, some compilers would take both pointers from a
+ * table that the loader has to fill in each program. */
 static __attribute__((noinline)) void texts_fill(struct mpi_function *function,
                                                  const char *symbol,
                                                  const char *fortran,
