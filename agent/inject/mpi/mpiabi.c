@@ -25,6 +25,7 @@ static const char library_names[][24] = {
     "libmpichfort.so.12", "libmpi.so",
     "libmpich.so",        "libmpi_cray.so.12",
     "libmpi_mpifh.so.40", "libmpi_usempif08.so.40",
+    "libmpi_abi.so.1",
 };
 
 /* Fortran's constants: the names that compilers give to a common block. */
@@ -244,22 +245,28 @@ static bool version_is_mpich(void)
            strstr(mpi_abi.version, "CRAY MPICH") != NULL;
 }
 
-/* The interface of MPI-5 has other values than the library's own. */
+/* The interface of MPI-5 has other values than the library's own, in a library
+ * of its own: libmpi_abi.so.1, or the file that this is a link to. */
 static bool is_standard_abi(void)
 {
-    void *library = dlopen("libmpi_abi.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    static const char name[] = "libmpi_abi";
+    const void *function = mpi_abi_symbol("PMPI_Get_library_version");
+    const char *slash;
+    Dl_info info;
 
-    if (library == NULL) {
+    if (function == NULL || dladdr(function, &info) == 0) {
         return false;
     }
-    (void)dlclose(library);
-    return true;
+    slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash == NULL ? info.dli_fname : slash + 1, name,
+                   sizeof(name) - 1) == 0;
 }
 
 void mpi_abi_find(void)
 {
     version_find();
-    if (is_standard_abi() || !calls_find(call_names, COUNT(call_names))) {
+    mpi_abi.is_standard = is_standard_abi();
+    if (mpi_abi.is_standard || !calls_find(call_names, COUNT(call_names))) {
         return;
     }
     if (strncmp(mpi_abi.version, "Open MPI", 8) == 0 &&

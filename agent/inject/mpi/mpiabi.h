@@ -63,6 +63,7 @@ struct mpi_abi_calls {
 
 struct mpi_abi {
     enum mpi_abi_kind kind;
+    bool is_standard; /* MPI-5's interface, which no kind is */
     char version[64]; /* first line of the library's own version text */
     uint64_t handle_mask;
     size_t handle_bytes;

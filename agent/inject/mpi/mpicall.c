@@ -119,12 +119,14 @@ static void roles_place(struct mpi_function *function)
 
 static void unreadable_say(void)
 {
-    char text[160];
+    char text[192];
 
-    (void)snprintf(text, sizeof(text),
-                   "the MPI library \"%s\" is not known to ck: its calls are "
-                   "not recorded",
-                   mpi_abi.version);
+    (void)snprintf(
+        text, sizeof(text),
+        "the %sMPI library \"%s\" is not known to ck: its calls "
+        "are not recorded",
+        mpi_abi.is_standard ? "standard interface (libmpi_abi) of the " : "",
+        mpi_abi.version);
     (void)inject_say(CK_KIND_NOTE, 0, 0, 0, text);
 }
 
