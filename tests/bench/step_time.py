@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# step_time.py BUILD [TURNS] - what recording costs a program's own loop
+# step_time.py BUILD [TURNS [PROGRAM...]] - what recording costs a program's own loop
 #
 # SPDX-License-Identifier: Apache-2.0
 """Figure 5: the training program on 2 ranks, and a program with one MPI call
@@ -23,20 +23,29 @@ from turns import START_S, TURN_S, Job, added, bootstrap
 
 STEPS = 60
 FINAL_S = 60
+# Of the bare process: as often as the collector looks (agent/collector), which
+# is what 10 M records a second in a slot of the ring allow, and the records that a
+# call each 10 us makes in that time.
+LOOK_US = "8000"
+LOOK_BYTES = "51200"
 MORE = 1.5  # a program has so much more to do than its turns take
 
 
 def jobs(bench, ranks, command):
-    """(plain job, recorded job, its run directory); command(FILE) writes the
-    times of its blocks there."""
+    """(plain job, recorded job, job beside a bare process, run directory);
+    command(FILE) writes the times of its blocks there."""
     bench.runs += 1
     directory = os.path.join(bench.work, "run%d" % bench.runs)
-    files = [os.path.join(bench.work, name) for name in ("plain", "recorded")]
+    files = [os.path.join(bench.work, name)
+             for name in ("plain", "recorded", "bare")]
     launcher = ["mpirun", "-n", ranks]
     return (Job(bench, [*launcher, *command(files[0])], files[0]),
             Job(bench, [*launcher, bench.program("ckagent"), "--dir",
                         directory, "--report", "none", "--",
-                        *command(files[1])], files[1], directory), directory)
+                        *command(files[1])], files[1], directory),
+            Job(bench, [*launcher, bench.test("bench_waker"), LOOK_US,
+                        LOOK_BYTES, *command(files[2])], files[2]),
+            directory)
 
 
 def final(directory):
@@ -51,16 +60,18 @@ def final(directory):
 
 
 def judge(bench, name, ranks, command, turns, target):
-    plain, recorded, directory = jobs(bench, ranks, command)
-    values, others = added(plain, recorded, turns)
+    plain, recorded, bare, directory = jobs(bench, ranks, command)
+    values, of_bare, others = added(plain, (recorded, bare), turns)
     lost = final(directory)["lost"]
     bench.forget(directory)
     low, middle, high = bootstrap(values)
-    alone = bootstrap(others)
+    for what, (least, half, most) in (
+            ("a bare process that wakes as often", bootstrap(of_bare)),
+            ("plain against plain", bootstrap(others))):
+        remark("%s: %s %.2f %%, %.2f to %.2f %%" % (name, what, half, least,
+                                                    most))
     remark("%s: %d turns, added %.2f %%, 95 %% interval %.2f to %.2f %%; "
-           "plain against plain %.2f %%, %.2f to %.2f %%; %d records lost" % (
-               name, turns, middle, low, high, alone[1], alone[0], alone[2],
-               lost))
+           "%d records lost" % (name, turns, middle, low, high, lost))
     figure("5 added by recording, %s, lower end" % name, low,
            "<= %.1f %%" % target, low <= target, " %")
 
@@ -68,7 +79,8 @@ def judge(bench, name, ranks, command, turns, target):
 def main():
     build = sys.argv[1]
     turns = int(sys.argv[2]) if len(sys.argv) > 2 else 30
-    busy_s = (START_S + turns * TURN_S + TURN_S) * MORE
+    wanted = sys.argv[3:] or ["training", "2", "1"]
+    busy_s = (START_S + turns * TURN_S + TURN_S) * MORE  # a job's own turns
     with Bench(build) as bench:
         paced = bench.test("bench_paced_mpi")
         train = bench.test("train")
@@ -77,15 +89,16 @@ def main():
         except FileNotFoundError:
             skip("5 added by recording", "packages openmpi-bin libopenmpi-dev")
             return
-        step_us = number_after(bench.plain(
-            ["mpirun", "-n", "2", train, "--steps", str(STEPS), "--time"]),
-            "median")
-        steps = str(int(busy_s * 1e6 / step_us))
-        judge(bench, "training step", "2",
-              lambda file: [train, "--steps", steps, "--times", file], turns,
-              1.0)
+        if "training" in wanted:
+            step_us = number_after(bench.plain(
+                ["mpirun", "-n", "2", train, "--steps", str(STEPS),
+                 "--time"]), "median")
+            steps = str(int(busy_s * 1e6 / step_us))
+            judge(bench, "training step", "2",
+                  lambda file: [train, "--steps", steps, "--times", file],
+                  turns, 1.0)
         calls = str(int(busy_s * 1e5))
-        for ranks in ("2", "1"):
+        for ranks in [ranks for ranks in ("2", "1") if ranks in wanted]:
             judge(bench, "MPI call each 10 us, n %s" % ranks, ranks,
                   lambda file: [paced, calls, iterations, file], turns, 0.5)
 

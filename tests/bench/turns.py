@@ -4,9 +4,9 @@
 """Used by step_time.py.
 
 Runs one after the other differ by what the machine does meanwhile, by more
-than what is looked for. So both jobs are started, and one of them is stopped
-(SIGSTOP to each of its processes, its agents and its aggregator as well) while
-the other has the machine. The program writes when each of its blocks began and
+than what is looked for. So all jobs are started, and all but one are stopped
+(SIGSTOP to each of their processes, agents and aggregators as well) while
+that one has the machine. The program writes when each of its blocks began and
 ended; counted are the blocks in the second part of a turn: what a
 collector or a timer makes up for after it was stopped is over by then.
 """
@@ -118,23 +118,26 @@ class Job:
         return found
 
 
-def added(plain, recorded, turns):
-    """Run the jobs in turn. Added time in percent: of each recorded turn
-    against the plain ones around it, and of each plain one against the one
-    before."""
+def added(plain, others, turns):
+    """Run the jobs in turn. Added time in percent: for each of the others, of
+    its turns against the plain ones around them; last, of each plain turn
+    against the one before."""
     try:
         for _ in range(turns):
             plain.turn()
-            recorded.turn()
+            for other in others:
+                other.turn()
         plain.turn()
-        plain.finish()
-        recorded.finish()
+        for job in (plain, *others):
+            job.finish()
     finally:
-        plain.end()
-        recorded.end()
-    without, with_ck = plain.medians(), recorded.medians()
-    if None in without or None in with_ck:
+        for job in (plain, *others):
+            job.end()
+    without = plain.medians()
+    found = [other.medians() for other in others]
+    if any(None in times for times in (without, *found)):
         sys.exit("turns: a job ended before its turns did")
-    return ([(with_ck[i] * 2 / (without[i] + without[i + 1]) - 1) * 100
-             for i in range(turns)],
-            [(without[i + 1] / without[i] - 1) * 100 for i in range(turns)])
+    return [[(times[i] * 2 / (without[i] + without[i + 1]) - 1) * 100
+             for i in range(turns)] for times in found] + [
+                 [(without[i + 1] / without[i] - 1) * 100
+                  for i in range(turns)]]
