@@ -198,19 +198,19 @@ static int64_t path_find(struct table *paths, struct table_key path)
 /* The same, without a search for one that came lately. */
 static int64_t path_number(struct flamecells *cells,
                            enum flame_kind kind,
-                           struct table_key path)
+                           const struct table_key *path)
 {
-    uint64_t hash = (path.a ^ path.b * 31 ^ path.c * 17) + (uint64_t)kind;
+    uint64_t hash = (path->a ^ path->b * 31 ^ path->c * 17) + (uint64_t)kind;
     struct known_path *known =
         &cells->known_paths[(hash ^ hash >> 4 ^ hash >> 32) % KNOWN];
     int64_t number;
 
-    if (known->number != 0 && known->kind == kind && known->key.a == path.a &&
-        known->key.b == path.b && known->key.c == path.c) {
+    if (known->number != 0 && known->kind == kind && known->key.a == path->a &&
+        known->key.b == path->b && known->key.c == path->c) {
         return known->number - 1;
     }
-    number = path_find(cells->paths[kind], path);
-    *known = (struct known_path){path, kind, (uint32_t)number + 1};
+    number = path_find(cells->paths[kind], *path);
+    *known = (struct known_path){*path, kind, (uint32_t)number + 1};
     return number;
 }
 
@@ -250,7 +250,7 @@ static void piece_add(struct flamecells *cells,
 
 void flamecells_add(struct flamecells *cells,
                     enum flame_kind kind,
-                    struct table_key path,
+                    const struct table_key *path,
                     struct region piece,
                     ck_time_t ns)
 {

@@ -44,10 +44,11 @@ struct flamecells;
 struct flamecells *flamecells_create(struct region part, int64_t realtime);
 void flamecells_destroy(struct flamecells *cells);
 /* Add the time of a piece (clipped to the part), or of a point the time that it
- * represents. */
+ * represents. The path is not copied on its way: what was just written would be
+ * waited for. */
 void flamecells_add(struct flamecells *cells,
                     enum flame_kind kind,
-                    struct table_key path,
+                    const struct table_key *path,
                     struct region piece,
                     ck_time_t ns);
 

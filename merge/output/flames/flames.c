@@ -94,7 +94,7 @@ static void sample_take(struct flames *flames,
         return;
     }
     flamecells_add(flames->cells, FLAME_CPU,
-                   (struct table_key){(uint64_t)row, 0, 0},
+                   &(struct table_key){(uint64_t)row, 0, 0},
                    (struct region){event->start, event->start}, record->weight);
 }
 
@@ -108,7 +108,7 @@ static void wait_take(struct flames *flames, const struct timeline_event *event)
         return;
     }
     flamecells_add(flames->cells, FLAME_OFFCPU,
-                   (struct table_key){(uint64_t)row, 0, CK_KIND_OFF_CPU},
+                   &(struct table_key){(uint64_t)row, 0, CK_KIND_OFF_CPU},
                    (struct region){event->start, event->start + record->weight},
                    record->weight);
 }
@@ -188,7 +188,7 @@ static void offcpu_take(struct flames *flames,
     }
     chain = chain_of(flames, (uint32_t)thread, event->start);
     flamecells_add(flames->cells, FLAME_OFFCPU,
-                   (struct table_key){(uint64_t)thread, chain, record->e.kind},
+                   &(struct table_key){(uint64_t)thread, chain, record->e.kind},
                    (struct region){event->start, event->end},
                    event->end - event->start);
 }
@@ -216,7 +216,7 @@ static void device_take(struct flames *flames,
                                       (uint32_t)event->rank,
                                   (uint64_t)(uintptr_t)line->kernel};
     }
-    flamecells_add(flames->cells, FLAME_DEVICE, path, part,
+    flamecells_add(flames->cells, FLAME_DEVICE, &path, part,
                    part.end - part.start);
 }
 
@@ -276,7 +276,7 @@ void flames_idle(struct flames *flames,
             (uint32_t)row->rank,
         (uint32_t)row->blamed, (uint64_t)row->did << 32 | row->blamed_did};
 
-    flamecells_add(flames->cells, FLAME_IDLE, path, part,
+    flamecells_add(flames->cells, FLAME_IDLE, &path, part,
                    part.end - part.start);
 }
 

@@ -77,6 +77,7 @@ struct closeups *closeups_create(void)
 
     closeups->ring.items =
         xmalloc(CLOSEUPS_RING * sizeof(*closeups->ring.items));
+    closeups->ring.rows = xmalloc(CLOSEUPS_RING * sizeof(*closeups->ring.rows));
     closeups->begun = closeups->ring.now = INT64_MIN;
     return closeups;
 }
@@ -90,6 +91,7 @@ void closeups_destroy(struct closeups *closeups)
         free(closeups->places[i].taken.items);
     }
     free(closeups->ring.items);
+    free(closeups->ring.rows);
     free(closeups->rows);
     free(closeups);
 }
@@ -287,13 +289,12 @@ static void forget(struct closeups *closeups)
     size_t until = closeups->forgot + CLOSEUPS_PART;
 
     for (size_t i = until; i-- > closeups->forgot;) {
-        const struct closeup_item *item =
-            &closeups->ring.items[i % CLOSEUPS_RING];
-        struct known *row = &closeups->rows[item->row];
+        struct known *row =
+            &closeups->rows[closeups->ring.rows[i % CLOSEUPS_RING]];
 
         if (row->forgot != until) {
             row->forgot = until;
-            row->forgotten = *item;
+            row->forgotten = closeups->ring.items[i % CLOSEUPS_RING];
         }
     }
     closeups->begun = closeups->then[closeups->forgot / CLOSEUPS_PART % PARTS];

@@ -56,8 +56,9 @@ struct closeup {
 /* What a struct closeups begins with. */
 struct closeups_ring {
     struct closeup_item *items;
-    size_t put;    /* items so far */
-    ck_time_t now; /* latest start of any */
+    uint32_t *rows; /* of the items: all that is read of most again */
+    size_t put;     /* items so far */
+    ck_time_t now;  /* latest start of any */
 };
 
 struct closeups;
@@ -83,7 +84,8 @@ closeups_item(struct closeups *closeups, struct closeup_item item, bool is_late)
     if (is_late) {
         closeups_late(closeups, item.row, item.end);
     }
-    ring->items[ring->put++ % CLOSEUPS_RING] = item;
+    ring->items[ring->put % CLOSEUPS_RING] = item;
+    ring->rows[ring->put++ % CLOSEUPS_RING] = item.row;
     ring->now = item.start > ring->now ? item.start : ring->now;
     if (ring->put % CLOSEUPS_PART == 0) {
         closeups_full(closeups);

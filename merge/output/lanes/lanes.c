@@ -27,7 +27,7 @@
 #define LEVEL_NEXT 2
 /* Full lanes of a rank, where that is guessed: of a run that is folded from the
  * start, half as many items are kept as there may be. */
-#define RANK_LANES 4
+#define RANK_LANES 8
 
 struct known {
     const char *name;

@@ -24,7 +24,7 @@ static void added(struct flamecells *cells,
                   struct region piece,
                   ck_time_t ns)
 {
-    flamecells_add(cells, kind, path, piece, ns);
+    flamecells_add(cells, kind, &path, piece, ns);
 }
 
 static ck_time_t total_of(const struct flamecells *cells, enum flame_kind kind)
