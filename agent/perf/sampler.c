@@ -54,6 +54,8 @@
 #define WIDE_SHARERS 2
 /* Of the stack of a page fault. */
 #define FAULT_STACK_BYTES 8192
+/* Rings of waits are mapped so long after the start. */
+#define WAITS_AFTER (20 * CK_TIME_MS)
 /* Of a thread that leaves the CPU. */
 #define OFF_STACK_BYTES 8192
 /* Python frames are read only so soon behind one. */
@@ -98,6 +100,8 @@ struct sampler {
     int64_t period; /* ns */
     int filled_fd;  /* epoll on the rings; -1 = they are only looked at */
     bool is_mapped;
+    bool is_waits_mapped;
+    ck_time_t created;
     bool is_wide;         /* events of CPUs, not of the target */
     bool is_user;         /* without the kernel's part */
     char faults_why[160]; /* they are not sampled; "" = they are */
@@ -300,6 +304,7 @@ struct sampler *sampler_create(pid_t held_child,
     }
     sampler->period = CK_TIME_S / wish->hz + CK_TIME_S / wish->hz / PERIOD_ODD;
     sampler->filled_fd = -1;
+    sampler->created = ck_time_raw();
     sampler->python = wish->python;
     sampler->stack_bytes = EHFRAME_IS_READ ? wish->stack_bytes / 8 * 8 : 0;
     sampler->frames = sampleframes_create();
@@ -383,7 +388,16 @@ static void rings_map(struct sampler *sampler)
             ring_map(sampler, ring, i);
         }
     }
-    offcpu_map(sampler->offcpu, sampler->filled_fd);
+}
+
+/* Those of waits later: a program that ends at once needs none. */
+static void waits_map(struct sampler *sampler)
+{
+    if (!sampler->is_waits_mapped &&
+        ck_time_raw() - sampler->created >= WAITS_AFTER) {
+        sampler->is_waits_mapped = true;
+        offcpu_map(sampler->offcpu, sampler->filled_fd);
+    }
 }
 
 int sampler_filled_fd(const struct sampler *sampler)
@@ -862,6 +876,7 @@ void sampler_step(struct sampler *sampler,
         rings_map(sampler);
     }
     filled_hear(sampler);
+    waits_map(sampler);
     offcpu_mark(sampler->offcpu);
     for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
         step.ring = (enum perfevent_ring)ring;
