@@ -11,7 +11,7 @@
 # but the machine made another shape of the run), left_out or WRONG; and how much
 # of the CPU time other programs took. What a wrong case wrote is kept beside FILE.
 # CK_LOOPS busy loops run beside it all. Rounds that the file has are not done
-# again. At the end it is added up; status 1 if any is wrong.
+# again, and after CK_SECONDS no script begins. At the end it is added up; status 1 if any is wrong.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${CK_SERIES:?names the file of the series}"
@@ -40,6 +40,7 @@ done
 script_run() {
     local status=0
     ! grep -q "^round $2 of $1 " "$CK_SERIES" || return 0
+    [ $SECONDS -lt "${CK_SECONDS:-1000000}" ] || return 0
     "$here/$1.sh" || status=$?
     [ $status = 0 ] || [ $status = 77 ] ||
         echo "$1 WRONG the script's status is $status" | tee -a "$CK_SERIES"

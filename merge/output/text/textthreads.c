@@ -4,9 +4,11 @@
  */
 #include "merge/output/text/page.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "merge/model/defs.h"
+#include "merge/model/memory.h"
 #include "merge/output/words.h"
 
 #define TOP_REGIONS 8
@@ -14,6 +16,7 @@
 #define TOP_LOCKS 5
 #define TOP_THREADS 16
 #define PLACE 36
+#define FUNCTION 20
 /* A lock that makes threads serial for less than an n-th of the region, or an
  * n-th of the threads' time that is lost, is no answer. */
 #define ANSWER_SHARE 10
@@ -292,6 +295,28 @@ static void put_last(const struct page *page, const struct report_last *last)
             word_count(last->count).text, word_count(last->of).text);
 }
 
+/* "main", or of a file without symbols "libx.so+0x12": its places differ in
+ * nothing else. */
+static void function_name(const struct place *place, char *text, size_t room)
+{
+    const char *function =
+        place->function == NULL ? "(not known)" : place->function;
+    const char *offset = place->file == NULL ? strstr(function, "+0x") : NULL;
+    const char *version = strstr(function, ".so.");
+    size_t length = FUNCTION;
+
+    if (offset != NULL) {
+        const char *end = version != NULL && version < offset
+                              ? version + strlen(".so")
+                              : offset;
+
+        length =
+            end - function < FUNCTION ? (size_t)(end - function) : FUNCTION;
+    }
+    (void)snprintf(text, room, "%.*s%s", (int)length, function,
+                   offset == NULL ? "" : offset);
+}
+
 /* "main  a.c:10" */
 static void put_where(const struct page *page, const struct place *place)
 {
@@ -299,8 +324,7 @@ static void put_where(const struct page *page, const struct place *place)
     const char *file = slash == NULL ? place->file : slash + 1;
     char text[128];
 
-    (void)snprintf(text, sizeof(text), "%.20s",
-                   place->function == NULL ? "(not known)" : place->function);
+    function_name(place, text, sizeof(text));
     if (file != NULL) {
         size_t used = strlen(text);
 
@@ -404,8 +428,11 @@ static void put_locks(const struct page *page)
 
 static void put_thread(const struct page *page, const struct report_thread *row)
 {
-    char number[16] = "-", tid[16];
+    char rank[16] = "-", number[16] = "-", tid[16];
 
+    if (page->report->has_ranks && row->rank >= 0) {
+        (void)snprintf(rank, sizeof(rank), "%d", row->rank);
+    }
     if (row->number != DEFS_NONE) {
         (void)snprintf(number, sizeof(number), "%u", row->number);
     }
@@ -414,7 +441,7 @@ static void put_thread(const struct page *page, const struct report_thread *row)
     } else {
         (void)snprintf(tid, sizeof(tid), "%u", row->tid);
     }
-    fprintf(page->file, " %4d %8s %4s ", row->rank, tid, number);
+    fprintf(page->file, " %4s %8s %4s ", rank, tid, number);
     page_column(page, row->name == NULL ? "-" : row->name, 12);
     fprintf(page->file, " %8s %8s %8s %8s %8s  ", word_seconds(row->cpu).text,
             word_seconds(row->ready).text, word_seconds(row->blocked).text,
@@ -462,23 +489,35 @@ static void put_threads(const struct page *page)
     }
 }
 
-void page_threads(const struct page *page)
+static void put_tables(const struct page *page)
 {
-    const struct report_threads *threads = &page->report->threads;
-
-    if (threads->hybrid.ranks > 0) {
-        fprintf(page->file, "\n%s OPENMP%s      ", page_bold(page),
-                page_normal(page));
-        page_folded(page, put_efficiency);
-    } else if (threads->regions_count > 0 || threads->locks_count > 0) {
-        fputc('\n', page->file);
-    }
-    if (threads->regions_count > 0) {
+    if (page->report->threads.regions_count > 0) {
         put_regions(page);
         put_waits(page);
     }
     put_locks(page);
     put_threads(page);
+}
+
+void page_threads(const struct page *page)
+{
+    bool has_teams = page->report->threads.hybrid.ranks > 0;
+    struct page inner = *page;
+    char *text;
+    size_t length;
+
+    inner.file = xmemstream(&text, &length);
+    put_tables(&inner);
+    (void)fclose(inner.file);
+    if (has_teams) {
+        fprintf(page->file, "\n%s OPENMP%s      ", page_bold(page),
+                page_normal(page));
+        page_folded(page, put_efficiency);
+    } else if (length > 0) {
+        fputc('\n', page->file);
+    }
+    fputs(text, page->file);
+    free(text);
 }
 
 void page_threads_trust(const struct page *page)

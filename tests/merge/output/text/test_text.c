@@ -556,6 +556,38 @@ static void tables_of_long_names_fit_the_page(void **state)
     assert_fits();
 }
 
+/* GROMACS without symbols: eight regions of one library. A thread of a program
+ * without ranks has none, and where no table has a row there is no gap. */
+static void regions_of_a_file_without_symbols_have_addresses(void **state)
+{
+    struct report_team_region regions[] = {
+        {.place = {"libgromacs_mpi.so.7.0.0+0x44b990", NULL, 0},
+         .count = 5,
+         .threads = 2,
+         .wall = S},
+        {.place = {"libgromacs_mpi.so.7.0.0+0x463d30", NULL, 0},
+         .count = 5,
+         .threads = 2,
+         .wall = S}};
+    struct report_thread thread = {.tid = 77, .number = 0, .lock_wait = S};
+    struct report_lock lock = {.count = 1};
+    struct report report = {.region = {0, 2 * S},
+                            .threads = {.regions = regions,
+                                        .regions_count = 2,
+                                        .threads = &thread,
+                                        .threads_count = 1}};
+
+    (void)state;
+    say(page_threads, &report);
+    assert_non_null(strstr(text, " libgromacs_mpi.so+0x44b990 "));
+    assert_non_null(strstr(text, " libgromacs_mpi.so+0x463d30 "));
+    assert_non_null(strstr(text, "\n    -       77    0 "));
+    assert_fits();
+    report.threads = (struct report_threads){.locks = &lock, .locks_count = 1};
+    say(page_threads, &report);
+    assert_string_equal(text, "");
+}
+
 static void half_say(const struct page *page)
 {
     const struct report_activity did = {
@@ -647,6 +679,8 @@ int main(void)
             page_faults_are_claimed_where_some_were_sampled, teardown),
         cmocka_unit_test_teardown(stacks_of_samples_fit_the_page, teardown),
         cmocka_unit_test_teardown(tables_of_long_names_fit_the_page, teardown),
+        cmocka_unit_test_teardown(
+            regions_of_a_file_without_symbols_have_addresses, teardown),
         cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
                                   teardown),
     };
