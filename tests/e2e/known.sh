@@ -33,9 +33,14 @@ at_end = lambda of: sum(w["ns"] for w in j[of]
 assert at_end("waits") == at_end("edge_waits")
 counts = {c["name"]: c["calls"] for c in j["calls"] if c["kind"] == "mpi"}
 assert counts["MPI_Init"] == counts["MPI_Finalize"] == len(U), counts
+# Of so short a run the load of others may not be known: then what the ranks
+# themselves had no CPU for.
+no_cpu = sum(r["outside"]["ready_ns"] for r in j["ranks"])
+is_crowded = j["load"]["other_cpus"] > 0.5 if "other_cpus" in j["load"] else \
+    no_cpu > 0.1 * sum(r["useful_ns"] for r in j["ranks"])
 for name, value in known.items():
     off = f"{name} is {e[name]:.3f}, by the program's stamps {value:.3f}"
-    if 0.01 < abs(e[name] - value) <= 0.04 and j["load"]["other_cpus"] > 0.5:
+    if 0.01 < abs(e[name] - value) <= 0.04 and is_crowded:
         # A rank had no CPU between its stamp and the recorder's.
         print(off)
         sys.exit(3)

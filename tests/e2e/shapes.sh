@@ -166,7 +166,7 @@ for line in open(sys.argv[2]):
     if row["waited_ns"] + row["waited_unknown_ns"] < \
             float(sys.argv[3]) * (whole - worked):
         # Others have the CPUs: ranks have none in MPI, too.
-        sys.exit(3 if j["load"]["other_cpus"] > 0.5 else "less than it waited")
+        sys.exit(3 if j["load"].get("other_cpus", 1) > 0.5 else "less than it waited")
 PY
 }
 
