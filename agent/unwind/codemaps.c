@@ -266,11 +266,12 @@ bool codemaps_is_switch(struct codemaps *codemaps,
                         const struct code *code,
                         uint64_t address)
 {
-    struct file *file = &codemaps->files[code->number];
+    struct file *file;
 
     if (code->file == NULL) {
         return false;
     }
+    file = &codemaps->files[code->number];
     if (file->switches == NULL) {
         file->switches = calloc(SWITCHES, sizeof(*file->switches));
         if (file->switches == NULL) {
