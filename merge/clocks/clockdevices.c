@@ -263,25 +263,22 @@ static bool is_one(const struct half *a, const struct half *b)
 }
 
 /* A call and the work that it launched. */
-static int pair_take(struct clockdevices *devices,
-                     const struct half *call,
-                     const struct half *work)
+static void pair_take(struct clockdevices *devices,
+                      const struct half *call,
+                      const struct half *work)
 {
     uint32_t agent = devices->defs->processes[call->process].agent;
     uint32_t index = device_find(devices, agent, work->device);
     struct scope *scope;
 
-    if (index == DEFS_NONE) {
-        return -1;
-    }
     if (llabs(work->start - call->start) > SENSE) {
         devices->devices[index].facts.suspects++;
-        return 0;
+        return;
     }
     launch_add(devices, &devices->devices[index], call->start, work->start);
     if (call->is_blocking && work->is_blocking) {
         sync_add(devices, &devices->devices[index], work->end, call->end);
-        return 0;
+        return;
     }
     for (int i = 0; i < 2; i++) {
         scope = scope_find(devices, call->process,
@@ -289,7 +286,6 @@ static int pair_take(struct clockdevices *devices,
         scope->device = index;
         work_note(scope, call->end, work->end);
     }
-    return 0;
 }
 
 /* Returns when all that was launched before is over. */
@@ -329,8 +325,8 @@ raw_of(const struct clockdevices *devices, uint32_t process, ck_time_t time)
                      time);
 }
 
-static int call_take(struct clockdevices *devices,
-                     const struct timeline_event *event)
+static void call_take(struct clockdevices *devices,
+                      const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
     const struct defs *defs = devices->defs;
@@ -353,21 +349,18 @@ static int call_take(struct clockdevices *devices,
     } else if (half.call != 0) {
         half.is_blocking = name != NULL && is_blocking_copy(name);
         devices->calls[slot] = half;
-        return is_one(&devices->works[slot], &half)
-                   ? pair_take(devices, &half, &devices->works[slot])
-                   : 0;
+        if (is_one(&devices->works[slot], &half)) {
+            pair_take(devices, &half, &devices->works[slot]);
+        }
+        return;
     } else {
-        return 0;
-    }
-    if (scope == NULL) {
-        return -1;
+        return;
     }
     sync_take(devices, scope, half.start, half.end);
-    return 0;
 }
 
-static int work_take(struct clockdevices *devices,
-                     const struct timeline_event *event)
+static void work_take(struct clockdevices *devices,
+                      const struct timeline_event *event)
 {
     /* A copy has its launch where a kernel has it. */
     const struct ck_kernel *kernel = (const struct ck_kernel *)event->record;
@@ -383,12 +376,12 @@ static int work_take(struct clockdevices *devices,
     };
     size_t slot = slot_of(half.process, half.tid, half.call);
     if (half.call == 0 || (kernel->e.flags & CK_FLAG_BAD_TIME) != 0) {
-        return 0;
+        return;
     }
     devices->works[slot] = half;
-    return is_one(&devices->calls[slot], &half)
-               ? pair_take(devices, &devices->calls[slot], &half)
-               : 0;
+    if (is_one(&devices->calls[slot], &half)) {
+        pair_take(devices, &devices->calls[slot], &half);
+    }
 }
 
 _Static_assert(offsetof(struct ck_kernel, tid) == offsetof(struct ck_copy, tid),
@@ -430,7 +423,8 @@ int clockdevices_take(void *state, const struct timeline_event *event)
         return 0;
     }
     if (timeline_is_device(event)) {
-        return work_take(devices, event);
+        work_take(devices, event);
+        return 0;
     }
     if (kind == CK_KIND_SYNC) {
         if (is_queue_sync(devices->defs, event)) {
@@ -438,10 +432,11 @@ int clockdevices_take(void *state, const struct timeline_event *event)
         }
         return 0;
     }
-    return kind == CK_KIND_API_OPENCL || kind == CK_KIND_API_CUDA_RUNTIME ||
-                   kind == CK_KIND_API_CUDA_DRIVER
-               ? call_take(devices, event)
-               : 0;
+    if (kind == CK_KIND_API_OPENCL || kind == CK_KIND_API_CUDA_RUNTIME ||
+        kind == CK_KIND_API_CUDA_DRIVER) {
+        call_take(devices, event);
+    }
+    return 0;
 }
 
 /* ---- what comes of it ---------------------------------------------------- */

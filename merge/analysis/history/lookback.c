@@ -563,8 +563,8 @@ static uint32_t call_thread(const struct lookback *lookback,
                           (uint32_t)(record->extra >> 32));
 }
 
-static int call_take(struct lookback *lookback,
-                     const struct timeline_event *event)
+static void call_take(struct lookback *lookback,
+                      const struct timeline_event *event)
 {
     /* The site and the number are at the same place in all classes. */
     const struct ck_call *record = (const struct ck_call *)event->record;
@@ -573,22 +573,19 @@ static int call_take(struct lookback *lookback,
 
     if (record->e.kind == CK_KIND_OVERHEAD) {
         overhead_take(lookback, event);
-        return 0;
+        return;
     }
     if (is_part(lookback, event)) {
-        return 0;
+        return;
     }
     lookback->has_stretch =
         record->e.kind == CK_KIND_POSIX &&
         sockets_take(lookback->sockets, event, &lookback->stretch);
     thread = call_thread(lookback, event);
     if (thread >= lookback->defs->threads_count) {
-        return 0;
+        return;
     }
     span = span_place(lookback, event, thread);
-    if (span == NULL) {
-        return -1;
-    }
     *span = (struct history_span){.start = event->start,
                                   .end = event->end,
                                   .site = record->site,
@@ -601,7 +598,6 @@ static int call_take(struct lookback *lookback,
         libc_take(lookback, record, span);
     }
     history_placed(lookback->host, thread);
-    return 0;
 }
 
 static void off_take(struct lookback *lookback,
@@ -666,39 +662,36 @@ static void sample_take(struct lookback *lookback,
     history_add_sample(lookback->host, thread, event->start, &sample, horizon);
 }
 
-static int range_take(struct lookback *lookback,
-                      const struct timeline_event *event)
+static void range_take(struct lookback *lookback,
+                       const struct timeline_event *event)
 {
     struct history_span *span;
 
     if (event->thread >= lookback->defs->threads_count) {
-        return 0;
+        return;
     }
     span = span_place(lookback, event, event->thread);
-    if (span == NULL) {
-        return -1;
-    }
     *span = (struct history_span){.start = event->start,
                                   .end = event->end,
                                   .process = event->process,
                                   .name = event->record->name,
                                   .kind = event->record->kind};
     history_placed(lookback->host, event->thread);
-    return 0;
 }
 
-static int mark_take(struct lookback *lookback,
-                     const struct timeline_event *event)
+static void mark_take(struct lookback *lookback,
+                      const struct timeline_event *event)
 {
     switch (event->record->kind) {
     case CK_KIND_RANGE:
-        return range_take(lookback, event);
+        range_take(lookback, event);
+        return;
     case CK_KIND_PREEMPTED:
     case CK_KIND_BLOCKED:
         off_take(lookback, event);
-        return 0;
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
@@ -864,16 +857,22 @@ int lookback_take(struct lookback *lookback,
         waits_take(lookback->waits, event, mark);
         /* A COMPLETE is no call: it has what one completed. Nor is a
          * persistent request's transfer: its start has a record of its own. */
-        return kind == CK_KIND_COMPLETE ||
-                       (event->record->flags & CK_FLAG_PERSISTENT) != 0
-                   ? 0
-                   : call_take(lookback, event);
+        if (kind != CK_KIND_COMPLETE &&
+            (event->record->flags & CK_FLAG_PERSISTENT) == 0) {
+            call_take(lookback, event);
+        }
+        return 0;
     case CK_CLASS_CALL:
-        return api_take(lookback, event) != 0 ? -1 : call_take(lookback, event);
+        if (api_take(lookback, event) != 0) {
+            return -1;
+        }
+        call_take(lookback, event);
+        return 0;
     case CK_CLASS_AWAIT:
         return commands_take(lookback->commands, event);
     case CK_CLASS_MARK:
-        return mark_take(lookback, event);
+        mark_take(lookback, event);
+        return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         if (commands_take(lookback->commands, event) != 0) {

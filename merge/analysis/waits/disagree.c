@@ -238,11 +238,8 @@ int disagree_take(void *consumer, const struct timeline_event *event)
         return 0;
     }
     row = row_of(disagree, comm);
-    member = row == NULL ? NULL : member_of(disagree, row, event);
-    alike = member == NULL ? 0 : alike_of(disagree, name, call);
-    if (alike == 0) {
-        return -1;
-    }
+    member = member_of(disagree, row, event);
+    alike = alike_of(disagree, name, call);
     call_compare(disagree, row, member, call->arg, alike);
     member_calls(row, member, call->arg, event->start);
     return 0;

@@ -474,8 +474,8 @@ static void take_mark(struct sqlite *sqlite, const struct timeline_event *event)
 }
 
 /* A stack has the number of its row in the table of stacks. */
-static int take_sample(struct sqlite *sqlite,
-                       const struct timeline_event *event)
+static void take_sample(struct sqlite *sqlite,
+                        const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     int64_t row = stacktable_sample(sqlite->stacks, event);
@@ -483,15 +483,12 @@ static int take_sample(struct sqlite *sqlite,
     struct thread *thread = NULL;
 
     if (row == STACKTABLE_NONE) {
-        return 0;
+        return;
     }
     number = stacktable_thread_number(sqlite->stacks, event->process,
                                       event->record->name, record->tid);
     if (number >= 0) {
         thread = thread_of(sqlite, (uint32_t)number);
-        if (thread == NULL) {
-            return -1;
-        }
     }
     const int64_t values[] = {
         ++sqlite->last[PUT_SAMPLE],
@@ -502,28 +499,28 @@ static int take_sample(struct sqlite *sqlite,
         thread == NULL ? 0 : stack_top(&thread->calls, event->start)};
 
     put(sqlite, PUT_SAMPLE, values);
-    return 0;
 }
 
-static int row_take(struct sqlite *sqlite, const struct timeline_event *event)
+static void row_take(struct sqlite *sqlite, const struct timeline_event *event)
 {
     switch (ck_kind_class(event->record->kind)) {
     case CK_CLASS_MARK:
         take_mark(sqlite, event);
-        return 0;
+        return;
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
         take_call(sqlite, event);
-        return 0;
+        return;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         take_device(sqlite, event);
-        return 0;
+        return;
     case CK_CLASS_SAMPLE:
-        return take_sample(sqlite, event);
+        take_sample(sqlite, event);
+        return;
     default:
-        return 0;
+        return;
     }
 }
 
