@@ -122,6 +122,19 @@ linked linking &
 linked library.so -DLIBRARY -shared -fPIC &
 linked alone.so -DLIBRARY -shared -fPIC -Wl,-z,nodlopen &
 linked audit.so -DAUDIT -shared -fPIC &
+# teams NAME COMPILER FLAG...: $B/NAME from tests/targets/hard/parallel.c.
+teams() {
+    local name=$1
+    shift
+    "$@" -D_GNU_SOURCE -pthread -o "$built/$name" "$sources/parallel.c" \
+        2>/dev/null || true
+}
+teams teams-gcc gcc -O2 -fopenmp &
+teams teams-clang clang -O2 -fopenmp &
+teams teams-tsan clang -g -O1 -fopenmp -fsanitize=thread &
+teams teams-static gcc -fopenmp -static &
+teams teams-alone gcc -DALONE -rdynamic &
+teams tool.so gcc -DTOOL -shared -fPIC &
 echo 'fn main() {
     let sum = std::thread::spawn(|| (1..=5).sum::<i32>()).join().unwrap();
     println!("{}", sum);
@@ -165,6 +178,11 @@ kind nice 'nice' 'run nice -n 5 nice'
 kind affinity 'taskset' 'run taskset -c 0 nproc'
 kind limits 'prlimit' 'run prlimit --nofile=64 sh -c "ulimit -n"'
 kind few-files 'sh' '(ulimit -n 8; run sh -c "echo in; exit 6")'
+# Descriptors for some of what the kernel is asked for, and not for all.
+for most in 24 32 33 36 40 44 48 56; do
+    kind "files-$most" 'sh' \
+        "(ulimit -n $most; run sh -c 'ulimit -n; sleep 0.2; exit 6')"
+done
 kind small-stack 'sh' '(ulimit -s 64; run sh -c "ulimit -s; exit 6")'
 kind smaller-stack 'sh' '(ulimit -s 48; run sh -c "ulimit -s; exit 6")'
 kind soft-small-stack 'sh' '(ulimit -Ss 24; run sh -c "ulimit -s; exit 6")'
@@ -393,6 +411,32 @@ for name in descriptor epoll interrupted mended profiled queued thread timers \
     untouched; do
     kind "timers-$name" "$built/timers" "run \$B/timers $name; echo \$?"
 done
+# Threads of OpenMP, by two compilers' runtimes.
+for name in cancels dies-inside exits-inside figures forks-before \
+    forks-inside jumps locks loops nested pools sizes tasks ticking; do
+    for of in gcc clang; do
+        kind "teams-$of-$name" "$built/teams-$of" \
+            "OMP_CANCELLATION=true run \$B/teams-$of $name; echo \$?"
+    done
+done
+# With archer, which LLVM has in a folder of its own, there is no race.
+archer=$(compgen -G '/usr/lib/llvm-*/lib/libarcher.so' | head -n 1 || true)
+kind teams-tsan "$built/teams-tsan $archer" \
+    "TSAN_OPTIONS=ignore_noninstrumented_modules=1 LD_LIBRARY_PATH=${archer%/*} run \$B/teams-tsan sizes 2>&1; echo \$?"
+kind teams-static "$built/teams-static" 'run $B/teams-static loops; echo $?'
+kind teams-alone "$built/teams-alone" 'run $B/teams-alone; echo $?'
+for name in OMP_TOOL=disabled OMP_THREAD_LIMIT=2 \
+    OMP_STACKSIZE=32K OMP_WAIT_POLICY=active OMP_DYNAMIC=true \
+    OMP_NUM_THREADS=50 OMP_PROC_BIND=spread OMP_DISPLAY_ENV=true; do
+    for of in gcc clang; do
+        kind "teams-$of-with-$name" "$built/teams-$of" \
+            "$name run \$B/teams-$of locks 2>&1; echo \$?"
+    done
+done
+kind teams-tool "$built/teams-clang $built/tool.so" \
+    'OMP_TOOL_LIBRARIES=$B/tool.so run $B/teams-clang tasks; echo $?'
+kind teams-tool-before "$built/teams-clang $built/tool.so" \
+    'LD_PRELOAD=$B/tool.so run $B/teams-clang tasks; echo $?'
 kind mpi-openmpi "$tests/refused.openmpi" "run $tests/refused.openmpi"
 kind mpi-mpich "$tests/refused.mpich" "run $tests/refused.mpich"
 
