@@ -180,8 +180,10 @@ struct region opencalls_part(const struct axis *axis,
         axis_time(axis, agent, open->is_ticks, open->open.seen)};
     ck_time_t end;
 
+    /* A ring is read, and its calls seen, behind the end of its process, too.
+     */
     if (process != DEFS_NONE && unknowntail_ended(defs, axis, process, &end)) {
-        part.end = end > part.end ? end : part.end;
+        part.end = end;
     }
     part.end = part.end > part.start ? part.end : part.start;
     return part;

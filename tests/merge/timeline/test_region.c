@@ -180,7 +180,8 @@ static void calls_are_counted_in_the_whole_run(void **state)
     assert_non_null(strstr(text, "\"calls\": 0,\n      \"calls_in_run\": 2"));
 }
 
-/* The rank is in a call from then on, until a signal ends it at 12 ms. */
+/* The rank is in a call from then on, until a signal ends it at 12 ms. Its ring
+ * shows that call behind its end, too. */
 static void stay(struct synth *synth, enum name name, int64_t start, int signal)
 {
     struct ck_open open = {
@@ -190,7 +191,7 @@ static void stay(struct synth *synth, enum name name, int64_t start, int signal)
         .call = 9,
         .incarnation = 1,
         .kind = CK_KIND_MPI_CALL,
-        .seen = start + MS};
+        .seen = start + 8 * MS};
 
     if (name != 0) {
         synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
