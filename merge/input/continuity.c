@@ -21,6 +21,28 @@ CK_ORDER(by_position,
          struct store_frame,
          CK_UP(first) ?: CK_DOWN(units) ?: CK_DOWN(records))
 
+/* Only a ring's records are cut anew, by the next collector. Collectors' own
+ * frames with units in common are one frame, or a false one is among them: what
+ * is trimmed then is nowhere else. */
+static void
+overlap_check(struct rundir_stream *stream, size_t at, uint64_t next)
+{
+    const struct store_frame *frame = &stream->frames[at];
+    const struct store_frame *before = at > 0 ? frame - 1 : frame;
+    bool is_same = frame->first == before->first &&
+                   frame->units == before->units &&
+                   (frame->records == before->records || frame->is_thin ||
+                    before->is_thin);
+
+    if (stream->slot == CK_SLOT_COLLECTOR && frame->first < next &&
+        frame->units > 0 && !is_same) {
+        uint64_t units = next - frame->first;
+
+        stream->gaps++;
+        stream->gap_units += units < frame->units ? units : frame->units;
+    }
+}
+
 void continuity_trim(struct rundir_stream *stream)
 {
     bool was_thin = false;
@@ -35,6 +57,7 @@ void continuity_trim(struct rundir_stream *stream)
         if (i == 0) {
             next = frame.first;
         }
+        overlap_check(stream, i, next);
         if (frame.first > next && (frame.is_thin || was_thin)) {
             stream->discarded += frame.first - next;
         } else if (frame.first > next) {

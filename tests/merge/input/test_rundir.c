@@ -187,6 +187,57 @@ static void frames_that_overlap_are_trimmed_by_position(void **state)
     }
 }
 
+/* Frames of a collector's own: identity, 4 marks, 3, and the last of 2, which
+ * claims a place so many units before its own. Returns where they end. */
+static uint64_t own_frames_read(struct reading *reading, uint64_t place)
+{
+    static const int marks[] = {4, 3, 2};
+
+    reading_begin(reading);
+    synth_stream(reading->synth, 0, CK_SLOT_COLLECTOR, 0);
+    for (size_t i = 0; i < 3; i++) {
+        if (i == 2 && place > 0) {
+            synth_seek(reading->synth, place);
+        }
+        for (int n = 0; n < marks[i]; n++) {
+            mark_put(reading->synth, 10 * n, n);
+        }
+        synth_flush(reading->synth);
+        synth_repeat(reading->synth);
+    }
+    reading_read(reading);
+    return rundir_stream(reading->store, 0)->end;
+}
+
+static void an_own_frame_at_the_place_of_another_is_a_gap(void **state)
+{
+    static const struct {
+        uint64_t back;
+        uint64_t gaps;
+        uint64_t units;
+    } cases[] = {
+        {0, 0, 0}, {1, 1, 1}, {2, 1, 2}, {3, 1, 2},
+        {4, 2, 2}, {5, 1, 2}, {7, 1, 2}, {8, 2, 2},
+    };
+    struct reading reading;
+    uint64_t place;
+
+    (void)state;
+    place = own_frames_read(&reading, 0) - 2;
+    assert_int_equal(reading.defs->agents[0].gaps, 0);
+    reading_end(&reading);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct defs_agent *agent;
+
+        (void)own_frames_read(&reading, place - cases[i].back);
+        agent = &reading.defs->agents[0];
+        assert_int_equal(agent->gaps, cases[i].gaps);
+        assert_int_equal(agent->gap_units, cases[i].units);
+        assert_in_range(agent->gap_records, cases[i].gaps, cases[i].units);
+        reading_end(&reading);
+    }
+}
+
 static void missing_units_are_a_gap(void **state)
 {
     struct reading *reading = *state;
@@ -415,6 +466,7 @@ int main(void)
         CASE(a_spool_that_has_gone_is_no_error),
         CASE(a_segment_that_cannot_be_opened_is_damage),
         CASE(frames_that_overlap_are_trimmed_by_position),
+        cmocka_unit_test(an_own_frame_at_the_place_of_another_is_a_gap),
         CASE(a_pass_of_one_class_has_all_of_it_in_order),
         CASE(missing_units_are_a_gap),
         CASE(units_in_front_of_a_slot_are_a_gap),
