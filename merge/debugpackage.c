@@ -175,8 +175,9 @@ static const struct defs_module *module_find(const struct defs *defs,
             if (strcmp(slash == NULL ? module->path : slash + 1, name) != 0) {
                 continue;
             }
-            if (found != NULL && (strcmp(found->path, module->path) != 0 ||
-                                  strcmp(found->build_id, module->build_id))) {
+            if (found != NULL &&
+                (strcmp(found->path, module->path) != 0 ||
+                 strcmp(found->build_id, module->build_id) != 0)) {
                 return NULL;
             }
             found = module;
