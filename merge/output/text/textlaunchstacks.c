@@ -40,7 +40,7 @@ static void put_row(const struct page *page,
     page_place(page, &row->place);
     fputc(')', page->file);
     if (row->share < 0.995) {
-        fprintf(page->file, ", %.0f %% of the samples there", 100 * row->share);
+        fprintf(page->file, ", %.0f %% of the stacks there", 100 * row->share);
     }
     fputc('\n', page->file);
 }
@@ -62,16 +62,16 @@ static void put_stacks(const struct page *page)
         }
         if (shown++ == 0) {
             fprintf(page->file,
-                    "\n%s LAUNCHED BY (stacks of samples in the launching "
-                    "call, or in its function)%s\n",
+                    "\n%s LAUNCHED BY (stacks of samples and waits in the "
+                    "launching call, or in its function)%s\n",
                     page_bold(page), page_normal(page));
         }
         put_row(page, row, all);
     }
     if (shown > 0) {
         fprintf(page->file,
-                " joined: %s launches by a sample before, %s by a later one; "
-                "%s by its function, %s without a sample, %s without a "
+                " joined: %s launches by a stack before, %s by a later one; "
+                "%s by its function, %s without a stack, %s without a "
                 "call\n",
                 word_count(stacks->matched).text,
                 word_count(stacks->deferred).text,
