@@ -16,6 +16,7 @@
 /* A build id is in a note near the file's beginning. */
 #define HEAD_BYTES 8192
 #define ID_BYTES 64
+#define ID_LEAST 8 /* a shorter one is in files of other builds, too */
 /* Longer lists of files are not read. */
 #define LIST_BYTES ((size_t)16 << 20)
 #define PATH_BYTES 4096
@@ -33,7 +34,7 @@ static size_t id_read(const char *text, unsigned char id[ID_BYTES])
 {
     size_t count = strlen(text) / 2;
 
-    if (count == 0 || count > ID_BYTES || strlen(text) % 2 != 0) {
+    if (count < ID_LEAST || count > ID_BYTES || strlen(text) % 2 != 0) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {

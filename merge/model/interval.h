@@ -25,6 +25,18 @@ static inline ck_time_t region_length(struct region region)
     return region.end - region.start;
 }
 
+/* So much from a start on; up to the end of all times if that is behind it. */
+static inline struct region region_from(ck_time_t start, ck_time_t length)
+{
+    struct region region = {start, INT64_MAX};
+
+    if (!__builtin_add_overflow(start, length, &region.end)) {
+        return region;
+    }
+    region.end = length > 0 ? INT64_MAX : start;
+    return region;
+}
+
 /* Cut [*start, *end) to the region; false when nothing is left. A point
  * within the region is left as it is. */
 static inline bool

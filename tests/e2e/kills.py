@@ -102,6 +102,10 @@ class Trial:
                                       stdout=self.errors, stderr=self.errors)
         wait_for("the first mark", lambda: all(
             committed(f"{self.page}.{rank}") for rank in range(self.ranks)))
+        # What was recorded before a run exists is left in the ring.
+        if self.mode == "all":
+            wait_for("the run", lambda: os.path.exists(
+                self.run + "/manifest.json"))
 
     def kill(self, pids):
         for pid in pids:

@@ -15,11 +15,13 @@ import tempfile
 
 MIB = 1 << 20
 # Ranks, turns of three events, limit. Of many ranks 64 MiB and 32 KiB for each
-# (81 MiB are needed); of few 10 MiB are, however many turns there are.
+# (96 MiB are needed); of few 10 MiB are, however many turns there are.
 RUNS = ((1024, 40, 64 * MIB + 1024 * 32 * 1024),
         (16, 16000, 24 * MIB))
-# The page holds as many items whatever the run's length (50 MiB are enough).
+# The page holds as many items whatever the run's length, and of a job of more
+# than 64 ranks a picture of 2^20 cells in two layers of four bytes.
 PAGE = 56 * MIB
+PICTURE = 8 * MIB
 
 
 def merges(ckmerge, run, limit, has_page):
@@ -46,7 +48,7 @@ def main():
             if merges(ckmerge, run, 4 * MIB, False):
                 sys.exit("ckmerge does with 4 MiB: no limit is kept here")
             for has_page in (False, True):
-                room = limit + PAGE * has_page
+                room = limit + (PAGE + PICTURE * (ranks > 64)) * has_page
                 is_enough = merges(ckmerge, run, room, has_page)
                 print("%d ranks, %d events, %s, %d MiB: %s" % (
                     ranks, ranks * turns * 3,

@@ -90,17 +90,19 @@ static void without_lists_there_is_no_package(void **state)
 static void a_file_of_another_build_is_not_believed(void **state)
 {
     static const char bytes[] = "\x7f"
-                                "ELF....GNU\0\x01\x02\xfe\xff";
+                                "ELF....GNU\0\x01\x02\xfe\xff\x03\x04\x05\x06";
 
     (void)state;
     put("elf", bytes, sizeof(bytes));
-    assert_true(debugpackage_is_build(path, "0102feff"));
-    assert_false(debugpackage_is_build(path, "0102fefe"));
+    assert_false(debugpackage_is_build(path, "7f")); /* in any file */
+    assert_true(debugpackage_is_build(path, "0102feff03040506"));
+    assert_false(debugpackage_is_build(path, "0102feff03040507"));
     assert_false(debugpackage_is_build(path, ""));
-    assert_false(debugpackage_is_build(path, "0102fef"));
-    assert_false(debugpackage_is_build(path, "01zz"));
-    assert_false(debugpackage_is_build("/nowhere", "0102feff"));
-    assert_false(debugpackage_is_build(info, "0102feff")); /* a folder */
+    assert_false(debugpackage_is_build(path, "0102feff0304050"));
+    assert_false(debugpackage_is_build(path, "01zzfeff03040506"));
+    assert_false(debugpackage_is_build("/nowhere", "0102feff03040506"));
+    assert_false(
+        debugpackage_is_build(info, "0102feff03040506")); /* a folder */
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

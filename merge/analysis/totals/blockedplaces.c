@@ -87,8 +87,8 @@ static struct region part_in(const struct blockedplaces *places,
     struct region part = {event->start, event->end};
 
     if (event->record->kind == CK_KIND_OFF_CPU) {
-        part.end =
-            part.start + ((const struct ck_sample *)event->record)->weight;
+        part = region_from(event->start,
+                           ((const struct ck_sample *)event->record)->weight);
     }
     part.start =
         part.start > places->region.start ? part.start : places->region.start;
@@ -150,25 +150,26 @@ static bool is_same_row(const struct placed *a, const struct placed *b)
 /* The line with the most of all: its place. */
 static struct place line_find(const struct placed *placed, size_t count)
 {
+    struct table *lines = table_create();
+    ck_time_t *sums = xcalloc(count, sizeof(*sums));
     struct place best = placed[0].place;
     ck_time_t most = 0;
 
     for (size_t i = 0; i < count; i++) {
-        ck_time_t sum = 0;
+        sums[table_number_of(lines, placed[i].place.line, 0, 0)] +=
+            placed[i].spot->ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t sum =
+            sums[table_number_of(lines, placed[i].place.line, 0, 0)];
 
-        if (placed[i].place.line == best.line && i > 0) {
-            continue;
-        }
-        for (size_t k = i; k < count; k++) {
-            sum += placed[k].place.line == placed[i].place.line
-                       ? placed[k].spot->ns
-                       : 0;
-        }
         if (sum > most) {
             most = sum;
             best = placed[i].place;
         }
     }
+    free(sums);
+    table_destroy(lines);
     return best;
 }
 

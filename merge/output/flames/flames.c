@@ -109,8 +109,7 @@ static void wait_take(struct flames *flames, const struct timeline_event *event)
     }
     flamecells_add(flames->cells, FLAME_OFFCPU,
                    &(struct table_key){(uint64_t)row, 0, CK_KIND_OFF_CPU},
-                   (struct region){event->start, event->start + record->weight},
-                   record->weight);
+                   region_from(event->start, record->weight), record->weight);
 }
 
 /* The calls that a thread is in. */

@@ -96,7 +96,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
     lanes->closeups = closeups_create();
     if (defs->ranks_count > RASTER_RANKS_SHOWN &&
-        defs->ranks_count <= RASTER_CELLS) {
+        defs->ranks_count <= ROWS_MOST / DEPTHS) {
         lanes->raster = raster_create(part, defs->ranks_count, LANES_CLASSES);
     }
     return lanes;

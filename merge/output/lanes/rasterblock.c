@@ -172,7 +172,8 @@ int rasterblock_make(struct rasterblock *block,
         errno = ENOMEM;
         return -1;
     }
-    numbers_reserve(&block->bytes, marks + 2 * ranks * writer.columns);
+    numbers_reserve(&block->bytes,
+                    marks + 2 * ranks * writer.columns / NUMBER_MOST + 1);
     put_cells(&writer);
     put_index(&writer, json, put_marks(&writer));
     block->index = ck_json_take(json);

@@ -172,7 +172,7 @@ static ck_time_t ns_in(const struct stacktable *table,
                        const struct timeline_event *event)
 {
     ck_time_t weight = ((const struct ck_sample *)event->record)->weight;
-    struct region part = {event->start, event->start + weight};
+    struct region part = region_from(event->start, weight);
 
     if (weight <= 0 || table->kind == CK_KIND_SAMPLE) {
         return event->start >= table->part.start &&

@@ -100,7 +100,7 @@ static void put_trust(const struct page *page)
     }
     fprintf(page->file,
             "             stacks of waits without a CPU: %llu of %llu longer "
-            "ones, %s %% of that time\n",
+            "ones; %s %% of the time blocked in the region has one\n",
             (unsigned long long)stacks->wait_stacks,
             (unsigned long long)stacks->waits,
             word_percent(sums->ns, sums->blocked).text);

@@ -40,7 +40,8 @@ static void put_row(const struct page *page,
     page_place(page, &row->place);
     fputc(')', page->file);
     if (row->share < 0.995) {
-        fprintf(page->file, ", %.0f %% of the stacks there", 100 * row->share);
+        fprintf(page->file, ", %.0f %% of the stacks %s", 100 * row->share,
+                row->is_by_function ? "in that function" : "there");
     }
     fputc('\n', page->file);
 }
