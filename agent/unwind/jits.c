@@ -121,11 +121,11 @@ static pid_t own_number(pid_t pid)
     char *line, *tab;
 
     (void)procfile_read(text, sizeof(text), "/proc/%d/status", (int)pid);
-    line = strstr(text, "NSpid:");
+    line = strstr(text, "\nNSpid:"); /* the name before it may be anything */
     if (line == NULL) {
         return pid;
     }
-    line[strcspn(line, "\n")] = '\0';
+    line[1 + strcspn(line + 1, "\n")] = '\0';
     tab = strrchr(line, '\t');
     return tab == NULL ? pid : (pid_t)strtol(tab, NULL, 10);
 }

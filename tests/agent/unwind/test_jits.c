@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,21 @@ static void code_of_the_process_own_file_has_its_name(void **state)
     assert_true(is_found());
     assert_string_equal(place.function, "compiled");
     assert_int_equal(jits_tally(jits).named, 1);
+}
+
+/* As it is in /proc/PID/status before the line of that name. */
+static void a_name_that_looks_like_a_number_is_none(void **state)
+{
+    bool is_named;
+    char name[16];
+
+    (void)state;
+    map_write("compiled");
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    assert_int_equal(prctl(PR_SET_NAME, "NSpid:\t7"), 0);
+    is_named = is_found();
+    assert_int_equal(prctl(PR_SET_NAME, name), 0);
+    assert_true(is_named);
 }
 
 static void a_link_to_a_file_is_not_believed(void **state)
@@ -156,6 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             code_of_the_process_own_file_has_its_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_that_looks_like_a_number_is_none,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_link_to_a_file_is_not_believed, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_not_believed, setup,
