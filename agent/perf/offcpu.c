@@ -195,7 +195,10 @@ void offcpu_map(struct offcpu *offcpu, int filled_fd)
         struct perfring *ring = &offcpu->rings[i];
 
         perfring_map(ring, offcpu->pages);
-        if (ring->page != NULL && filled_fd >= 0) {
+        if (ring->page == NULL) { /* its records would go nowhere */
+            ck_fd_close(ring->fd);
+            ring->fd = -1;
+        } else if (filled_fd >= 0) {
             (void)epoll_ctl(filled_fd, EPOLL_CTL_ADD, ring->fd, &event);
         }
     }
@@ -284,4 +287,15 @@ uint64_t offcpu_lost(const struct offcpu *offcpu)
         lost += offcpu->rings[i].tally.lost;
     }
     return lost;
+}
+
+struct offcpu_cpus offcpu_cpus(const struct offcpu *offcpu)
+{
+    struct offcpu_cpus cpus = {0};
+
+    for (size_t i = 0; offcpu != NULL && i < offcpu->count; i++) {
+        cpus.count++;
+        cpus.unmapped += offcpu->rings[i].fd < 0;
+    }
+    return cpus;
 }

@@ -14,6 +14,7 @@
 #define CK_AGENT_PERF_OFFCPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -58,5 +59,12 @@ void offcpu_pace(struct offcpu *offcpu, ck_time_t now);
 
 /* Records for which there was no room. NULL: 0. */
 uint64_t offcpu_lost(const struct offcpu *offcpu);
+/* The CPUs that should be looked at, and those that are not: there was no
+ * memory for their rings. NULL: none. */
+struct offcpu_cpus {
+    size_t count;
+    size_t unmapped;
+};
+struct offcpu_cpus offcpu_cpus(const struct offcpu *offcpu);
 
 #endif

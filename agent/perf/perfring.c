@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "schema/fd.h"
+
 /* The size of a record is 16 bits. */
 #define RECORD_MAX 65536
 
@@ -121,7 +123,7 @@ void perfring_fini(struct perfring *ring)
     if (ring->page != NULL) {
         (void)munmap(ring->page, page_bytes() + ring->bytes);
     }
-    (void)close(ring->fd);
+    ck_fd_close(ring->fd);
 }
 
 static void record_take(struct perfring *ring,

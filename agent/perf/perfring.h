@@ -22,7 +22,7 @@ struct perfring_tally {
 };
 
 struct perfring {
-    int fd;                            /* of the event, owned */
+    int fd;                            /* of the event, owned; -1 = closed */
     struct perf_event_mmap_page *page; /* NULL = not mapped */
     size_t bytes;                      /* of the data */
     uint64_t mark;                     /* perfring_mark() */

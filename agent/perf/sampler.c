@@ -1033,6 +1033,35 @@ static void lost_notes(const struct sampler *sampler,
     }
 }
 
+/* Why stacks of waits are missing. */
+static void waits_notes(const struct sampler *sampler,
+                        struct selfstream *selfstream)
+{
+    struct offcpu_cpus cpus = offcpu_cpus(sampler->offcpu);
+    uint64_t lost = offcpu_lost(sampler->offcpu);
+
+    if (sampler->offcpu_why.text[0] != '\0') {
+        selfstream_note(selfstream,
+                        "the stacks of waits without a CPU are not recorded: "
+                        "%s",
+                        sampler->offcpu_why.text);
+    }
+    if (cpus.unmapped > 0) {
+        selfstream_note(selfstream,
+                        "no stacks of waits that began on %zu of %zu CPUs: no "
+                        "memory to lock (raise ulimit -l)",
+                        cpus.unmapped, cpus.count);
+    }
+    if (lost > 0) {
+        selfstream_note(selfstream,
+                        "%llu stacks of switches%s were lost in the kernel's "
+                        "rings: waits without a CPU may have none",
+                        (unsigned long long)lost,
+                        sampler->is_wide ? " of all programs on these CPUs"
+                                         : "");
+    }
+}
+
 void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
 {
     struct sampler_tally tally;
@@ -1056,12 +1085,7 @@ void sampler_notes(struct sampler *sampler, struct selfstream *selfstream)
                         "places of page faults are not recorded: %s",
                         sampler->faults_why);
     }
-    if (sampler->offcpu_why.text[0] != '\0') {
-        selfstream_note(selfstream,
-                        "the stacks of waits without a CPU are not recorded: "
-                        "%s",
-                        sampler->offcpu_why.text);
-    }
+    waits_notes(sampler, selfstream);
     if (deaths_lost(sampler->deaths) > 0) {
         selfstream_note(selfstream,
                         "the stacks of %llu threads at their end had no room",

@@ -39,6 +39,8 @@
 #define SHARERS_ONE 1
 #define SHARERS_MANY 100000
 #define LIMIT_MS 20000
+/* More stacks than the largest ring of waits has room for. */
+#define NAP_RUNS 1000
 /* More records than the largest ring of switches has room for. */
 #define STORM_RUNS 60000
 
@@ -48,6 +50,7 @@ static struct sampler *sampler;
 static char why[CK_ERR_BYTES];
 static int sharers;
 static uint32_t stack_bytes;
+static ck_time_t off_cpu;
 
 /* Not inlined, so that it has a name of its own. */
 __attribute__((noinline)) static uint64_t sampled_work(void)
@@ -107,6 +110,16 @@ static int yield_main(void)
         return 1;
     }
     (void)yield(NULL);
+    return 0;
+}
+
+static int nap_main(void)
+{
+    const struct timespec nap = {.tv_nsec = 1000};
+
+    for (;;) {
+        (void)nanosleep(&nap, NULL);
+    }
     return 0;
 }
 
@@ -205,7 +218,8 @@ static struct sampler *sampler_open(pid_t pid, int agents, struct ck_err *err)
                           &(struct sampler_wish){.hz = HZ,
                                                  .sharers = agents,
                                                  .python = SAMPLER_PYTHON_ON,
-                                                 .stack_bytes = stack_bytes},
+                                                 .stack_bytes = stack_bytes,
+                                                 .off_cpu = off_cpu},
                           err);
 }
 
@@ -213,6 +227,7 @@ static int setup(void **state)
 {
     sharers = *state == NULL ? SHARERS_ONE : *(const int *)*state;
     stack_bytes = SAMPLER_STACK_BYTES;
+    off_cpu = 0;
     header = calloc(1, CK_RING_HEADS_OFFSET);
     said_init(&said);
     return header == NULL;
@@ -567,6 +582,50 @@ static void a_storm_of_switches_takes_no_sample_away(void **state)
     assert_int_equal(tally.samples_lost, 0);
 }
 
+static bool is_noted(const char *words)
+{
+    const struct ck_text *text = NULL;
+
+    said_read(&said);
+    while ((text = said_next(&said, CK_KIND_NOTE, text)) != NULL) {
+        if (memmem(ck_text_bytes(text), text->length, words, strlen(words)) !=
+            NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The kernel reports what it lost in front of what it has room for next. */
+static void stacks_of_waits_that_are_lost_are_noted(void **state)
+{
+    struct ck_err err;
+    int status;
+    int go;
+    pid_t pid = child_start(&go, "nap");
+
+    (void)state;
+    off_cpu = CK_TIME_MS;
+    sampler = sampler_open(pid, sharers, &err);
+    (void)close(go);
+    for (int i = 0; sampler != NULL && i < 4; i++) {
+        runs_wait(pid, NAP_RUNS);
+        sampler_step(sampler, said.selfstream, header, NULL);
+    }
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    sampler_notes(sampler, said.selfstream);
+    if (is_noted("the stacks of waits without a CPU are not recorded")) {
+        print_message("skipped: no stacks of waits here\n");
+        skip();
+    }
+    assert_true(is_noted("stacks of switches"));
+}
+
 /* However late it is looked for, and whether it was waited for or not. */
 static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
 {
@@ -635,6 +694,8 @@ int main(int argc, char **argv)
             a_ring_that_fills_asks_for_a_step, setup, teardown, &many),
         cmocka_unit_test_setup_teardown(
             a_storm_of_switches_takes_no_sample_away, setup, teardown),
+        cmocka_unit_test_prestate_setup_teardown(
+            stacks_of_waits_that_are_lost_are_noted, setup, teardown, &many),
         cmocka_unit_test_setup_teardown(
             the_cpus_are_looked_at_where_they_are_our_own, setup, teardown),
         cmocka_unit_test_setup_teardown(children_that_compute_own_their_samples,
@@ -675,6 +736,9 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "yield") == 0) {
         return yield_main();
+    }
+    if (argc == 2 && strcmp(argv[1], "nap") == 0) {
+        return nap_main();
     }
     if (argc == 2) {
         return 0; /* a child that does nothing */
