@@ -33,8 +33,6 @@ struct pending {
     uint32_t call;
     uint32_t queue;
     struct opencl_device *device;
-    struct backlog
-        *backlog; /* of its queue; NULL: it has a callback of its own */
     struct pending *later; /* in the backlog */
     cl_event event;        /* our reference */
     int64_t start;         /* of the enqueueing call, on the ring's clock */
