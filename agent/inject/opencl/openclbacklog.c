@@ -3,10 +3,26 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Who holds the backlog gives it on to the callback that it asks for: after
- * that it touches nothing of it. A child of fork() has its parent's backlogs,
- * and no callback comes: what it inherited is forgotten.
+ * that it touches nothing of it, unless the driver calls back inside the call
+ * that asks: the caller looks again then, as who looks in there would be called
+ * within again and again. A callback's own event is not asked for its status,
+ * which a driver may have no answer to: each callback leads on. A child of
+ * fork() has its parent's backlogs, and no callback comes: what it inherited is
+ * forgotten.
  */
 #include "agent/inject/opencl/openclbacklog.h"
+
+/* The event of a callback, and how it ended. */
+struct ended {
+    cl_event event; /* NULL = none */
+    cl_int status;
+};
+
+/* What this thread asks the driver for just now. */
+static __thread struct asking {
+    struct backlog *backlog; /* NULL = nothing */
+    struct ended ended;      /* it was called back for that meanwhile */
+} asking;
 
 /* Whether the caller holds it now. */
 static bool backlog_hold(struct backlog *backlog)
@@ -55,13 +71,16 @@ static void backlog_gather(struct backlog *backlog)
 }
 
 /* Record those that are complete. Returns how many. */
-static uint32_t backlog_record(struct backlog *backlog)
+static uint32_t backlog_record(struct backlog *backlog,
+                               const struct ended *ended)
 {
     uint32_t count = 0;
 
     while (backlog->first != NULL) {
         struct pending *pending = backlog->first;
-        cl_int status = pending_status(pending);
+        cl_int status = pending->event == ended->event
+                            ? ended->status
+                            : pending_status(pending);
 
         if (status > CL_COMPLETE) {
             break;
@@ -114,33 +133,56 @@ static void backlog_drop(struct backlog *backlog)
     }
 }
 
-static void backlog_look(struct backlog *backlog);
+static void backlog_look(struct backlog *backlog, struct ended ended);
 
+/* It has ended, whatever status the driver gives. */
 static void CL_CALLBACK backlog_call(cl_event event, cl_int status, void *data)
 {
-    (void)event;
-    (void)status;
-    backlog_look(data);
+    const struct ended ended = {event,
+                                status < CL_COMPLETE ? status : CL_COMPLETE};
+
+    if (asking.backlog == data) {
+        asking.ended = ended;
+    } else {
+        backlog_look(data, ended);
+    }
+}
+
+/* Have the driver call. What it was called back for inside of that, and then
+ * the backlog is still the caller's; {NULL} = nothing, and it is no more.
+ * False: it makes no callback. */
+static bool backlog_ask(struct backlog *backlog, struct ended *ended)
+{
+    const struct asking outer = asking;
+    bool is_asked;
+
+    asking = (struct asking){.backlog = backlog};
+    is_asked = opencl_driver->clSetEventCallback(backlog_next(backlog)->event,
+                                                 CL_COMPLETE, backlog_call,
+                                                 backlog) == CL_SUCCESS;
+    *ended = asking.ended;
+    asking = outer;
+    return is_asked;
 }
 
 /* By its holder, who may no longer be that afterwards. */
-static void backlog_look(struct backlog *backlog)
+static void backlog_look(struct backlog *backlog, struct ended ended)
 {
     for (;;) {
         backlog_gather(backlog);
-        backlog_pace(backlog, backlog_record(backlog));
+        backlog_pace(backlog, backlog_record(backlog, &ended));
+        ended.event = NULL;
         if (backlog->first == NULL) {
             atomic_store(&backlog->holder, 0);
             if (atomic_load(&backlog->newest) == NULL ||
                 !backlog_hold(backlog)) {
                 return;
             }
-        } else if (opencl_driver->clSetEventCallback(
-                       backlog_next(backlog)->event, CL_COMPLETE, backlog_call,
-                       backlog) == CL_SUCCESS) {
-            return;
-        } else {
+        } else if (!backlog_ask(backlog, &ended)) {
             backlog_drop(backlog);
+            ended.event = NULL;
+        } else if (ended.event == NULL) {
+            return;
         }
     }
 }
@@ -152,6 +194,6 @@ void backlog_add(struct backlog *backlog, struct pending *pending)
                                          pending)) {
     }
     if (backlog_hold(backlog)) {
-        backlog_look(backlog);
+        backlog_look(backlog, (struct ended){NULL, CL_COMPLETE});
     }
 }

@@ -1,0 +1,163 @@
+/* test_openclbacklog.c - drivers that call back inside the call that asks
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The test is the driver, and the pool that the commands come from.
+ */
+#include "agent/inject/opencl/openclbacklog.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COMMANDS 200000
+/* What a command failed with. */
+#define FAILURE (-36)
+
+struct ck_ring inject_ring;
+
+static struct backlog backlog;
+static struct pending commands[COMMANDS];
+static size_t done, failed, dropped;
+static bool has_answers, has_callbacks, is_over;
+static unsigned depth, deepest;
+
+/* What the driver is to call. */
+static struct callback {
+    cl_event event;
+    void(CL_CALLBACK *call)(cl_event event, cl_int status, void *data);
+    void *data;
+} callback;
+
+static cl_int status_of(cl_event event)
+{
+    return event == (cl_event)&commands[0] ? FAILURE : CL_COMPLETE;
+}
+
+static cl_int CL_API_CALL callback_set(cl_event event,
+                                       cl_int type,
+                                       void(CL_CALLBACK *call)(cl_event event,
+                                                               cl_int status,
+                                                               void *data),
+                                       void *data)
+{
+    assert_int_equal(type, CL_COMPLETE);
+    callback = (struct callback){event, call, data};
+    if (is_over) {
+        depth++;
+        deepest = depth > deepest ? depth : deepest;
+        call(event, status_of(event), data);
+        depth--;
+    }
+    return has_callbacks ? CL_SUCCESS : CL_INVALID_EVENT;
+}
+
+static const struct _cl_icd_dispatch driver = {.clSetEventCallback =
+                                                   callback_set};
+const struct _cl_icd_dispatch *opencl_driver = &driver;
+
+cl_int pending_status(const struct pending *pending)
+{
+    return is_over && has_answers ? status_of(pending->event) : CL_QUEUED;
+}
+
+void pending_done(struct pending *pending, cl_int status)
+{
+    assert_int_equal(status, status_of(pending->event));
+    assert_ptr_equal(pending, &commands[done]);
+    done++;
+    failed += status == FAILURE;
+}
+
+void pending_drop(struct pending *pending)
+{
+    (void)pending;
+    dropped++;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    inject_ring.incarnation = 1;
+    memset(&backlog, 0, sizeof(backlog));
+    done = failed = dropped = 0;
+    depth = deepest = 0;
+    has_answers = has_callbacks = true;
+    is_over = false;
+    return 0;
+}
+
+static void commands_add(void)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        commands[i] =
+            (struct pending){.incarnation = 1, .event = (cl_event)&commands[i]};
+        backlog_add(&backlog, &commands[i]);
+    }
+}
+
+/* All of them end at once. */
+static void commands_end(void)
+{
+    is_over = true;
+    callback.call(callback.event, status_of(callback.event), callback.data);
+}
+
+static void one_callback_does_for_all_that_ended(void **state)
+{
+    (void)state;
+    commands_add();
+    commands_end();
+    assert_int_equal(done, COMMANDS);
+    assert_int_equal(failed, 1);
+    assert_int_equal(deepest, 0);
+}
+
+static void callbacks_lead_on_where_events_have_no_answer(void **state)
+{
+    (void)state;
+    has_answers = false;
+    commands_add();
+    commands_end();
+    assert_int_equal(done, COMMANDS);
+    assert_int_equal(failed, 1);
+    assert_int_equal(deepest, 1);
+    assert_int_equal(backlog.holder, 0);
+}
+
+static void a_command_that_ended_before_it_was_added_is_recorded(void **state)
+{
+    (void)state;
+    has_answers = false;
+    is_over = true;
+    commands_add();
+    assert_int_equal(done, COMMANDS);
+    assert_int_equal(deepest, 1);
+}
+
+static void a_driver_without_callbacks_has_none_followed(void **state)
+{
+    (void)state;
+    has_callbacks = false;
+    commands_add();
+    assert_int_equal(done, 0);
+    assert_int_equal(dropped, COMMANDS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_callback_does_for_all_that_ended, setup),
+        cmocka_unit_test_setup(callbacks_lead_on_where_events_have_no_answer,
+                               setup),
+        cmocka_unit_test_setup(
+            a_command_that_ended_before_it_was_added_is_recorded, setup),
+        cmocka_unit_test_setup(a_driver_without_callbacks_has_none_followed,
+                               setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
