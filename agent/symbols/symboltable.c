@@ -28,6 +28,10 @@
 #include "schema/time.h"
 
 #define FINDS_UNSORTED 16
+/* Of tables in which symbols are looked for by name, on the collector's thread:
+ * larger ones are not read. */
+#define SYMBOLS_BYTES_MAX (16u << 20)
+#define NAMES_BYTES_MAX (64u << 20)
 /* Time for what was inlined in a file: large units take milliseconds for each
  * address, and files and lines of the others are worth more. */
 #define INLINED_TIME (500 * CK_TIME_MS)
@@ -152,6 +156,47 @@ int symboltable_identify(const char *path,
     return rc;
 }
 
+/* May the section's text be read here? */
+static bool has_names(Elf *elf, size_t section)
+{
+    GElf_Shdr header;
+
+    return gelf_getshdr(elf_getscn(elf, section), &header) != NULL &&
+           header.sh_size <= NAMES_BYTES_MAX;
+}
+
+/* With relocated data it has another section's name before its own. */
+static bool is_gos(const char *section)
+{
+    static const char table[] = ".gopclntab";
+    size_t length = section == NULL ? 0 : strlen(section);
+
+    return length >= sizeof(table) - 1 &&
+           strcmp(section + length - (sizeof(table) - 1), table) == 0;
+}
+
+bool symboltable_is_go(const char *path)
+{
+    Elf_Scn *section = NULL;
+    bool is_go = false;
+    size_t names;
+    int fd;
+    Elf *elf = elf_open(path, ELF_C_READ, &fd);
+
+    if (elf != NULL && elf_getshdrstrndx(elf, &names) == 0 &&
+        has_names(elf, names)) {
+        while (!is_go && (section = elf_nextscn(elf, section)) != NULL) {
+            GElf_Shdr header;
+
+            is_go = gelf_getshdr(section, &header) != NULL &&
+                    is_gos(elf_strptr(elf, names, header.sh_name));
+        }
+    }
+    (void)elf_end(elf);
+    ck_fd_close(fd);
+    return is_go;
+}
+
 /* Symbols that are asked for by name. */
 struct wanted {
     const char *const *names;
@@ -179,12 +224,13 @@ static void wanted_find(Elf *elf, Elf_Scn *section, struct wanted *wanted)
     Elf_Data *data;
 
     if (gelf_getshdr(section, &header) == NULL || header.sh_entsize == 0 ||
-        (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB)) {
+        (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB) ||
+        header.sh_size > SYMBOLS_BYTES_MAX || !has_names(elf, header.sh_link)) {
         return;
     }
     data = elf_getdata(section, NULL);
     for (size_t i = 0; data != NULL && i < header.sh_size / header.sh_entsize &&
-                       i <= INT32_MAX && wanted->found < (int)wanted->count;
+                       wanted->found < (int)wanted->count;
          i++) {
         GElf_Sym symbol;
         const char *name;

@@ -27,12 +27,16 @@ int symboltable_identify(const char *path,
                          uint64_t *bias,
                          char build_id[SYMBOLTABLE_ID_BYTES]);
 
+/* Has the file code that Go compiled? False where it cannot be read. */
+bool symboltable_is_go(const char *path);
+
 /* Where a symbol is; a size that the file does not have is 0. */
 struct symbol_range {
     uint64_t start; /* 0 = it has none of that name */
     uint64_t size;
 };
-/* The symbols that the file defines, in its dynamic or its full table. How many
+/* The symbols that the file defines, in its dynamic or its full table; a table
+ * of more than 16 MiB, or with more than 64 MiB of names, is not read. How many
  * were found, -1: not readable or not ELF. */
 int symboltable_ranges(const char *path,
                        const char *const *names,

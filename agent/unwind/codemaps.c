@@ -241,25 +241,51 @@ static const char *plain_path(const char *path)
                : root + sizeof(ROOT) - 1;
 }
 
-/* NULL: it cannot be read. The process may have ended since it was seen. */
+/* Where the file is now: the process may have ended since it was seen. NULL:
+ * nowhere, or another file is there. */
+static const char *path_now(const struct file *file)
+{
+    const char *const paths[] = {file->path, plain_path(file->path)};
+    struct stat status;
+
+    if (strcmp(file->path, UNWINDFILE_VDSO) == 0) {
+        return file->path;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (stat(paths[i], &status) == 0 && is_same(file, &status)) {
+            return paths[i];
+        }
+    }
+    return NULL;
+}
+
+/* NULL: it cannot be read. */
 static const struct unwindfile *file_open(struct codemaps *codemaps,
                                           uint32_t number)
 {
     struct file *file = &codemaps->files[number];
-    struct stat status;
 
     if (!file->is_opened) {
-        const char *plain = plain_path(file->path);
+        const char *path = path_now(file);
 
         file->is_opened = true;
-        file->file = unwindfile_open(file->path);
-        if (file->file == NULL && stat(plain, &status) == 0 &&
-            is_same(file, &status)) {
-            file->file = unwindfile_open(plain);
-        }
+        file->file = path == NULL ? NULL : unwindfile_open(path);
         codemaps->unread += file->file == NULL;
     }
     return file->file;
+}
+
+/* False: there is no memory for them. What cannot be read, or is not Go's, has
+ * none. */
+static bool switches_read(struct file *file)
+{
+    const char *path = path_now(file);
+
+    file->switches = calloc(SWITCHES, sizeof(*file->switches));
+    if (file->switches != NULL && path != NULL && symboltable_is_go(path)) {
+        (void)symboltable_ranges(path, switches, SWITCHES, file->switches);
+    }
+    return file->switches != NULL;
 }
 
 bool codemaps_is_switch(struct codemaps *codemaps,
@@ -272,16 +298,8 @@ bool codemaps_is_switch(struct codemaps *codemaps,
         return false;
     }
     file = &codemaps->files[code->number];
-    if (file->switches == NULL) {
-        file->switches = calloc(SWITCHES, sizeof(*file->switches));
-        if (file->switches == NULL) {
-            return false;
-        }
-        if (symboltable_ranges(file->path, switches, SWITCHES, file->switches) <
-            0) {
-            (void)symboltable_ranges(plain_path(file->path), switches, SWITCHES,
-                                     file->switches);
-        }
+    if (file->switches == NULL && !switches_read(file)) {
+        return false;
     }
     for (size_t i = 0; i < SWITCHES; i++) {
         if (address - code->bias - file->switches[i].start <

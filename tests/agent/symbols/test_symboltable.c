@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,6 +203,103 @@ static void a_stripped_file_may_have_its_symbols_compressed_in_it(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* A copy of this program, in a folder of its own. */
+static void copy_make(char *folder, char path[64])
+{
+    char command[128];
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, 64, "%s/program", folder);
+    (void)snprintf(command, sizeof(command), "cp /proc/%ld/exe %s",
+                   (long)getpid(), path);
+    assert_int_equal(system(command), 0);
+}
+
+static void copy_remove(const char *folder)
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* With relocated data (PIE) the section is a part of another, whose name is
+ * before its own. */
+static void a_file_is_gos_by_its_table_of_functions(void **state)
+{
+    static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
+    char path[64], command[256];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char folder[] = "/tmp/ck-symbols.XXXXXX";
+
+        copy_make(folder, path);
+        assert_false(symboltable_is_go(path));
+        (void)snprintf(command, sizeof(command),
+                       "objcopy --add-section %s=/etc/passwd %s", names[i],
+                       path);
+        assert_int_equal(system(command), 0);
+        assert_true(symboltable_is_go(path));
+        copy_remove(folder);
+    }
+    assert_false(symboltable_is_go("/nowhere"));
+}
+
+/* Move .symtab to the file's end, and make it that long. */
+static void symbols_move(const char *path, uint64_t bytes)
+{
+    static uint8_t symbols[1 << 20];
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    off_t end = lseek(fd, 0, SEEK_END);
+    ElfW(Ehdr) file;
+    ElfW(Shdr) section;
+    off_t at;
+
+    assert_int_equal(pread(fd, &file, sizeof(file), 0), sizeof(file));
+    at = (off_t)file.e_shoff;
+    do {
+        at += (off_t)sizeof(section); /* the first is none */
+        assert_int_equal(pread(fd, &section, sizeof(section), at),
+                         sizeof(section));
+    } while (section.sh_type != SHT_SYMTAB);
+    assert_true(section.sh_size <= sizeof(symbols));
+    end = (end + 7) / 8 * 8;
+    assert_int_equal(
+        pread(fd, symbols, section.sh_size, (off_t)section.sh_offset),
+        section.sh_size);
+    assert_int_equal(pwrite(fd, symbols, section.sh_size, end),
+                     section.sh_size);
+    section.sh_offset = (uint64_t)end;
+    section.sh_size = bytes;
+    assert_int_equal(pwrite(fd, &section, sizeof(section), at),
+                     sizeof(section));
+    assert_int_equal(ftruncate(fd, end + (off_t)bytes), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static void a_table_larger_than_the_limit_is_not_read(void **state)
+{
+    static const char *const names[] = {"first_known"};
+    const uint64_t most = (16u << 20) / sizeof(ElfW(Sym)) * sizeof(ElfW(Sym));
+    char folder[] = "/tmp/ck-symbols.XXXXXX";
+    struct symbol_range range;
+    char path[64];
+
+    (void)state;
+    copy_make(folder, path);
+    symbols_move(path, most);
+    assert_int_equal(symboltable_ranges(path, names, 1, &range), 1);
+    assert_int_equal(range.start, (uintptr_t)first_known - load_bias);
+    copy_remove(folder);
+    (void)strcpy(folder, "/tmp/ck-symbols.XXXXXX");
+    copy_make(folder, path);
+    symbols_move(path, most + sizeof(ElfW(Sym)));
+    assert_int_equal(symboltable_ranges(path, names, 1, &range), 0);
+    assert_int_equal(range.start, 0);
+    copy_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +317,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_stripped_file_may_have_its_symbols_compressed_in_it, setup,
             teardown),
+        cmocka_unit_test(a_file_is_gos_by_its_table_of_functions),
+        cmocka_unit_test_setup_teardown(
+            a_table_larger_than_the_limit_is_not_read, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -386,9 +386,11 @@ static void code_without_a_file_is_left_by_frame_pointers(void **state)
     (void)munmap(page, 4096);
 }
 
-/* As of Go: code without rules, and the function of its runtime that calls
- * others on another stack. */
-__asm__(".text\n"
+/* As of Go: code without rules, the function of its runtime that calls others
+ * on another stack, and the section by which a file is Go's. */
+__asm__(".section .gopclntab, \"a\"\n"
+        ".byte 0\n"
+        ".text\n"
         ".globl \"runtime.systemstack\"\n"
         ".type \"runtime.systemstack\", @function\n"
         "\"runtime.systemstack\":\n"
