@@ -8,7 +8,9 @@
  *
  * Another tool has the first right: one that the program is linked with comes
  * before this one anyway; of one behind it, or in OMP_TOOL_LIBRARIES, there is
- * a note that it has the runtime.
+ * a note that it has the runtime. Where the thread sanitizer is, the runtime
+ * has one of its own (archer), without which that one reports races that are
+ * none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -348,6 +350,11 @@ static struct ompt_tool *tool_next(unsigned version, const char *name)
     return next.object == NULL ? NULL : next.call(version, name);
 }
 
+static bool is_sanitized(void)
+{
+    return symbol_first("__tsan_init") != NULL;
+}
+
 INJECT_ENTRY(struct ompt_tool *,
              ompt_start_tool,
              unsigned version,
@@ -358,6 +365,15 @@ INJECT_ENTRY(struct ompt_tool *,
     int saved = errno;
     bool is_off = omp_is_off();
 
+    if (other == NULL && is_sanitized()) {
+        if (!is_off) {
+            (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                             "the thread sanitizer's tool has the OpenMP "
+                             "runtime: regions were not recorded");
+        }
+        errno = saved;
+        return NULL;
+    }
     if (other == NULL && (libraries == NULL || libraries[0] == '\0')) {
         errno = saved;
         return is_off ? NULL : &tool;
