@@ -193,11 +193,25 @@ clock_error_read(const char *text, int64_t *ns, struct ck_err *err)
     return CK_CLI_RUN;
 }
 
+#define KERNEL_ONLY_HELP (PROFILE_FORMATS + 256)
+
+static void kernel_only_say(char help[KERNEL_ONLY_HELP])
+{
+    char formats[PROFILE_FORMATS];
+
+    (void)snprintf(help, KERNEL_ONLY_HELP,
+                   "Merge device profiles: %s, runs and segments of ck; JSON "
+                   "may be gzipped. The last argument is the output file; "
+                   "scalene's viewer opens it",
+                   profile_formats(formats));
+}
+
 enum ck_cli_result
 options_read(struct options *options, int argc, char **argv, struct ck_err *err)
 {
     struct options *o = options;
     const char *clock_error = NULL;
+    char kernel_only[KERNEL_ONLY_HELP];
     const struct ck_cli_option table[] = {
         {CK_CLI_LIST, "output", 'o', "FORMAT[=FILE]", &o->outputs,
          CK_FORMAT_NAMES,
@@ -244,10 +258,7 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "results (ckagg --http does this)"},
         {CK_CLI_HEADING, "Device profiles", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "kernel-only", 0, NULL, &o->is_kernel_only, NULL,
-         "Merge device profiles: PyTorch traces, nkipy's kernel_profile.json, "
-         "runs and segments of ck; JSON may be gzipped. The last argument is "
-         "the "
-         "output file; scalene's viewer opens it"},
+         kernel_only},
         {CK_CLI_TEXT, "scalene", 0, "FILE", &o->scalene, NULL,
          "Like --kernel-only, and add the device times to the lines of this "
          "scalene profile (JSON or HTML)"},
@@ -284,9 +295,10 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
             "  ckmerge --output json --from 2s --to 4s RUN | jq .devices\n"
             "  ckmerge --kernel-only rank0.json rank1.json.gz merged.json\n",
         .options = table};
-    enum ck_cli_result result =
-        ck_cli_parse_variable(&cli, "CKMERGE_OPTIONS", err);
+    enum ck_cli_result result;
 
+    kernel_only_say(kernel_only);
+    result = ck_cli_parse_variable(&cli, "CKMERGE_OPTIONS", err);
     if (result == CK_CLI_RUN) {
         result = ck_cli_parse(&cli, &argc, &argv, err);
     }

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,14 +52,25 @@ static int nkipy_read(struct json *json,
 /* Every format of a foreign profile. */
 static const struct {
     const char *name;
+    const char *what; /* for help and messages: PROFILE_FORMATS in all */
     const char
         *members[4]; /* any of them in the outer object, NULL = no more */
     bool is_list;    /* a list of objects, too */
     bool has_second; /* read again where no device worked */
     read_f read;
 } readers[] = {
-    {"chrome", {"traceEvents", "deviceProperties"}, true, true, chrome_read},
-    {"nkipy", {"kernel_calls", "events_json"}, false, false, nkipy_read},
+    {"chrome",
+     "Chrome traces of PyTorch",
+     {"traceEvents", "deviceProperties"},
+     true,
+     true,
+     chrome_read},
+    {"nkipy",
+     "kernel_profile.json of nkipy",
+     {"kernel_calls", "events_json"},
+     false,
+     false,
+     nkipy_read},
 };
 #define READERS (sizeof(readers) / sizeof(readers[0]))
 
@@ -75,6 +87,18 @@ const char *profile_name(enum profile_kind kind)
 
     return kind < PROFILE_READERS ? names[kind]
                                   : readers[kind - PROFILE_READERS].name;
+}
+
+const char *profile_formats(char text[PROFILE_FORMATS])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < READERS && used < PROFILE_FORMATS; i++) {
+        used += (size_t)snprintf(text + used, PROFILE_FORMATS - used, "%s%s",
+                                 i > 0 ? ", " : "", readers[i].what);
+    }
+    return text;
 }
 
 bool profile_has_reader(enum profile_kind kind)
@@ -179,6 +203,7 @@ file_kind(const char *file, const char *path, struct ck_err *err)
     struct gzip *gzip = gzip_open(file, err);
     struct json *json;
     enum profile_kind kind = PROFILE_UNKNOWN;
+    char formats[PROFILE_FORMATS];
     uint32_t magic = 0;
 
     if (gzip == NULL) {
@@ -202,10 +227,10 @@ file_kind(const char *file, const char *path, struct ck_err *err)
     } else if (kind == PROFILE_UNKNOWN) {
         (void)ck_err_set(
             err,
-            "%s: no profile that ck knows (a run directory or segment of "
-            "ck, a Chrome trace of PyTorch, kernel_profile.json of nkipy; "
-            "also .gz)%s%s",
-            path, json_error(json)[0] != '\0' ? ": " : "", json_error(json));
+            "%s: no profile that ck knows (%s, also .gz; run directories and "
+            "segments of ck)%s%s",
+            path, profile_formats(formats),
+            json_error(json)[0] != '\0' ? ": " : "", json_error(json));
     }
     json_destroy(json);
     gzip_close(gzip);

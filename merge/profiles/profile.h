@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Kinds are recognised by content: run directories and segments of ck, Chrome
- * traces as PyTorch's profiler writes them, nkipy's kernel profiles; JSON
- * plain or gzip.
+ * Kinds are recognised by content: run directories and segments of ck, and a
+ * row of the table in profile.c for each foreign format; JSON plain or gzip.
  */
 #ifndef CK_MERGE_PROFILES_PROFILE_H
 #define CK_MERGE_PROFILES_PROFILE_H
@@ -28,6 +27,9 @@ enum profile_kind {
 /* True with err: a file of another program, where a run is asked for. */
 bool profile_is_foreign(const char *path, struct ck_err *err);
 const char *profile_name(enum profile_kind kind);
+/* What readers read, for help and messages, separated by commas: `text`. */
+#define PROFILE_FORMATS 512
+const char *profile_formats(char text[PROFILE_FORMATS]);
 /* Is it read by a reader of this room? */
 bool profile_has_reader(enum profile_kind kind);
 

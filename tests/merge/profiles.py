@@ -1050,6 +1050,16 @@ class Bad(Case):
                      self.kineto("b.json", "--rank", "1", "--world", "4"),
                      self.out)
 
+    def test_help_and_refusal_name_the_same_formats(self):
+        status, said, _ = merge(self.write("a.json", "hello"), self.out)
+        self.assertEqual(status, 1)
+        formats = said[said.index("knows (") + 7:said.index(", also .gz")]
+        self.assertIn("nkipy", formats)
+        done = subprocess.run([CKMERGE, "--help"], check=True, timeout=60,
+                              capture_output=True, text=True)
+        self.assertIn("Merge device profiles: %s, runs" % formats,
+                      " ".join(done.stdout.split()))
+
     def test_what_is_no_profile(self):
         self.refused(["no profile"], self.write("a.json", "[1, 2]"), self.out)
         self.refused(["no profile"], self.write("a.json", "hello"), self.out)
