@@ -40,6 +40,16 @@ static const struct {
 #define NAMED (sizeof(named) / sizeof(named[0]))
 _Static_assert(NAMED <= LIBRARIES_NAMED, "struct libraries has room");
 
+/* Those that are preloaded: of a program whose calls of libc are recorded, and
+ * of one whose are not. libckcuda.so is last, for it may be left out. */
+static const char *const all[] = {"libck.so", "libckcuda.so"};
+static const char *const no_posix[] = {"libckmpi.so", "libckannotate.so",
+                                       "libckomp.so", "libckcuda.so"};
+#define ALL (sizeof(all) / sizeof(all[0]))
+#define NO_POSIX (sizeof(no_posix) / sizeof(no_posix[0]))
+_Static_assert(ALL <= LIBRARIES_PRELOADED && NO_POSIX <= LIBRARIES_PRELOADED,
+               "struct libraries has room");
+
 static bool is_loadable(const char *path)
 {
     return path[strcspn(path, " \t\n:")] == '\0';
@@ -174,12 +184,8 @@ int libraries_find(struct libraries *libraries,
                    bool has_posix,
                    struct ck_err *err)
 {
-    static const char *const all[LIBRARIES_PRELOADED] = {"libck.so",
-                                                         "libckcuda.so"};
-    static const char *const no_posix[LIBRARIES_PRELOADED] = {
-        "libckmpi.so", "libckannotate.so", "libckomp.so", "libckcuda.so"};
     const char *const *preloads = has_posix ? all : no_posix;
-    size_t count = (has_posix ? 1 : 3) + is_cuda_wanted();
+    size_t count = (has_posix ? ALL : NO_POSIX) - !is_cuda_wanted();
     char path[PATH_MAX];
     size_t used = 0;
     int rc = 0;

@@ -11,8 +11,8 @@
 #include "agent/front/target.h"
 #include "schema/err.h"
 
-/* Libraries that are preloaded at most: a path each. */
-#define LIBRARIES_PRELOADED 4
+/* Libraries that are preloaded, at most (libraries.c): a path each. */
+#define LIBRARIES_PRELOADED 8
 
 /* Libraries that a runtime opens by a variable, at most (libraries.c). */
 #define LIBRARIES_NAMED 8
