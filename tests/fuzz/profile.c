@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "merge/profiles/profile.h"
 #include "tests/fuzz/target.h"
@@ -43,6 +45,27 @@ static const char *dir_make(void)
     return made;
 }
 
+/* The same bytes as a file, for readers that take no JSON. */
+static struct gzip *file_of(const uint8_t *data, size_t size)
+{
+    static int fd = -1;
+    static char path[64];
+    struct gzip *gzip;
+
+    if (fd < 0) {
+        fd = memfd_create("profile", MFD_CLOEXEC);
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    }
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size) {
+        abort();
+    }
+    gzip = gzip_open(path, NULL);
+    if (gzip == NULL) {
+        abort();
+    }
+    return gzip;
+}
+
 static void
 read_as(const uint8_t *data, size_t size, unsigned reader, bool is_again)
 {
@@ -50,7 +73,8 @@ read_as(const uint8_t *data, size_t size, unsigned reader, bool is_again)
     struct json *json = json_create(text_read, &text);
     struct import *import = import_create(dir_make(), "input", NULL);
     struct import_facts facts = {.rank = -1};
-    const struct profile_source source = {.is_again = is_again};
+    struct gzip *gzip = file_of(data, size);
+    const struct profile_source source = {.gzip = gzip, .is_again = is_again};
     int rc;
 
     if (import == NULL) {
@@ -66,6 +90,7 @@ read_as(const uint8_t *data, size_t size, unsigned reader, bool is_again)
     import_discard(import);
     import_destroy(import);
     json_destroy(json);
+    gzip_close(gzip);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
