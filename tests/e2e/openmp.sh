@@ -109,7 +109,7 @@ critical() {
     expect critical "r['lock_waits'][0]['call'] == 'critical' and
         r['lock_waits'][0]['line'] == $at and
         r['lock_waits'][0]['threads'] == 2 and
-        wait($at, 'critical')['count'] >= 20" \
+        wait($at, 'critical')['count'] >= 36" \
         "near(wait($at, 'critical')['ns'], sum(truth['critical'].values()),
             300000) and r['lock_waits'][0]['serial_ns'] > 0.12 * (
             r['region']['end_rel_ns'] - r['region']['start_rel_ns'])" || return

@@ -26,6 +26,9 @@
  * Lines are found by "here: NAME".
  */
 #include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,21 +124,38 @@ static __attribute__((noinline)) void barrier(int64_t ns)
     waits_add(came, ends);
 }
 
+/* Another thread is the first in the section each time, and works when all are
+ * there: else a kernel that runs the threads one after the other on one CPU
+ * leaves none that waits. */
 static __attribute__((noinline)) void critical(int64_t ns)
 {
+    static int turn;
+    atomic_bool is_taken = false;
+    atomic_int there = 0;
+
 #pragma omp parallel num_threads(threads)
     {
-        int me = omp_get_thread_num();
-        int64_t begin = now();
+        int me = omp_get_thread_num(), all = omp_get_num_threads();
+        int64_t begin;
 
+        while (me != turn % all && !atomic_load(&is_taken)) {
+            (void)sched_yield();
+        }
+        begin = now();
+        atomic_fetch_add(&there, 1);
 #pragma omp critical /* here: critical */
         {
             criticals[me] += now() - begin;
+            atomic_store(&is_taken, true);
+            while (atomic_load(&there) < all) {
+                (void)sched_yield();
+            }
             own_work(ns);
         }
         came[me] = now();
     }
     waits_add(came, ends);
+    turn++;
 }
 
 static __attribute__((noinline)) void alone(int64_t ns)
