@@ -172,6 +172,7 @@ static int exec_main(void)
 
 /* Its end is that of all of its threads; just before it writes the time. */
 #define STAMP_FD 9
+#define TRIES 10
 static void *wait_for_ever(void *unused)
 {
     for (;;) {
@@ -626,18 +627,18 @@ static void stacks_of_waits_that_are_lost_are_noted(void **state)
     assert_true(is_noted("stacks of switches"));
 }
 
-/* However late it is looked for, and whether it was waited for or not. */
-static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
+/* When a process ended, looked for late; 0 = its record had no room. It was
+ * between the two times. */
+static ck_time_t end_find(ck_time_t *before, ck_time_t *seen)
 {
     struct timespec late = {.tv_nsec = 200 * CK_TIME_MS};
-    ck_time_t before, seen, ended;
+    ck_time_t ended;
     siginfo_t info;
     struct ck_err err;
     int stamps[2];
     pid_t pid;
     int go;
 
-    (void)state;
     assert_int_equal(pipe(stamps), 0);
     assert_int_equal(dup2(stamps[1], STAMP_FD), STAMP_FD);
     pid = child_start(&go, "end");
@@ -647,8 +648,8 @@ static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
     }
     (void)close(go);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    seen = ck_time_raw();
-    assert_int_equal(read(stamps[0], &before, sizeof(before)), sizeof(before));
+    *seen = ck_time_raw();
+    assert_int_equal(read(stamps[0], before, sizeof(*before)), sizeof(*before));
     (void)nanosleep(&late, NULL);
     if (sampler != NULL) {
         assert_int_equal(sampler_ended(sampler, (uint32_t)pid), 0);
@@ -662,6 +663,21 @@ static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
     if (sampler == NULL) {
         print_message("skipped: %s\n", err.text);
         skip();
+    }
+    return ended;
+}
+
+/* However late it is looked for, and whether it was waited for or not. Where
+ * many share the memory, other programs may fill the rings in that time. */
+static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
+{
+    ck_time_t before = 0, seen = 0;
+    ck_time_t ended = end_find(&before, &seen);
+
+    (void)state;
+    for (int i = 0; i < TRIES && ended == 0; i++) {
+        sampler_destroy(sampler);
+        ended = end_find(&before, &seen);
     }
     assert_in_range(ended, before, seen);
 }
