@@ -5,19 +5,13 @@
 #include "merge/analysis/memory/faultplaces.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "merge/analysis/history/callpaths.h"
-#include "merge/analysis/history/evidence.h"
+#include "merge/analysis/history/stackplaces.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
-#include "merge/model/table.h"
 
 /* Faults of a thread with one stack. */
 struct spot {
-    uint32_t process;
-    uint32_t tid;
-    uint32_t stack;
     uint64_t minor;
     uint64_t major;
     ck_time_t faulting; /* CPU time of samples that handled some */
@@ -28,8 +22,8 @@ struct faultplaces {
     const struct defs *defs;         /* borrowed */
     const struct lookback *lookback; /* borrowed */
     struct region region;
-    struct table *keys; /* process, tid, stack */
-    struct spot *spots;
+    struct stackplaces *stacks;
+    struct spot *spots; /* by the number of the stack */
     size_t count, room;
 };
 
@@ -42,14 +36,14 @@ struct faultplaces *faultplaces_create(const struct defs *defs,
     places->defs = defs;
     places->lookback = lookback;
     places->region = region;
-    places->keys = table_create();
+    places->stacks = stackplaces_create(defs, lookback);
     return places;
 }
 
 void faultplaces_destroy(struct faultplaces *places)
 {
     if (places != NULL) {
-        table_destroy(places->keys);
+        stackplaces_destroy(places->stacks);
         free(places->spots);
         free(places);
     }
@@ -59,17 +53,12 @@ static struct spot *spot_find(struct faultplaces *places,
                               uint32_t process,
                               const struct ck_sample *record)
 {
-    int64_t number =
-        table_number_of(places->keys, process, record->tid, record->stack);
+    size_t number = stackplaces_number(places->stacks, process, record);
 
-    if ((size_t)number == places->count) {
+    if (number == places->count) {
         array_grow(&places->spots, &places->room, places->count,
                    sizeof(*places->spots));
-        places->spots[places->count++] = (struct spot){
-            .process = process,
-            .tid = record->tid,
-            .stack = (uint32_t)record->stack,
-        };
+        places->spots[places->count++] = (struct spot){0};
     }
     return &places->spots[number];
 }
@@ -78,7 +67,6 @@ void faultplaces_take(void *consumer, const struct timeline_event *event)
 {
     struct faultplaces *places = consumer;
     const struct ck_sample *record = (const struct ck_sample *)event->record;
-    const struct defs *defs = places->defs;
     uint32_t process;
     struct spot *spot;
 
@@ -87,11 +75,8 @@ void faultplaces_take(void *consumer, const struct timeline_event *event)
         record->weight > UINT32_MAX || record->stack > UINT32_MAX) {
         return;
     }
-    process = history_process(lookback_history(places->lookback),
-                              defs->processes[event->process].agent,
-                              event->record->name);
-    if (process == DEFS_NONE ||
-        !defs_is_wanted(defs, defs->processes[process].rank)) {
+    process = stackplaces_process(places->stacks, event);
+    if (process == DEFS_NONE) {
         return;
     }
     spot = spot_find(places, process, record);
@@ -108,102 +93,17 @@ void faultplaces_take(void *consumer, const struct timeline_event *event)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* A spot with its place. */
-struct placed {
-    const struct spot *spot;
-    int32_t rank;
-    struct place place;
-    uint32_t path;
-};
-
-static uint64_t faults_of(const struct spot *spot)
+static bool is_same_row(const struct stackplace *a, const struct stackplace *b)
 {
-    return spot->minor + spot->major;
-}
-
-static int by_text(const char *a, const char *b)
-{
-    return (a > b) - (a < b); /* kept texts: equal ones are one pointer */
-}
-
-static int by_function(const struct placed *a, const struct placed *b)
-{
-    int order = by_text(a->place.function, b->place.function);
-
-    return order != 0 ? order : by_text(a->place.file, b->place.file);
-}
-
-static bool is_same_row(const struct placed *a, const struct placed *b)
-{
-    return by_function(a, b) == 0 && a->rank == b->rank &&
-           a->spot->process == b->spot->process && a->spot->tid == b->spot->tid;
-}
-
-static int by_row(const void *left, const void *right)
-{
-    const struct placed *a = left;
-    const struct placed *b = right;
-    int order = by_function(a, b);
-
-    if (order == 0) {
-        order = (a->rank > b->rank) - (a->rank < b->rank);
-    }
-    if (order == 0) {
-        order = (a->spot->process > b->spot->process) -
-                (a->spot->process < b->spot->process);
-    }
-    if (order == 0) {
-        order = (a->spot->tid > b->spot->tid) - (a->spot->tid < b->spot->tid);
-    }
-    return order != 0 ? order
-                      : (a->place.line > b->place.line) -
-                            (a->place.line < b->place.line);
-}
-
-/* The line with the most faults: `count` spots in order of lines. */
-static struct place line_find(const struct placed *placed, size_t count)
-{
-    struct place best = placed[0].place;
-    uint64_t sum = 0, most = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && placed[i].place.line != placed[i - 1].place.line) {
-            sum = 0;
-        }
-        sum += faults_of(placed[i].spot);
-        if (sum > most) {
-            most = sum;
-            best = placed[i].place;
-        }
-    }
-    return best;
-}
-
-/* By which of its callers a row's function is explained. */
-static struct report_callers callers_find(const struct faultplaces *places,
-                                          const struct placed *row,
-                                          size_t row_count)
-{
-    const struct callpaths *paths = lookback_paths(places->lookback);
-    struct callpaths_part *parts = xcalloc(row_count, sizeof(*parts));
-    struct report_callers callers;
-
-    for (size_t i = 0; i < row_count; i++) {
-        parts[i] =
-            (struct callpaths_part){.path = row[i].path,
-                                    .is_meant = true,
-                                    .ns = (double)faults_of(row[i].spot)};
-    }
-    callers = callpaths_explain(paths, row[0].place, parts, row_count);
-    free(parts);
-    return callers;
+    return stackplaces_is_function(a, b) && a->rank == b->rank &&
+           a->process == b->process && a->tid == b->tid;
 }
 
 static const char *thread_name(const struct faultplaces *places,
-                               const struct spot *spot)
+                               const struct stackplace *of)
 {
     uint32_t thread = history_thread(lookback_history(places->lookback),
-                                     spot->process, spot->tid);
+                                     of->process, of->tid);
 
     return thread >= places->defs->threads_count
                ? NULL
@@ -211,20 +111,20 @@ static const char *thread_name(const struct faultplaces *places,
 }
 
 static struct report_fault row_make(const struct faultplaces *places,
-                                    const struct placed *placed,
+                                    const struct stackplace *rows,
                                     size_t count)
 {
     struct report_fault row = {
-        .rank = placed[0].rank,
-        .tid = placed[0].spot->tid,
-        .thread = thread_name(places, placed[0].spot),
-        .place = line_find(placed, count),
-        .callers = callers_find(places, placed, count),
+        .rank = rows[0].rank,
+        .tid = rows[0].tid,
+        .thread = thread_name(places, &rows[0]),
+        .place = stackplaces_line(rows, count),
+        .callers = stackplaces_callers(places->stacks, rows, count),
     };
 
     for (size_t i = 0; i < count; i++) {
-        row.minor += placed[i].spot->minor;
-        row.major += placed[i].spot->major;
+        row.minor += places->spots[rows[i].number].minor;
+        row.major += places->spots[rows[i].number].major;
     }
     return row;
 }
@@ -301,38 +201,32 @@ static void rank_add(struct report *report, int32_t rank, const struct spot *of)
     }
 }
 
-/* The spots with their places, in order of rows; ck's own code left out. */
+/* The stacks of faults in order of rows, ck's own code left out; what is of a
+ * rank goes into the report. */
 static size_t spots_place(const struct faultplaces *places,
-                          struct placed *placed,
+                          struct stackplace *rows,
                           struct report *report)
 {
-    const struct defs *defs = places->defs;
     size_t count = 0;
 
     for (size_t i = 0; i < places->count; i++) {
         const struct spot *spot = &places->spots[i];
-        struct evidence_item item = {
-            .kind = EVIDENCE_SAMPLE, .a = spot->process, .b = spot->stack};
+        uint64_t faults = spot->minor + spot->major;
 
-        rank_add(report, defs->processes[spot->process].rank, spot);
-        if (faults_of(spot) + (uint64_t)spot->faulting > 0 &&
-            !evidence_is_own(defs, &item)) {
-            placed[count++] = (struct placed){
-                .spot = spot,
-                .rank = defs->processes[spot->process].rank,
-                .place = evidence_place(defs, &item),
-                .path = callpaths_number(lookback_paths(places->lookback),
-                                         spot->process, spot->stack)};
+        rank_add(report, stackplaces_rank(places->stacks, i), spot);
+        if (faults + (uint64_t)spot->faulting > 0 &&
+            !stackplaces_is_own(places->stacks, i)) {
+            rows[count] = stackplaces_at(places->stacks, i);
+            rows[count++].weight = faults;
         }
     }
-    if (count > 1) {
-        qsort(placed, count, sizeof(*placed), by_row);
-    }
+    stackplaces_sort(rows, count);
     return count;
 }
 
-static void functions_report(struct report *report,
-                             const struct placed *placed,
+static void functions_report(const struct faultplaces *places,
+                             struct report *report,
+                             const struct stackplace *placed,
                              size_t count)
 {
     size_t used = 0, rows = report->faults_count, spot = 0, end;
@@ -352,7 +246,8 @@ static void functions_report(struct report *report,
                placed[spot].place.function == first->place.function &&
                placed[spot].place.file == first->place.file;
              spot++) {
-            report->fault_places[used].faulting += placed[spot].spot->faulting;
+            report->fault_places[used].faulting +=
+                places->spots[placed[spot].number].faulting;
         }
         used++;
     }
@@ -366,7 +261,7 @@ static void functions_report(struct report *report,
 
 void faultplaces_report(const struct faultplaces *places, struct report *report)
 {
-    struct placed *placed = xcalloc(places->count + 1, sizeof(*placed));
+    struct stackplace *placed = xcalloc(places->count + 1, sizeof(*placed));
     size_t count = spots_place(places, placed, report), end;
 
     report->faults = xcalloc(count + 1, sizeof(*report->faults));
@@ -378,7 +273,7 @@ void faultplaces_report(const struct faultplaces *places, struct report *report)
         report->faults[report->faults_count++] =
             row_make(places, &placed[at], end - at);
     }
-    functions_report(report, placed, count);
+    functions_report(places, report, placed, count);
     free(placed);
     if (report->faults_count > 1) {
         qsort(report->faults, report->faults_count, sizeof(*report->faults),
