@@ -45,7 +45,7 @@ enum match_news {
     MATCH_SENT,      /* a send is complete and its receive known */
     MATCH_PROBED,    /* `recv` is the probe that saw the message */
 };
-/* 0, or -1: match_take() ends with it. */
+/* Is given each match as it is found. */
 typedef void (*match_take_f)(void *state,
                              enum match_news news,
                              const struct match *match);

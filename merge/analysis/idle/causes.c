@@ -156,17 +156,16 @@ last_find(struct grouping *grouping, const struct item *items, size_t count)
 }
 
 /* How many ranks are in a group, and the first of them. */
-static int ranks_count(struct grouping *grouping,
-                       const struct item *items,
-                       size_t count,
-                       struct report_cause *cause)
+static void ranks_count(struct grouping *grouping,
+                        const struct item *items,
+                        size_t count,
+                        struct report_cause *cause)
 {
     for (size_t i = 0; i < count; i++) {
         grouping->rows[i] = items[i].row;
     }
     cause->ranks =
         rows_ranks(lookback_defs(grouping->lookback), grouping->rows, count);
-    return 0;
 }
 
 /* What the launching threads did for the largest part of a group. */
@@ -339,9 +338,9 @@ static void example_find(const struct ledger_row *row,
     }
 }
 
-static int group_report(struct grouping *grouping,
-                        const struct group *group,
-                        struct report_cause *cause)
+static void group_report(struct grouping *grouping,
+                         const struct group *group,
+                         struct report_cause *cause)
 {
     const struct item *items = group->items;
     size_t count = group->count;
@@ -372,9 +371,7 @@ static int group_report(struct grouping *grouping,
         cause->device = items[0].row->device;
         cause->awaited = (uint32_t)items[0].row->last;
     }
-    if (ranks_count(grouping, items, count, cause) != 0) {
-        return -1;
-    }
+    ranks_count(grouping, items, count, cause);
     delays_find(grouping->from, items, count, cause);
     windows_find(grouping, items, count, cause);
     seen_find(grouping->lookback, items, count, cause);
@@ -386,7 +383,6 @@ static int group_report(struct grouping *grouping,
         cause->delays.ns = cause->seen_ns;
         cause->delays.did = cause->seen;
     }
-    return 0;
 }
 
 static struct group group_of(const struct item *items, size_t count)

@@ -21,8 +21,7 @@ struct books_sum {
     uint32_t last[ROWS_LAST]; /* rows that were added to last */
 };
 
-/* Is shown each piece of idle time, in order of time for a device. 0, or -1
- * with errno. */
+/* Is shown each piece of idle time, in order of time for a device. */
 typedef void (*sharing_see_f)(void *state,
                               const struct ledger_row *row,
                               struct region part);
