@@ -17,6 +17,9 @@
 /* Rows of one thread or queue whose items nest or overlap. */
 #define DEPTHS 4
 #define ROWS_MOST ((size_t)1 << 16)
+/* Rows that are in no picture of all ranks get no more than these: devices and
+ * first threads that come late have room beside any number of threads. */
+#define ROWS_OTHER (ROWS_MOST / 2)
 #define WAITS_MOST ((size_t)1 << 14)
 /* Names whose class is remembered, by address. */
 #define KNOWN 1024
@@ -124,6 +127,20 @@ where_of(enum lanes_kind kind, uint32_t process, uint32_t number)
     return (struct where){(uint64_t)process << 32 | number, (uint64_t)kind + 1};
 }
 
+/* Is it of those that the picture of all ranks is made from? */
+static bool is_pictured(const struct defs *defs, const struct lanes_row *row)
+{
+    return row->depth == 0 &&
+           (row->kind == LANES_IDLE || row->kind == LANES_QUEUE ||
+            (row->kind == LANES_CALLS && lanes_is_main(defs, row)));
+}
+
+static bool has_room(const struct lanes *lanes, const struct lanes_row *row)
+{
+    return lanes->rows_count < ROWS_OTHER ||
+           (lanes->rows_count < ROWS_MOST && is_pictured(lanes->defs, row));
+}
+
 /* The number and 1 of the row of that depth, made at first sight; 0 = there are
  * too many. */
 static uint32_t row_number(struct lanes *lanes,
@@ -141,7 +158,7 @@ static uint32_t row_number(struct lanes *lanes,
         .depth = depth};
     size_t number;
 
-    if (lanes->rows_count >= ROWS_MOST && !table_has(lanes->keys, key)) {
+    if (!has_room(lanes, &row) && !table_has(lanes->keys, key)) {
         return 0;
     }
     number = (size_t)table_number(lanes->keys, key);
@@ -232,10 +249,8 @@ raster_put(const struct lanes *lanes, const struct closeup_item *item)
     const struct raster_lane lane = {item->row,
                                      defs_rank_index(lanes->defs, row->rank),
                                      row->kind == LANES_CALLS};
-    bool is_device = row->kind == LANES_IDLE || row->kind == LANES_QUEUE;
 
-    if (lane.rank < lanes->defs->ranks_count && row->depth == 0 &&
-        (is_device || (lane.is_call && lanes_is_main(lanes->defs, row)))) {
+    if (lane.rank < lanes->defs->ranks_count && is_pictured(lanes->defs, row)) {
         raster_item(lanes->raster, &lane,
                     (struct region){item->start, item->end}, item->class);
     }
