@@ -19,6 +19,8 @@
  *              and the devices idle between any two kernels
  *     varied   the same, with steps, ranges, 50 names of kernels, 40 lines that
  *              launch them, and latencies of launches that differ
+ *     jittered the same, and no two lengths are alike, as in a real run: a page
+ *              takes 4 bytes for an item, and 0.5 of a varied one
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,6 +46,7 @@ struct plan {
     int64_t late; /* ns that one rank comes after the others */
     int64_t kernel;
     bool is_varied;
+    bool is_jittered;
 };
 
 #define NAMES 50
@@ -58,12 +61,22 @@ static bool plan_kind(struct plan *plan, const char *kind)
 {
     bool is_waiting;
 
-    plan->is_varied = strcmp(kind, "varied") == 0;
+    plan->is_jittered = strcmp(kind, "jittered") == 0;
+    plan->is_varied = plan->is_jittered || strcmp(kind, "varied") == 0;
     is_waiting = plan->is_varied || strcmp(kind, "waiting") == 0;
     plan->is_matched = strcmp(kind, "loose") != 0;
     plan->late = is_waiting ? 1500 : 0;
     plan->kernel = is_waiting ? 6000 : 12000;
     return plan->late != 0 || !plan->is_matched || strcmp(kind, "matched") == 0;
+}
+
+/* What differs from one to the next: below `most` ns; 0 = nothing does. */
+static int64_t jitter(const struct plan *plan, uint32_t number, uint32_t most)
+{
+    uint32_t hash = (number + 1) * 2654435761u;
+
+    hash = (hash ^ hash >> 15) * 2246822519u;
+    return plan->is_jittered ? (hash ^ hash >> 13) % most : 0;
 }
 
 /* All ranks return 5 us after the others entered. */
@@ -74,7 +87,9 @@ static void meeting_put(struct synth *synth,
                         uint32_t call)
 {
     bool is_late = call / 2 % (uint32_t)plan->ranks == (uint32_t)rank;
-    int64_t late = is_late ? plan->late : 0;
+    int64_t late =
+        (is_late ? plan->late : 0) +
+        jitter(plan, call * (uint32_t)plan->ranks + (uint32_t)rank, 900);
     struct ck_collective record = {
         .e = {.kind = CK_KIND_COLLECTIVE, .name = 2, .start = at + late},
         .dur = 5000 - late,
@@ -135,7 +150,7 @@ static void launch_put(struct synth *synth,
     if (plan->is_varied && number % 20 == 19) {
         synth_put(synth, &range);
     }
-    synth_call(synth, CK_KIND_API_OPENCL, 1, at, 800,
+    synth_call(synth, CK_KIND_API_OPENCL, 1, at, 800 + jitter(plan, call, 1500),
                plan->is_varied ? CK_SITE_TOLD + number % LINES : 0x1000, call);
 }
 
@@ -148,7 +163,8 @@ static void device_put(struct synth *synth,
 
     if (plan->is_varied) {
         synth_kernel(synth, NAME_FIRST + number % NAMES,
-                     at + number * 2654435761u % 2000, plan->kernel, 100, call);
+                     at + number * 2654435761u % 2000,
+                     plan->kernel + jitter(plan, call, 900), 100, call);
     } else {
         synth_kernel(synth, 3, at, plan->kernel, 100, call);
     }
@@ -314,7 +330,7 @@ static int usage(void)
     fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS [KIND]]]\n"
                     "       bench_merge --alone RUN\n"
                     "       bench_merge --write DIR [EVENTS [RANKS [KIND]]]\n"
-                    "KIND: loose, matched, waiting, varied\n");
+                    "KIND: loose, matched, waiting, varied, jittered\n");
     return 2;
 }
 
