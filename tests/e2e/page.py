@@ -284,8 +284,8 @@ class Page:
         for i in range(count):
             self.browser.run(f"""document.querySelectorAll('#findings > li')[{i}]
                 .querySelector('button').click()""")
-            self.same(f"Show of finding {i + 1}", i + 1,
-                      self.browser.run("selection.finding"))
+            self.same(f"Show of finding {i + 1}", str(i + 1), self.browser.run(
+                "document.querySelector('#findings > li.chosen')?.dataset.finding"))
             self.same("chips are shown", False,
                       self.browser.run("document.getElementById('chips').hidden"))
         if not self.report["devices"] and self.report["stragglers"] and not count:
@@ -295,7 +295,7 @@ class Page:
             self.wrong("no findings")
         self.browser.key("Escape", "Escape")
         self.same("Escape selects nothing", True, self.browser.run(
-            "selection.finding === 0 && selection.ranks.length === 0"))
+            "selection.finding === '' && selection.ranks.length === 0"))
 
     def keys(self):
         self.browser.key("?", "Slash", 8)
@@ -319,17 +319,120 @@ class Page:
             self.browser.run("""(() => { const f = document.querySelector('input.filter');
                 f.value = ''; f.dispatchEvent(new Event('input')); f.blur(); })()""")
 
+    def links(self):
+        """A link to a finding selects it in another window; Back and Forward go through what
+        was shown; its name does not depend on where it is in the list."""
+        names = self.browser.run("findingItems().map(item => item.dataset.name)")
+        self.same("names of findings, each once", sorted(set(names)), sorted(names))
+        if len(names) < 2 or not self.browser.run("theTimeline !== null"):
+            return
+        shown = "[selection.finding, selection.ranks, selection.range]"
+        for i in (0, 1):
+            self.browser.run(f"findingItems()[{i}].querySelector('button').click()")
+        wanted = self.browser.run(shown)
+        for way, name in (("back", names[0]), ("forward", names[1])):
+            self.browser.run(f"history.{way}()")
+            self.browser.wait(f"selection.finding === '{name}'", f"{way} shows the finding of before")
+        fragment = "#" + self.browser.run(f"findingLink('{names[1]}')").split("#")[1]
+        self.open(fragment)
+        self.same("what a link to a finding selects", wanted, self.browser.run(shown))
+        self.same("it shows the timeline, with the ranks of the finding", [True, True], self.browser.run("""(() => {
+            theTimeline.draw();
+            const box = theTimeline.box.getBoundingClientRect(), most = theTimeline.top + theTimeline.tall;
+            return [box.top < innerHeight && box.bottom > 0, selection.ranks.every(rank => !theTimeline.rankAt.has(rank) ||
+              theTimeline.rankAt.get(rank) > theTimeline.top && theTimeline.rankAt.get(rank) < most)]; })()"""))
+        self.open("#f=00000000")
+        self.same("a finding that is not there selects nothing more", [[], None], self.browser.run("[selection.ranks, selection.range]"))
+
+    def search(self):
+        """Items are found by name: as many as there are, one after the other, and drawn."""
+        if not self.browser.run("theTimeline !== null"):
+            return
+        self.browser.wait("document.documentElement.dataset.fine === 'yes'", "all items are read")
+        name, many, starts = self.browser.run("""(() => { const t = theTimeline, found = new Map();
+            t.rows.forEach(row => { const level = t.wholeLevel(row.lane);
+              for (let i = 0; i < level.count; i++) {
+                const name = t.nameOf(level, i), one = found.get(name) || [0, new Set()];
+                one[0] += level.many[i]; one[1].add(level.start[i]); found.set(name, one); } });
+            const [name, [many, starts]] = [...found].sort((a, b) => a[1][1].size - b[1][1].size).find(one => one[1][1].size > 2) || [...found][0];
+            return [name, many, [...starts].sort((a, b) => a - b).slice(0, 3)]; })()""")
+        self.browser.run("select({...NOTHING}); theTimeline.show(...theTimeline.whole); goToView('timeline')")
+        self.browser.key("/", "Slash")
+        self.same("/ goes to the search", True, self.browser.run("document.activeElement === theTimeline.field"))
+        self.browser.call("Input.insertText", text=f'"{name}"')
+        self.same("the items of a name", True, self.browser.run(
+            f"theTimeline.tip.textContent.startsWith(count({many}) + ' item')"))
+        self.same("they are drawn", True, self.browser.run("""(() => { const t = theTimeline, seen = [];
+            const context = {fillRect: (...box) => seen.push(box), set fillStyle(colour) {}};
+            t.rows.forEach(row => drawFound(t, context, row, row.y)); return seen.length > 0; })()"""))
+        self.browser.run("window.goes = []")
+        self.browser.run("onSelect(() => window.goes && selection.range && window.goes.push(selection.range[0]))")
+        for _ in range(3 * len(starts)):
+            self.browser.key("Enter", "Enter")
+        self.same("Enter goes from one to the next", starts[:2], sorted(set(self.browser.run("window.goes")))[:len(starts[:2])])
+        self.browser.run("window.goes = []")
+        for _ in range(3 * len(starts)):
+            self.browser.key("Enter", "Enter", 8)
+        back = self.browser.run("window.goes")
+        self.same("Shift+Enter goes back", [True, sorted(back, reverse=True)], [len(back) > 0, back])
+        self.browser.run("window.goes = null")
+        self.same("the item is in view", True, self.browser.run(
+            "selection.range[0] >= theTimeline.span[0] && selection.range[1] <= theTimeline.span[1]"))
+        self.browser.run("document.activeElement.blur(); select({find: 'there is no such name'})")
+        if "No item" not in self.browser.run("theTimeline.tip.textContent"):
+            self.wrong("a name that is not there is not reported")
+        self.browser.run("select({find: '/(/'}); theTimeline.draw()")
+        if "no regular expression" not in self.browser.run("theTimeline.tip.textContent"):
+            self.wrong("a broken expression of the timeline is not refused")
+        self.browser.key("Escape", "Escape")
+
+    def rows_show(self):
+        """A row of a table shows what it is of: items of its name, a rank, a function."""
+        for member in ("kernels", "calls"):
+            if self.report[member] and self.browser.run("theTimeline !== null"):
+                name = self.browser.run(f"""(() => {{ const details = [...document.querySelectorAll('#view-tables details')]
+                    .find(one => one.textContent.startsWith('{TABLES[member]} ('));
+                    details.open = true; const row = details.querySelector('tbody tr'); row.click(); return row.firstChild.textContent; }})()""")
+                self.same(f"a row of {member} shows its items", True, self.browser.run(
+                    f"safe(selection.find.slice(1, -1)) === {json.dumps(name)} && theTimeline.search !== null"))
+        if self.report["hot_spots"] and self.browser.run("flameGraph !== null && flameGraph.flames.kinds[0].total > 0"):
+            name = self.report["hot_spots"][0]["function"]
+            self.browser.run(f"flameGraph.lookFor({json.dumps(name)}, 'cpu')")
+            self.same("a hot function is found in the flame graph", True, self.browser.run(
+                "flameGraph.kind === 'cpu' && matchedTime(flameGraph.whole, nameMatcher(flameGraph.find)) > 0"))
+            self.browser.run("flameGraph.find = flameGraph.search.value = ''; flameGraph.draw()")
+        pair = self.browser.run("waitPairs(theReport).find(one => Number.isInteger(one.waiter) && one.waiter !== one.awaited) || null")
+        if pair and self.browser.run("theTimeline !== null"):
+            self.browser.run(f"selectPair({pair['waiter']}, {pair['awaited']})")
+            self.same("only the waits of a pair are in the timeline", True, self.browser.run("""(() => { const w = theTimeline.index.waits;
+                theTimeline.show(...theTimeline.whole); theTimeline.draw();
+                return w.start.every((start, i) => !theTimeline.isWaitInView(i) || w.rank[i] === %d && w.whom[i] === %d); })()""" %
+                (pair["waiter"], pair["awaited"])))
+        self.browser.key("Escape", "Escape")
+        if self.report["step_table"]["rows"]:
+            self.same("steps that were dragged over are selected", True, self.browser.run("""(() => {
+                const rows = theReport.step_table.rows, last = Math.min(3, rows.length - 1);
+                stepPart(rows)(0, last);
+                return selection.range[0] === rows[0].start_rel_ns && selection.range[1] === rows[last].end_rel_ns; })()"""))
+            self.browser.run("selectStep(theReport.step_table.rows[0], [])")
+            self.same("a step has its own letter in the address", True, self.browser.run(
+                "hashOf().endsWith('s=' + theReport.step_table.rows[0].number) || theReport.step_table.rows[0].start_rel_ns < 0"))
+            self.browser.key("Escape", "Escape")
+        said = self.browser.run("[...document.querySelectorAll('#view-more table')].map(one => one.textContent).join(' ')")
+        if self.report["run"] and "ckmerge --quiet --output perfetto " not in said:
+            self.wrong("the commands for other formats are missing")
+
     def address(self):
-        self.browser.run("select({range: [1000, 2000000], ranks: [0, 2, 3], cause: 'mpi_wait', finding: 0})")
+        self.browser.run("viewAt = ''; select({...NOTHING, range: [1000, 2000000], ranks: [0, 2, 3], cause: 'mpi_wait', find: 'a b'})")
         time.sleep(0.5)
         fragment = self.browser.run("location.hash")
-        self.same("the address", "#t=1000-2000000&r=0,2-3&c=mpi_wait", fragment)
+        self.same("the address", "#t=1000-2000000&r=0,2-3&c=mpi_wait&q=a%20b", fragment)
         self.open(fragment)
-        self.same("the selection of an address", [[1000, 2000000], [0, 2, 3], "mpi_wait"],
-                  self.browser.run("[selection.range, selection.ranks, selection.cause]"))
-        self.open("#r=<img>&t=5-1&c=%22%3E&f=99999&x")
+        self.same("the selection of an address", [[1000, 2000000], [0, 2, 3], "mpi_wait", "a b"],
+                  self.browser.run("[selection.range, selection.ranks, selection.cause, selection.find]"))
+        self.open("#r=<img>&t=5-1&c=%22%3E&f=99999&x&q=%E0%A4&v=<b>&s=x&w=1-&constructor=1")
         self.same("a broken address selects nothing", True, self.browser.run(
-            "selection.range === null && selection.cause === '' && selection.ranks.length === 0"))
+            "JSON.stringify(selection) === JSON.stringify(NOTHING)"))
 
     def timeline(self):
         """It is drawn, zooms by keys, and shows the example of a finding."""
@@ -706,6 +809,11 @@ class Page:
             return
         self.drop(("other.html", text))
         self.browser.wait("flameGraph.other !== null", "the other page's stacks are taken")
+        self.same("a cause of both is in both timelines", [True, True, 2], self.browser.run("""(() => {
+            const rows = [...document.querySelectorAll('#view-compare .table tbody tr')];
+            rows[0].click();
+            const canvases = [...document.querySelectorAll('#view-compare .timeline canvas')];
+            return [rows.length > 0, canvases.every(one => one.getBoundingClientRect().height > 50), canvases.length]; })()"""))
         for kind in other["kinds"]:
             if kind["total_ns"] > 0 and self.browser.run(
                     f"flameGraph.kindButtons.some(b => b.dataset.kind === '{kind['name']}')"):
@@ -805,10 +913,13 @@ def check(browser, page, shots, others):
     page.timeline()
     page.flames()
     page.more_keys()
+    page.search()
     page.tables()
+    page.rows_show()
     page.looks(shots)
     page.axe()
     page.clean("open")
+    page.links()
     page.address()
     for other in others:
         page.compare(other)
@@ -828,7 +939,6 @@ def check(browser, page, shots, others):
     size = 0 if page.is_live else os.path.getsize(page.path)
     print(f"{page.name}: {len(page.faults)} faults, {size} bytes, "
           f"{time.monotonic() - began:.1f} s")
-    return page.faults
 
 
 def main():
@@ -851,10 +961,12 @@ def main():
         browser.size(1280, 720)
         for i, (name, path, report) in enumerate(pages):
             others = [pages[0][2]] if i == len(pages) - 1 and i > 0 else []
+            page = Page(browser, name, path, report)
             try:
-                faults += check(browser, Page(browser, name, path, report), shots, others)
+                check(browser, page, shots, others)
             except Failed as failed:
-                faults.append(f"{name}: {failed}")
+                page.wrong(str(failed))
+            faults += page.faults
     for fault in faults:
         print(fault)
     return 1 if faults else 0

@@ -149,6 +149,40 @@ function activity(did) {
   return at.file ? name + ' (' + place(at) + ')' : name;
 }
 
+/* Which names a text finds: "/re/" and a text ignore case, a text in quotes is the
+ * whole name; null = none, or it is no expression. */
+function nameMatcher(text) {
+  const expression = /^\/(.+)\/$/.exec(text), whole = /^"(.+)"$/s.exec(text);
+  const low = text.toLowerCase();
+
+  if (text === '') {
+    return null;
+  }
+  if (expression) {
+    try {
+      const re = new RegExp(expression[1], 'i');
+
+      return name => re.test(name);
+    } catch {
+      return null;
+    }
+  }
+  return whole ? name => name === whole[1] : name => name.toLowerCase().includes(low);
+}
+
+/* FNV-1a of a text. */
+function hashOfName(name) {
+  let hash = 2166136261;
+
+  for (let i = 0; i < name.length; i++) {
+    hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
+  }
+  return hash;
+}
+
+/* The report of this page, once it is read. */
+let theReport = null;
+
 const rankName = rank => rank === null || rank === undefined ? '-' : 'rank ' + rank;
 
 /* A view: `render(report, body)` fills the element `body`. It returns

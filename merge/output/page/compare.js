@@ -39,16 +39,21 @@ const programOf = report => {
   return first.slice(first.lastIndexOf('/') + 1);
 };
 
-/* Rows that both have: [what, here, there], by a key. */
+/* Rows that both have: [what, here, there, row here, row there], by a key; of several
+ * rows with one key the longest. */
 function paired(here, there, key, value) {
   const rows = new Map();
 
   for (const [list, at] of [[here, 1], [there, 2]]) {
     for (const item of list || []) {
       const name = key(item);
-      const row = rows.get(name) || [name, 0, 0];
+      const row = rows.get(name) || [name, 0, 0, null, null];
+      const ns = value(item) || 0;
 
-      row[at] += value(item) || 0;
+      row[at] += ns;
+      if (row[at + 2] === null || ns > value(row[at + 2])) {
+        row[at + 2] = item;
+      }
       rows.set(name, row);
     }
   }
@@ -97,7 +102,53 @@ const COMPARED = [
   ['Lines that launched device work', 'lines', line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
 ];
 
-function comparison(report, other, name) {
+/* The timelines of both runs below each other, and what a row of a table shows in
+ * them: a cause its example, anything else all items of its name. */
+class BothTimelines {
+  constructor(report, other, data) {
+    this.here = new Timeline(report, {index: theTimeline.index, lanes: theTimeline.lanes}, false);
+    this.there = new Timeline(other, data, false);
+    this.note = el('p', {class: 'quiet', role: 'status'}, 'A click on a row of a table above shows it in both.');
+    this.node = el('div', null, el('h3', {tabindex: -1}, 'Both timelines'), this.note, el('h4', null, 'Here'), this.here.node,
+      el('h4', null, 'There'), this.there.node);
+  }
+
+  show(row) {
+    const [name, , , ...rows] = row, ofName = rows.find(one => one && one.name);
+
+    [this.here, this.there].forEach((timeline, i) => {
+      timeline.look(ofName ? '"' + ofName.name + '"' : '');
+      timeline.showPart(rows[i] && !ofName ? exampleOf(rows[i]) : null);
+    });
+    this.note.textContent = safe(name) + (rows.includes(null) ? ': only ' + (rows[0] ? 'here' : 'there') : '');
+    this.node.scrollIntoView({block: 'start'});
+  }
+
+  draw() {
+    this.here.draw();
+    this.there.draw();
+  }
+}
+
+/* Where the other run has no timeline that is here: the example in this one. */
+function showHere(row) {
+  const item = row[3];
+
+  if (item && item.name) {
+    showNamed(item.name);
+  } else if (item) {
+    visit({range: exampleOf(item), ranks: [item.rank, item.blamed_rank].filter(Number.isInteger).sort((a, b) => a - b)}, 'timeline');
+  }
+}
+
+/* Both timelines of a run that was dropped as a page; null = it is no page, or has none. */
+async function bothOf(report, other, text) {
+  const detail = theTimeline && !/^\s*\{/.test(text) ? await lanesOfPage(text, false) : null;
+
+  return detail ? new BothTimelines(report, other, detail) : null;
+}
+
+function comparison(report, other, name, both) {
   const reasons = obstacles(report, other);
   const parts = [el('p', null, 'Here: ' + safe(report.run) + '. There: ' + safe(name) + ' (' + safe(other.run) + ').')];
 
@@ -110,8 +161,12 @@ function comparison(report, other, name) {
     const rows = paired(report[member], other[member], key, value);
 
     if (rows.length > 0) {
-      parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows));
+      parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows,
+        {title: 'show it in the timeline', choose: row => (both ? both.show(row) : showHere(row))}));
     }
+  }
+  if (both) {
+    parts.push(both.node);
   }
   return parts;
 }
@@ -146,7 +201,12 @@ async function compareWith(report, files, into, note) {
         document.getElementById('view-timeline').scrollIntoView({block: 'start'});
         continue;
       }
-      into.replaceChildren(...comparison(report, other, file.name), await compareFlames(text));
+      const both = await bothOf(report, other, text);
+
+      into.replaceChildren(...comparison(report, other, file.name, both), await compareFlames(text));
+      if (both) {
+        both.draw();
+      }
       note.textContent = '';
       document.getElementById('view-compare').scrollIntoView({block: 'start'});
     } catch (error) {
@@ -185,7 +245,7 @@ view('compare', 'Compare with another run', async (report, body) => {
     const baseline = await blockJson('baseline');
 
     if (baseline) {
-      into.append(...comparison(report, baseline, 'the baseline'), await compareBaselineFlames());
+      into.append(...comparison(report, baseline, 'the baseline', null), await compareBaselineFlames());
     }
   } catch (error) {
     note.textContent = 'the baseline in this page: ' + safe(error.message);

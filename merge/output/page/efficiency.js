@@ -50,6 +50,16 @@ function pulling(report) {
     .map(rank => rankName(rank.rank) + ', ' + time(rank.useful_ns) + ' (mean ' + time(mean) + ')');
 }
 
+/* The figures that the formulas are made of. */
+function inputs(of) {
+  const rows = [['ranks', of.ranks, count], ['region', of.region_ns, time], ['mean time outside MPI', of.ranks > 0 ? of.useful_ns / of.ranks : 0, time],
+    ['longest time outside MPI', of.useful_max_ns, time], ['region on an ideal network', of.ideal_ns, time],
+    ['of it not replayed', of.ideal_unknown_ns, time], ['devices', of.devices, count]].filter(row => row[1] > 0);
+
+  return el('details', null, el('summary', null, 'what it is made of'), el('table', {class: 'plain'}, el('tbody', null,
+    rows.map(([name, value, shown]) => el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, shown(value)))))));
+}
+
 view('efficiency', 'Efficiency', (report, body) => {
   const of = report.efficiency || {};
   const list = el('ul', {class: 'tree'});
@@ -69,5 +79,6 @@ view('efficiency', 'Efficiency', (report, body) => {
   if (longest.length > 0) {
     body.append(el('p', null, 'Longest outside MPI: ' + longest.join('; ') + '.'));
   }
+  body.append(inputs(of));
   return undefined;
 });

@@ -11,15 +11,6 @@ const SECONDS_TALLEST = 300;
 /* Each kind has a hue of its own group; names differ by lightness. */
 const FLAME_HUES = {cpu: 28, offcpu: 285, device: 165, idle: 15};
 
-function hashOfName(name) {
-  let hash = 2166136261;
-
-  for (let i = 0; i < name.length; i++) {
-    hash = Math.imul(hash ^ name.charCodeAt(i), 16777619) >>> 0;
-  }
-  return hash;
-}
-
 /* Light enough for black text; less light in the dark. */
 function flameColour(kind, name) {
   const hash = hashOfName(name);
@@ -210,7 +201,7 @@ class FlameGraph {
 
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.paint(context);
-    this.say(flameMatcher(this.find));
+    this.say(nameMatcher(this.find));
   }
 
   /* Where each frame is. */
@@ -232,7 +223,7 @@ class FlameGraph {
   }
 
   paint(context) {
-    const matches = flameMatcher(this.find);
+    const matches = nameMatcher(this.find);
 
     context.font = FLAME_SIZE + 'px system-ui, sans-serif';
     context.textBaseline = 'middle';
@@ -412,7 +403,25 @@ class FlameGraph {
       }
     }).observe(this.box);
     darkScheme.addEventListener('change', () => this.draw());
-    onSelect(() => this.build());
+    onSelect(() => this.follow());
+  }
+
+  /* Stacks are added up anew where others are selected. */
+  follow() {
+    const chosen = JSON.stringify([selection.range, selection.ranks]);
+
+    if (this.chosen !== chosen) {
+      this.chosen = chosen;
+      this.build();
+    }
+  }
+
+  /* A function, from a table: its frames are marked, in the graph of a kind if that has
+   * something. */
+  lookFor(name, kind) {
+    this.find = this.search.value = '"' + name + '"';
+    this.change({kind: this.flames.kinds.some(one => one.name === kind && one.total > 0) ? kind : this.kind, zoomed: null, sandwich: null, hidden: []});
+    visit({}, 'flames');
   }
 
   /* Time of each function, wherever it was called. */

@@ -224,27 +224,6 @@ function layOutFlames(root, least) {
   return rows;
 }
 
-/* "/re/" or a text, ignoring case; null = none, or it is no expression. */
-function flameMatcher(text) {
-  const expression = /^\/(.+)\/$/.exec(text);
-
-  if (text === '') {
-    return null;
-  }
-  if (expression) {
-    try {
-      const re = new RegExp(expression[1], 'i');
-
-      return name => re.test(name);
-    } catch {
-      return null;
-    }
-  }
-  const low = text.toLowerCase();
-
-  return name => name.toLowerCase().includes(low);
-}
-
 /* Time below the first frame of each stack that matches, each counted once. */
 function matchedTime(node, matches) {
   if (node.above && matches(node.name)) {

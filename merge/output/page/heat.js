@@ -148,6 +148,32 @@ class HeatGrid {
     this.say();
   }
 
+  /* From the cell where the button was pressed to the one where it was let go. */
+  choosePart(first, last) {
+    const [from, to] = [first, last].sort((a, b) => a - b);
+
+    this.grid.choosePart(this.span(from)[0], this.span(to)[1] - 1);
+  }
+
+  listenToMouse() {
+    let began = null;
+
+    this.canvas.addEventListener('pointerdown', event => {
+      began = this.cellAt(event)[1];
+    });
+    this.canvas.addEventListener('click', event => {
+      const first = began;
+
+      this.at = this.cellAt(event);
+      began = null;
+      if (this.grid.choosePart && first !== null && first !== this.at[1]) {
+        this.choosePart(first, this.at[1]);
+      } else {
+        this.choose();
+      }
+    });
+  }
+
   listen() {
     const moves = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 
@@ -156,10 +182,7 @@ class HeatGrid {
       this.at = this.cellAt(event);
       this.say();
     });
-    this.canvas.addEventListener('click', event => {
-      this.at = this.cellAt(event);
-      this.choose();
-    });
+    this.listenToMouse();
     this.canvas.addEventListener('keydown', event => {
       if (moves[event.key]) {
         this.move(...moves[event.key]);

@@ -28,10 +28,13 @@ function goTo(place) {
   const section = sections[place];
 
   if (section) {
-    section.scrollIntoView({block: 'start'});
-    section.querySelector('h2').focus({preventScroll: true});
+    goToView(section.id.replace('view-', ''));
+    history.replaceState(null, '', hashOf());
   }
 }
+
+/* Not in a box that is closed. */
+const isSeen = node => (node.checkVisibility ? node.checkVisibility() : node.offsetParent !== null);
 
 function listenToKeys() {
   let dialog = null;
@@ -39,15 +42,15 @@ function listenToKeys() {
   for (let i = 1; i <= 9; i++) {
     onKey('Digit' + i, String(i), 'part ' + i + ' of the page', () => goTo(i - 1));
   }
-  onKey('Slash', '/', 'filter the next table', () => {
-    const fields = [...document.querySelectorAll('input.filter')].filter(field => field.offsetParent !== null);
+  onKey('Slash', '/', 'find a name: in the timeline, a flame graph or a table, whichever is next', () => {
+    const fields = [...document.querySelectorAll('input.filter, input.find')].filter(isSeen);
     const field = fields.find(one => one.getBoundingClientRect().top > 0) || fields[0];
 
     if (field) {
       field.focus();
     }
   });
-  onKey('Escape', 'Esc', 'select nothing', () => select({range: null, ranks: [], cause: '', finding: 0}));
+  onKey('Escape', 'Esc', 'select nothing', () => select({...NOTHING}));
   onKey('?', '?', 'these keys', () => {
     dialog = dialog || helpDialog();
     dialog.showModal();

@@ -66,6 +66,61 @@ function ledgerBar(device) {
 }
 
 const BARS_MOST = 64;
+const STRIP_HIGH = 60;
+
+/* Each device as one column of pixels, those that were idle most first. */
+class LedgerStrip {
+  constructor(devices) {
+    this.devices = [...devices].sort((a, b) => b.idle_ns - a.idle_ns);
+    this.wide = Math.max(1, Math.min(4, Math.floor(1000 / devices.length)));
+    this.canvas = el('canvas', {width: this.wide * devices.length, height: STRIP_HIGH, role: 'img',
+      'aria-label': 'all ' + count(devices.length) + ' devices, one column each, idle most first; below is their table'});
+    this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, 'Each column is a device, those that were idle most first. Click: select its ranks.');
+    this.canvas.addEventListener('mousemove', event => {
+      const device = this.deviceAt(event);
+
+      this.tip.textContent = safe(deviceLabel(device)) + ': busy ' + percent(device.busy_ns, device.wall_ns);
+    });
+    this.canvas.addEventListener('click', event => select({ranks: this.deviceAt(event).ranks.slice()}));
+    darkScheme.addEventListener('change', () => this.draw());
+    this.draw();
+  }
+
+  deviceAt(event) {
+    const x = event.clientX - this.canvas.getBoundingClientRect().left;
+
+    return this.devices[Math.min(this.devices.length - 1, Math.max(0, Math.floor(x / this.wide)))];
+  }
+
+  draw() {
+    const context = this.canvas.getContext('2d'), colours = palette();
+
+    this.devices.forEach((device, i) => {
+      let y = STRIP_HIGH;
+
+      for (const [group, , ns] of ledgerRows(device.ledger)) {
+        const high = ns / device.wall_ns * STRIP_HIGH;
+
+        context.fillStyle = colours.colour(group);
+        context.fillRect(i * this.wide, y - high, this.wide, high);
+        y -= high;
+      }
+    });
+  }
+}
+
+/* The bars by a column of their head. */
+function sortable(title, attributes, bars, order) {
+  const head = el('th', {scope: 'col', 'aria-sort': 'none', ...attributes}, button(title, () => {
+    const isUp = head.getAttribute('aria-sort') !== 'ascending';
+
+    head.closest('tr').querySelectorAll('th').forEach(one => one.setAttribute('aria-sort', 'none'));
+    head.setAttribute('aria-sort', isUp ? 'ascending' : 'descending');
+    [...bars].sort((a, b) => (isUp ? 1 : -1) * order(a.device, b.device)).forEach(({row}) => row.parentElement.append(row));
+  }, {title: 'sort by ' + title}));
+
+  return head;
+}
 
 /* All devices, or of many the worst 20, the median and the best 3. */
 function ledgerChoice(devices) {
@@ -101,16 +156,23 @@ view('ledger', 'Where the device time went', (report, body) => {
   }
   const all = {...report.all_devices, name: devices.length + ' devices', ranks: [], number: null};
   const shown = ledgerChoice(devices);
-  const rows = shown.map(ledgerBar);
+  const rows = shown.map(ledgerBar), bars = shown.map((device, i) => ({device, row: rows[i]}));
 
   body.append(legend(all.ledger), el('p', {class: 'quiet'}, 'Parts of one colour differ by their hatching; point at one for its cause.'),
     el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'device time by cause'},
-      el('table', {class: 'bars'}, el('thead', null, el('tr', null, el('th', {scope: 'col'}, 'device'),
-        el('th', {scope: 'col', class: 'number'}, 'busy'), el('th', {scope: 'col'}, 'share of the region'))),
+      el('table', {class: 'bars'}, el('thead', null, el('tr', null,
+        sortable('device', {}, bars, (a, b) => compare(a.ranks[0], b.ranks[0]) || compare(deviceName(a), deviceName(b))),
+        sortable('busy', {class: 'number'}, bars, (a, b) => a.busy_ns / a.wall_ns - b.busy_ns / b.wall_ns),
+        el('th', {scope: 'col'}, 'share of the region'))),
       el('tbody', null, devices.length > 1 ? ledgerBar(all) : null, rows))));
   if (shown.length < devices.length) {
     body.append(el('p', {class: 'quiet'}, count(devices.length) +
-      ' devices: the 20 that were idle most, the median and the 3 that were busy most are shown.'));
+      ' devices: the 20 that were idle most, the median and the 3 that were busy most are shown. Below all of them:'));
+    const strip = new LedgerStrip(devices);
+
+    body.append(el('div', {class: 'scroll'}, strip.canvas), strip.tip, el('details', null, el('summary', null, 'all devices, as a table'),
+      table('devices', [headColumn('device', deviceLabel), {title: 'busy', value: row => row.busy_ns / row.wall_ns, number: true, text: part => percent(part, 1)},
+        timeColumn('idle', row => row.idle_ns, true)], strip.devices, {title: 'select its ranks', choose: row => select({ranks: row.ranks.slice()})})));
   }
   body.append(el('details', null, el('summary', null, 'as a table, all devices added up'),
     table('ledger of all devices', ledgerColumns(all.wall_ns), ledgerRows(all.ledger))));

@@ -30,7 +30,7 @@ function beforeLoad() {
   const found = /^ck-live (follows|stays) (\d{1,7})$/.exec(window.name);
 
   window.name = '';
-  return {follows: !found || found[1] === 'follows', scroll: found ? Number(found[2]) : 0};
+  return {follows: !found || found[1] === 'follows', scroll: found ? Number(found[2]) : null};
 }
 
 /* What the page is of, in words. */
@@ -88,7 +88,7 @@ function startLive() {
   }
   document.body.prepend(el('div', {class: 'live', id: 'live'}, text, ' ', load, ' ',
     el('label', {for: 'live-follows'}, follows, ' by itself')));
-  if (before.scroll) {
+  if (before.scroll !== null) {
     window.scrollTo(0, before.scroll);
   }
   askState({text, load});

@@ -65,7 +65,13 @@ function keepHash() {
       }, 300);
     }
   });
-  window.addEventListener('hashchange', () => selectHash(location.hash));
+  window.addEventListener('hashchange', () => {
+    const view = selectHash(location.hash);
+
+    if (view !== viewAt && !goToView(view)) {
+      viewAt = '';
+    }
+  });
 }
 
 /* On paper the tables and the causes are open. */
@@ -129,7 +135,7 @@ async function showViews(list, report, between) {
 
 async function showFirst() {
   beginBlocks(FIRST_BLOCKS);
-  const report = await blockJson('report');
+  const report = theReport = await blockJson('report');
 
   report.cut = await blockJson('cut') || {};
   const reasons = await showViews(views.filter(isFirst), report, () => {});
@@ -139,22 +145,27 @@ async function showFirst() {
   keepHash();
   listenToKeys();
   openForPaper();
-  selectHash(location.hash);
+  const view = selectHash(location.hash);
+  const isThere = goToView(view);
+
   document.documentElement.dataset.first = 'yes';
   await painted();
-  return {report, reasons};
+  return {report, reasons, view: isThere ? '' : view};
 }
 
-async function showRest({report, reasons}) {
+async function showRest({report, reasons, view}) {
   beginBlocks(['flames', 'stacks']);
   const all = [...reasons, ...await showViews(views.filter((one, i) => !isFirst(one, i)), report, pause)];
 
   dressTrust(report);
+  dressHeading();
+  showExports(report);
   if (all.length > 0) {
     document.getElementById('absent').append(el('h3', null, 'Not shown'),
       el('ul', null, all.map(reason => el('li', null, reason))));
   }
   navigation();
+  goToView(view);
   startLive();
   document.documentElement.dataset.ready = 'yes';
 }

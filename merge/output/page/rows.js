@@ -114,6 +114,29 @@ const counterColumns = () => [headColumn('counter', row => row.name), numberColu
   {title: 'counted', value: row => row.share_counted, number: true, text: part => percent(part, 1)},
   countColumn('ranks', row => row.ranks)];
 
+/* What a click on a row of a list shows: the rank, the items of that name in the
+ * timeline, or the function in the flame graph of a kind. */
+const ofRank = {title: 'select the rank', of: row => row.rank, show: rank => select({ranks: [rank]})};
+const named = of => ({title: 'show all of that name in the timeline', of, show: showNamed});
+const flamed = kind => ({title: 'find the function in the flame graph', of: row => row.function,
+  show: name => flameGraph && flameGraph.lookFor(name, kind)});
+const CHOICES = {ranks: ofRank, memory: ofRank, threads: ofRank, deaths: ofRank, kernels: named(row => row.name), lines: named(row => row.kernel),
+  calls: named(row => row.name), ranges: named(row => row.name), libc: named(row => row.name), copy_places: named(() => 'copy_only'),
+  hot_spots: flamed('cpu'), hot_callers: flamed('cpu'), blocked_places: flamed('offcpu')};
+
+/* Options of a table; a row without what is shown shows nothing. */
+function choiceOf(member) {
+  const choice = CHOICES[member];
+
+  return choice && {title: choice.title, choose: row => {
+    const what = choice.of(row);
+
+    if (what !== null && what !== undefined && what !== '') {
+      choice.show(what);
+    }
+  }};
+}
+
 /* [title, member of the report, columns of its rows]. */
 const TABLES = [
   ['Threads when a signal ended them', 'deaths', deathColumns], ['Ranks', 'ranks', rankColumns], ['Kernels', 'kernels', kernelColumns], ['Copies', 'copy_places', copyColumns],
@@ -145,10 +168,8 @@ view('tables', 'Tables', (report, body) => {
     if (rows.length === 0) {
       missing.push(title.toLowerCase());
     } else {
-      const choose = member === 'ranks' ? row => select({ranks: [row.rank]}) : undefined;
-
       body.append(el('details', {open: body.querySelector('details') ? null : ''},
-        el('summary', null, title + ' (' + count(rows.length) + ')'), table(title, columns(rows), rows, {choose}),
+        el('summary', null, title + ' (' + count(rows.length) + ')'), table(title, columns(rows), rows, choiceOf(member)),
         cutNote(report, member, rows)));
     }
   }

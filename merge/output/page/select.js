@@ -1,35 +1,59 @@
-/* select.js - what is selected: one object that all views follow
+/* select.js - what is selected: one object that all views follow, and the address
  *
  * SPDX-License-Identifier: Apache-2.0
  *
  * range: [from, to] in ns since the start of the run, or null; ranks: an array
- * of numbers, [] = all; cause: its name, or ''; finding: the number of a
- * finding as in the list of causes, or 0.
+ * of numbers, [] = all; cause: its name, or ''; finding: the name of a finding
+ * (findingName), or ''; find: what names of items are looked for, or ''; pair:
+ * [rank that waited, rank that it waited for], or null.
  */
-const selection = {range: null, ranks: [], cause: '', finding: 0};
+const NOTHING = {range: null, ranks: [], cause: '', finding: '', find: '', pair: null};
+const selection = {...NOTHING};
 const followers = [];
-
-const isAnySelected = () => selection.range !== null || selection.ranks.length > 0 || selection.cause !== '' || selection.finding !== 0;
 
 /* `follow(selection)` is called after each change, and at once for what was selected
  * before. */
 function onSelect(follow) {
   followers.push(follow);
-  if (isAnySelected()) {
+  if (JSON.stringify(selection) !== JSON.stringify(NOTHING)) {
     follow(selection);
   }
 }
 
-/* Change some of its members; false when nothing changed. */
+/* Change some of its members; false when nothing changed. Other ranks are of no
+ * pair. */
 function select(change) {
   const before = JSON.stringify(selection);
 
-  Object.assign(selection, change);
+  Object.assign(selection, change.ranks ? {pair: null} : {}, change);
   if (JSON.stringify(selection) === before) {
     return false;
   }
   followers.forEach(follow => follow(selection));
   return true;
+}
+
+/* The view that was gone to last, for the address. */
+let viewAt = '';
+
+/* Scroll to a view; false = it is not there. */
+function goToView(id) {
+  const section = document.getElementById('view-' + id);
+
+  if (section) {
+    viewAt = id;
+    section.scrollIntoView({block: 'start'});
+    section.querySelector('h2').focus({preventScroll: true});
+  }
+  return section !== null;
+}
+
+/* Select and go there, so that the browser's Back leads to where one was. */
+function visit(change, ...ids) {
+  history.replaceState(null, '', hashOf());
+  select(change);
+  ids.find(goToView);
+  history.pushState(null, '', hashOf());
 }
 
 const isRankSelected = rank =>
@@ -67,44 +91,75 @@ function ranksOf(text) {
   return ranks;
 }
 
-/* The selection in the address, so that a link leads to what was seen. */
-function hashOf() {
-  const parts = [];
+const stepRows = () => ((theReport || {}).step_table || {}).rows || [];
 
-  if (selection.range) {
-    parts.push('t=' + selection.range.map(Math.round).join('-'));
-  }
-  if (selection.ranks.length > 0) {
-    parts.push('r=' + ranksText(selection.ranks));
-  }
-  if (selection.cause) {
-    parts.push('c=' + encodeURIComponent(selection.cause));
-  }
-  if (selection.finding) {
-    parts.push('f=' + selection.finding);
-  }
-  return parts.length > 0 ? '#' + parts.join('&') : '#';
+/* "s=7" of a range that is a step, else "t=...". */
+function rangeText([from, to]) {
+  const step = stepRows().find(row => row.start_rel_ns === from && row.end_rel_ns === to);
+
+  return step ? 's=' + step.number : 't=' + Math.round(from) + '-' + Math.round(to);
 }
 
-function selectHash(hash) {
-  const change = {range: null, ranks: [], cause: '', finding: 0};
+/* The selection as the address has it, so that a link leads to what was seen. */
+function hashOf(of = selection) {
+  const parts = [viewAt && 'v=' + viewAt, of.range && rangeText(of.range), of.ranks.length > 0 && 'r=' + ranksText(of.ranks),
+    of.pair && 'w=' + of.pair.join('-'), of.cause && 'c=' + encodeURIComponent(of.cause), of.finding && 'f=' + of.finding,
+    of.find && 'q=' + encodeURIComponent(of.find)];
 
-  for (const part of hash.replace(/^#/, '').split('&')) {
-    const [key, ...rest] = part.split('=');
-    const value = rest.join('=');
+  return '#' + parts.filter(part => part).join('&');
+}
+
+const FIND_LONGEST = 200;
+
+/* A text of an address; '' = it is none. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text).slice(0, FIND_LONGEST);
+  } catch {
+    return '';
+  }
+}
+
+/* What each letter of an address selects; null = nothing. */
+const HASH_PARTS = {
+  t: value => {
     const range = /^(-?\d{1,16})-(-?\d{1,16})$/.exec(value);
 
-    if (key === 't' && range && Number(range[1]) < Number(range[2])) {
-      change.range = [Number(range[1]), Number(range[2])];
-    } else if (key === 'r') {
-      change.ranks = ranksOf(value);
-    } else if (key === 'c' && /^[a-z0-9_]{1,40}$/.test(value)) {
-      change.cause = value;
-    } else if (key === 'f' && /^\d{1,3}$/.test(value)) {
-      change.finding = Number(value);
+    return range && Number(range[1]) < Number(range[2]) ? {range: [Number(range[1]), Number(range[2])]} : null;
+  },
+  s: value => {
+    const row = stepRows().find(one => String(one.number) === value);
+
+    return row ? {range: [row.start_rel_ns, row.end_rel_ns]} : null;
+  },
+  r: value => ({ranks: ranksOf(value)}),
+  w: value => {
+    const pair = /^(\d{1,7})-(\d{1,7})$/.exec(value);
+
+    return pair ? {pair: [Number(pair[1]), Number(pair[2])]} : null;
+  },
+  c: value => (/^[a-z0-9_]{1,40}$/.test(value) ? {cause: value} : null),
+  f: value => (/^[0-9a-f]{8}$/.test(value) ? {finding: value} : null),
+  q: value => ({find: decoded(value)}),
+};
+
+/* A finding alone is all that its button selects. */
+function selectHash(hash) {
+  const parts = hash.replace(/^#/, '').split('&').map(part => [part.slice(0, 1), part.slice(2), part[1] === '=']);
+  const change = {...NOTHING};
+
+  for (const [key, value, isOne] of parts) {
+    if (isOne && Object.hasOwn(HASH_PARTS, key)) {
+      Object.assign(change, HASH_PARTS[key](value));
     }
   }
+  if (change.finding && !change.range && change.ranks.length === 0) {
+    Object.assign(change, findingChange(change.finding));
+  }
   select(change);
+  const view = parts.find(([key]) => key === 'v');
+
+  return view && /^[a-z]{1,20}$/.test(view[1]) ? view[1] : '';
 }
 
 function chip(text, clear) {
@@ -124,11 +179,17 @@ function showChips() {
   if (selection.ranks.length > 0) {
     chips.push(chip('ranks ' + ranksText(selection.ranks), () => select({ranks: []})));
   }
+  if (selection.pair) {
+    chips.push(chip('waits of ' + rankName(selection.pair[0]) + ' for ' + rankName(selection.pair[1]), () => select({pair: null})));
+  }
   if (selection.cause) {
     chips.push(chip(selection.cause, () => select({cause: ''})));
   }
   if (selection.finding) {
-    chips.push(chip('finding ' + selection.finding, () => select({finding: 0})));
+    chips.push(chip(findingTitle(selection.finding), () => select({finding: ''})));
+  }
+  if (selection.find) {
+    chips.push(chip('named ' + selection.find, () => select({find: ''})));
   }
   list.replaceChildren(...chips);
   list.hidden = chips.length === 0;

@@ -25,23 +25,28 @@ const selectStep = (row, ranks) => select({range: [row.start_rel_ns, row.end_rel
 /* What the rows of the grid are: each rank, or of a larger job the slowest and
  * the fastest one. */
 function stepLanes(report, rows) {
-  const ranks = (report.ranks || []).map(rank => rank.rank);
+  const ranks = report.ranks || [];
 
   if (rows.every(row => Array.isArray(row.rank_ns))) {
-    return ranks.map((rank, i) => ({name: rankName(rank), rank, of: row => row.rank_ns[i]}));
+    return ranks.map((rank, i) => ({name: rankName(rank.rank), rank: rank.rank, host: rank.host || '', caused: rank.caused_ns || 0,
+      of: row => row.rank_ns[i]}));
   }
   return [{name: 'slowest rank', rank: null, of: row => row.longest_ns},
     {name: 'fastest rank', rank: null, of: row => row.shortest_ns}];
 }
 
-function stepGrid(report, rows, median) {
-  const lanes = stepLanes(report, rows);
+const STEP_ORDERS = [['by rank', (a, b) => a.rank - b.rank], ['by host', (a, b) => compare(a.host, b.host) || a.rank - b.rank],
+  ['those that others waited for first', (a, b) => b.caused - a.caused || a.rank - b.rank]];
 
+const stepPart = rows => (first, last) => select({range: [rows[first].start_rel_ns, rows[last].end_rel_ns]});
+const stepMark = rows => column => (column === 0 ? 'step ' : '') + rows[column].number;
+
+function stepGrid(lanes, rows, median) {
   return new HeatGrid({
     name: 'time of each step (across) on each rank (down)', rows: lanes.length, columns: rows.length,
-    rowName: row => lanes[row].name, mark: column => (column === 0 ? 'step ' : '') + rows[column].number,
-    hint: 'Across: steps. Down: ' + (lanes[0].rank === null ? lanes.map(lane => lane.name).join(', ') :
-      ranksText(lanes.map(lane => lane.rank)) + ' (ranks)') + '. Click: select that step and rank.',
+    rowName: row => lanes[row].name, mark: stepMark(rows),
+    hint: 'Across: steps. Down: ' + (lanes[0].rank === null ? lanes.map(lane => lane.name).join(', ') : 'ranks') +
+      '. Click: select that step and rank. Drag: select several steps.',
     part: (row, column) => {
       const ns = lanes[row].of(rows[column]);
 
@@ -51,7 +56,47 @@ function stepGrid(report, rows, median) {
       time(lanes[row].of(rows[column])) + ', median of the steps ' + time(median) + ', waited ' +
       time(rows[column].waited_ns) + (rows[column].worst_rank === null ? '' : ', mostly for ' + rankName(rows[column].worst_rank)),
     choose: (row, column) => selectStep(rows[column], lanes[row].rank === null ? [] : [lanes[row].rank]),
+    choosePart: stepPart(rows),
   }).node;
+}
+
+/* The grid, and buttons for the order of its rows. */
+function orderedSteps(report, rows, median) {
+  const lanes = stepLanes(report, rows), into = el('div');
+  const hosts = new Set(lanes.map(lane => lane.host)), orders = STEP_ORDERS.filter((one, i) => i !== 1 || hosts.size > 1);
+  const buttons = orders.map(([title, order], i) => button(title, () => {
+    into.replaceChildren(stepGrid([...lanes].sort(order), rows, median));
+    buttons.forEach((one, k) => one.setAttribute('aria-pressed', String(k === i)));
+  }));
+
+  if (lanes[0].rank === null || lanes.length < 2) {
+    return [stepGrid(lanes, rows, median)];
+  }
+  buttons[0].click();
+  return [el('div', {class: 'tools', role: 'toolbar', 'aria-label': 'order of the ranks'}, buttons), into];
+}
+
+const CAUSES_OF_STEPS = 6; /* rows of the second grid, at most */
+
+/* What ranks waited and what devices were idle for, step by step. */
+function stepWaits(rows) {
+  const causes = new Map();
+
+  rows.forEach(row => Object.entries(row.idle || {}).forEach(([name, ns]) => causes.set(name, (causes.get(name) || 0) + ns)));
+  const lanes = [{name: 'ranks waited', what: 'the ranks waited', of: row => row.waited_ns || 0},
+    ...[...causes].sort((a, b) => b[1] - a[1]).slice(0, CAUSES_OF_STEPS).map(([name]) =>
+      ({name, what: 'devices were idle because of ' + name, of: row => (row.idle || {})[name] || 0}))];
+  const shown = lanes.filter(lane => rows.some(row => lane.of(row) > 0));
+  const most = Math.max(1, ...shown.flatMap(lane => rows.map(lane.of)));
+
+  return shown.length === 0 ? [] : [el('h3', null, 'Waits and idle time of each step, all ranks added up'), heatLegend('0', time(most)), new HeatGrid({
+    name: 'waits and idle time (down) of each step (across)', rows: shown.length, columns: rows.length, rowName: row => shown[row].name, mark: stepMark(rows),
+    hint: 'Click: select that step.' + (shown.length > 1 ? ' Rows but the first one: why devices were idle.' : ''),
+    part: (row, column) => shown[row].of(rows[column]) / most,
+    label: (row, column) => 'step ' + rows[column].number + ': ' + shown[row].what + ', ' + time(shown[row].of(rows[column])) +
+      (row === 0 && Number.isInteger(rows[column].worst_rank) ? ', mostly for ' + rankName(rows[column].worst_rank) : ''),
+    choose: (row, column) => selectStep(rows[column], []), choosePart: stepPart(rows),
+  }).node];
 }
 
 view('steps', 'Steps and ranks', (report, body) => {
@@ -66,7 +111,7 @@ view('steps', 'Steps and ranks', (report, body) => {
     (steps.ended_by ? '. A step ends with ' + safe(steps.ended_by) + ' (' +
       place({file: steps.ended_in, line: steps.ended_line}) + ')' : '') + '.'),
   ...(rows.length < steps.count ? [el('p', {class: 'quiet'}, 'Shown are the first ' + count(rows.length) + ' steps.')] : []),
-  heatLegend('0', 'twice the median or more'), stepGrid(report, rows, steps.median_ns || 1),
+  heatLegend('0', 'twice the median or more'), ...orderedSteps(report, rows, steps.median_ns || 1), ...stepWaits(rows),
   el('details', null, el('summary', null, 'as a table'),
     table('steps', stepColumns(), rows, {choose: row => selectStep(row, [])})));
 });

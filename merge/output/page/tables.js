@@ -150,11 +150,19 @@ class Table {
 
       if (this.options.choose) {
         line.tabIndex = 0;
+        if (this.options.title) {
+          line.title = this.options.title;
+        }
         line.classList.add('choice');
         line.addEventListener('click', () => this.options.choose(row));
         line.addEventListener('keydown', event => {
+          const beside = event.key === 'ArrowDown' ? line.nextElementSibling : event.key === 'ArrowUp' ? line.previousElementSibling : null;
+
           if (event.key === 'Enter') {
             this.options.choose(row);
+          } else if (beside) {
+            event.preventDefault();
+            beside.focus();
           }
         });
       }

@@ -16,6 +16,7 @@ const ITEMS_LISTED = 200;
 const NOTE_AFTER_MS = 150;
 const PAGE_BYTES_ITEM = 10; /* that a page needs for an item, about */
 const RUNS_MOST = 100; /* rectangles of narrow items in a row */
+const ROWS_OTHER = 32768; /* lanes.c: a run with so many has no room for further threads */
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
 
@@ -98,9 +99,13 @@ class Strips {
   }
 }
 
+/* `isOfPage`: the one that the selection and keys move; others are for
+ * themselves alone. */
 class Timeline {
-  constructor(report, data) {
+  constructor(report, data, isOfPage) {
     this.report = report;
+    this.isOfPage = isOfPage;
+    this.range = null; /* marked, where it is another run's */
     this.index = data.index;
     this.lanes = data.lanes.filter(lane => lane.info.items > 0);
     this.withMain = new Set(this.lanes.filter(lane => lane.info.main).map(lane => lane.info.rank));
@@ -115,8 +120,10 @@ class Timeline {
     this.pinned = [];
     this.chain = []; /* numbers of waits, from the one that was looked at on */
     this.picked = null; /* {row, at}: the item that was chosen */
+    this.search = null; /* names that are looked for */
+    this.found = null; /* the item that was gone to last */
     this.details = []; /* all items of a long run; those of other pages of this run */
-    this.hasFine = document.getElementById('block-fine') !== null;
+    this.hasFine = isOfPage && document.getElementById('block-fine') !== null;
     this.fineLevel = 0; /* until they are read */
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label':
       'timeline of all ranks; keys w and s zoom, a and d move, 0 shows all; below it is a table of what is in view'});
@@ -141,7 +148,15 @@ class Timeline {
     return to > from ? [Math.max(0, from - rim), Math.min(this.whole[1], to + rim)] : [...this.whole];
   }
 
+  zoomTools() {
+    return [button('+', () => this.zoom(0.5), {'aria-label': 'zoom in'}), button('\u2212', () => this.zoom(2), {'aria-label': 'zoom out'}),
+      button('all', () => this.show(...this.whole)), button('region', () => this.show(...this.firstSpan()))];
+  }
+
   tools() {
+    if (!this.isOfPage) {
+      return el('div', {class: 'tools'}, this.zoomTools());
+    }
     const threads = el('input', {type: 'checkbox', id: 'all-threads', 'aria-label': 'all threads'});
 
     threads.addEventListener('change', () => {
@@ -149,9 +164,8 @@ class Timeline {
       this.layOut();
       this.soon();
     });
-    return el('div', {class: 'tools'}, button('+', () => this.zoom(0.5), {'aria-label': 'zoom in'}),
-      button('\u2212', () => this.zoom(2), {'aria-label': 'zoom out'}), button('all', () => this.show(...this.whole)),
-      button('region', () => this.show(...this.firstSpan())), button('selected', () => this.fit()),
+    this.field = searchField(this);
+    return el('div', {class: 'tools'}, this.field, this.zoomTools(), button('selected', () => this.fit()),
       button('Go to', () => keys.find(key => key.code === 'KeyG').act(), {title: 'go to a time or a step (key g)'}),
       ...pictureButtons('timeline', () => this),
       el('label', {for: 'all-threads', class: 'quiet'}, threads, ' all threads'));
@@ -270,10 +284,16 @@ class Timeline {
     this.show(this.span[0] + by, this.span[1] + by);
   }
 
+  chosenRange() {
+    return this.isOfPage ? selection.range : this.range;
+  }
+
   /* The selected range in four fifths of the width. */
   fit() {
-    if (selection.range) {
-      const [from, to] = selection.range;
+    const range = this.chosenRange();
+
+    if (range) {
+      const [from, to] = range;
 
       this.show(from - (to - from) / 8, to + (to - from) / 8);
     }
@@ -335,6 +355,9 @@ class Timeline {
     if (this.strips) {
       this.strips.draw(context);
     }
+    if (this.search) {
+      rows.forEach(row => drawFound(this, context, row, row.y - this.top));
+    }
     this.drawArrows(context);
     this.drawRuler(context);
     this.drawMarks(context);
@@ -386,8 +409,10 @@ class Timeline {
   }
 
   drawSelection(context) {
-    if (selection.range) {
-      const [from, to] = selection.range.map(ns => Math.min(Math.max(this.x(ns), GUTTER), this.width));
+    const range = this.chosenRange();
+
+    if (range) {
+      const [from, to] = range.map(ns => Math.min(Math.max(this.x(ns), GUTTER), this.width));
 
       context.fillStyle = this.colours.colour('chosen');
       context.fillRect(from, RULER, Math.max(1, to - from), this.tall);
@@ -401,6 +426,7 @@ class Timeline {
 
     context.globalAlpha = isRankSelected(row.lane.info.rank) ? 1 : 0.3;
     this.drawLabel(context, row, y);
+    context.globalAlpha *= this.search ? 0.25 : 1;
     this.pixels(width + 1);
     const first = this.details.findLastIndex(one => one.from <= this.span[0] && one.to >= this.span[1] &&
       this.detailLevel(one, row.lane, pixel));
@@ -445,6 +471,13 @@ class Timeline {
     const detail = this.details.findLast(one => ns >= one.from && ns <= one.to && this.detailLevel(one, lane, pixel));
 
     return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
+  }
+
+  /* All that the page has of the whole lane. */
+  wholeLevel(lane) {
+    const detail = this.details.find(one => one.from <= this.whole[0] && one.to >= this.whole[1] && one.lanes.has(laneKey(lane.info)));
+
+    return detail ? detail.lanes.get(laneKey(lane.info)).finest() : lane.finest();
   }
 
   /* Room for a class and a length of each pixel, empty; one for all lanes. */
@@ -574,7 +607,8 @@ class Timeline {
     const end = waits.start[i] + waits.length[i];
 
     return end > this.span[0] && end <= this.span[1] && waits.whom[i] >= 0 && this.rankAt.has(waits.whom[i]) &&
-      this.rankAt.has(waits.rank[i]) && (isRankSelected(waits.rank[i]) || isRankSelected(waits.whom[i]));
+      this.rankAt.has(waits.rank[i]) && (selection.pair ? waits.rank[i] === selection.pair[0] && waits.whom[i] === selection.pair[1] :
+      isRankSelected(waits.rank[i]) || isRankSelected(waits.whom[i]));
   }
 
   waitsInView() {
@@ -647,7 +681,8 @@ class Timeline {
         this.command() + ' ; for those of the whole run all.html of: ' + this.wholeCommand() + ' ');
     }
     if (index.items_hidden > 0) {
-      parts.push(count(index.items_hidden) + ' items that overlap others more than fourfold are not drawn.');
+      parts.push(count(index.items_hidden) + ' items are not drawn: they overlap others more than fourfold' +
+        (index.lanes.length >= ROWS_OTHER ? ', or are of threads beyond the ' + count(ROWS_OTHER) + ' rows that there is room for.' : '.'));
     }
     this.note.textContent = parts.join(' ');
     if (level > 0) {
@@ -762,6 +797,11 @@ class Timeline {
   }
 
   choose(from, to) {
+    if (!this.isOfPage) {
+      this.range = to > from ? [from, to] : null;
+      this.soon();
+      return;
+    }
     this.isOwn = true;
     select({range: to > from ? [from, to] : null});
     this.isOwn = false;
@@ -808,7 +848,58 @@ class Timeline {
     return best;
   }
 
+  /* A place into view: the middle of what is shown, unless it is in that. */
+  reveal(from, to, row) {
+    const [begin, behind] = this.span;
+
+    if (from < begin || to > behind) {
+      const half = Math.max(behind - begin, to - from) / 2;
+
+      this.show((from + to) / 2 - half, (from + to) / 2 + half);
+    }
+    if (row.y < this.top + RULER || row.y + row.height > this.top + VIEW_TALLEST) {
+      this.box.scrollTop = Math.max(0, row.y - VIEW_TALLEST / 2);
+    }
+  }
+
+  /* A time of another run's, with what is around it. */
+  showPart(range) {
+    this.range = range;
+    if (range) {
+      const rim = (range[1] - range[0]) / 2;
+
+      this.show(range[0] - rim, range[1] + rim);
+    } else {
+      this.show(...this.firstSpan());
+    }
+  }
+
+  /* What is looked for, once it is another one. */
+  look(text) {
+    if (this.field && this.field.value !== text) {
+      this.field.value = text;
+    }
+    if ((this.search ? this.search.text : '') !== text) {
+      this.search = text === '' ? null : new Search(text, this.index.classes);
+      this.found = null;
+      this.tip.textContent = this.search ? foundText(this) : '';
+    }
+  }
+
+  /* The ranks of a finding come first where not all ranks are in view. */
+  pinFinding() {
+    if (selection.finding !== this.findingPinned) {
+      this.findingPinned = selection.finding;
+      if (selection.finding && this.height > VIEW_TALLEST) {
+        this.pinned = [...selection.ranks];
+        this.layOut();
+      }
+    }
+  }
+
   follow() {
+    this.look(selection.find);
+    this.pinFinding();
     if (!this.isOwn && selection.range) {
       const [from, until] = selection.range;
       const to = this.arrowEnd(from, until);
@@ -869,7 +960,10 @@ class Timeline {
       this.soon();
     });
     this.listenToKeys();
-    onSelect(() => this.follow());
+    if (this.isOfPage) {
+      this.listenToPage();
+      onSelect(() => this.follow());
+    }
   }
 
   moved(event) {
@@ -899,6 +993,9 @@ class Timeline {
         arrows[event.key]();
       }
     });
+  }
+
+  listenToPage() {
     onKey('KeyW', 'w', 'timeline: zoom in at the cursor', () => this.zoom(0.7));
     onKey('KeyS', 's', 'timeline: zoom out', () => this.zoom(1.4));
     onKey('KeyA', 'a', 'timeline: earlier', () => this.move(-0.2));
@@ -922,7 +1019,7 @@ view('timeline', 'Timeline', async (report, body) => {
   if (!data.lanes.some(lane => lane.info.items > 0)) {
     return 'nothing that takes time was recorded';
   }
-  const timeline = new Timeline(report, data);
+  const timeline = new Timeline(report, data, true);
 
   const raster = await readRaster();
 

@@ -178,10 +178,10 @@ async function moreDetail(report, other, text) {
 const detailFrom = ({index, lanes}) => ({from: Math.max(0, Number(index.start_ns) || 0), to: Number(index.length_ns), level: index.level_ns,
   lanes: new Map(lanes.map(lane => [laneKey(lane.info), lane]))});
 
-/* The lanes of another page of the same run, for what they show in more detail;
- * null = it has none. */
-async function detailOf(text) {
-  const fine = await blockOf(text, 'fine');
+/* The lanes in the text of a page, `isFine` = all items if it has them; null = it has
+ * none. */
+async function lanesOfPage(text, isFine) {
+  const fine = isFine ? await blockOf(text, 'fine') : null;
   const index = fine || await blockOf(text, 'lanes');
   const data = await blockOf(text, fine ? 'fine-items' : 'items');
 
@@ -192,7 +192,14 @@ async function detailOf(text) {
 
   /* What is wrong with them is found now, and not while they are drawn. */
   read.lanes.forEach(lane => lane.finest());
-  return detailFrom(read);
+  return read;
+}
+
+/* The lanes of another page of the same run, for what they show in more detail. */
+async function detailOf(text) {
+  const read = await lanesOfPage(text, true);
+
+  return read && detailFrom(read);
 }
 
 /* All items of a long run, behind the first picture. */

@@ -25,6 +25,15 @@ function waitPairs(report) {
   return [...sums.values()].sort((a, b) => b.ns - a.ns);
 }
 
+/* The waits of one rank for another, in the timeline; of hosts nothing. */
+function selectPair(rank, whom) {
+  const ranks = [rank, whom].filter(Number.isInteger).sort((a, b) => a - b);
+
+  if (ranks.length === 2) {
+    visit({ranks: [...new Set(ranks)], pair: [rank, whom]}, 'timeline');
+  }
+}
+
 const endName = end => (typeof end === 'number' ? rankName(end) : safe(end));
 
 /* The names beside a grid of ends. */
@@ -39,10 +48,10 @@ function waitGrid(pairs) {
 
   return new HeatGrid({
     name: 'who waited (down) for whom (across)', rows: ends.length, columns: ends.length,
-    hint: 'Down: who waited. Across: for whom.', ...endNames(ends),
+    hint: 'Down: who waited. Across: for whom. Click: only the waits of these two, in the timeline.', ...endNames(ends),
     part: (row, column) => (of(row, column) === null ? 0 : of(row, column) / most),
     label: (row, column) => endName(ends[row]) + ' waited ' + time(of(row, column) || 0) + ' for ' + endName(ends[column]),
-    choose: (row, column) => select({ranks: [ends[row], ends[column]].filter(Number.isInteger).sort((a, b) => a - b)}),
+    choose: (row, column) => selectPair(ends[row], ends[column]),
   }).node;
 }
 
@@ -71,7 +80,8 @@ view('waits', 'Who waited for whom', (report, body) => {
     body.append(heatLegend('0', time(pairs[0].ns)), waitGrid(pairs),
       el('details', null, el('summary', null, 'pairs as a table'), table('waits by pair', [
         headColumn('who waited', pair => endName(pair.waiter)), textColumn('for', pair => endName(pair.awaited)),
-        timeColumn('time', pair => pair.ns, true), countColumn('times', pair => pair.waits)], pairs)));
+        timeColumn('time', pair => pair.ns, true), countColumn('times', pair => pair.waits)], pairs,
+      {choose: pair => selectPair(pair.waiter, pair.awaited)})));
   }
   const ranks = (report.traffic || {}).rank_waits || [];
 
@@ -81,7 +91,7 @@ view('waits', 'Who waited for whom', (report, body) => {
     body.append(el('h3', null, 'Pairs of ranks'), table('waits by pair of ranks', [
       headColumn('who waited', pair => rankName(pair.rank)), textColumn('for', pair => rankName(pair.awaited_rank)),
       timeColumn('time', pair => pair.waited_ns, true), countColumn('times', pair => pair.waits)], ranks,
-    {choose: pair => select({ranks: [pair.rank, pair.awaited_rank].filter(Number.isInteger).sort((a, b) => a - b)})}));
+    {choose: pair => selectPair(pair.rank, pair.awaited_rank)}));
     if (rest > 0) {
       body.append(el('p', {class: 'quiet'}, 'All other pairs waited ' + time(rest) + '.'));
     }

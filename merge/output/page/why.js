@@ -19,42 +19,78 @@ function exampleOf(cause) {
   return part && part.end_rel_ns > part.start_rel_ns ? [part.start_rel_ns, part.end_rel_ns] : null;
 }
 
-/* Select what the finding is about, and go to where it can be seen. */
-function showFinding(report, item) {
-  const cause = causeOf(report, item);
+/* A name for a finding that does not depend on times: another merge, or another run
+ * of the same program, gives it the same one. */
+function findingName(cause) {
+  const did = cause.blamed || cause.did || cause.host || {};
+  const parts = [cause.cause, cause.rank, cause.blamed_rank, did.call || did.function, did.file, did.line];
+
+  return hashOfName(parts.map(part => part ?? '').join('\u0000')).toString(16).padStart(8, '0');
+}
+
+const findingItems = () => [...document.querySelectorAll('#findings > li')];
+const findingItem = name => findingItems().find(item => item.dataset.name === name) || null;
+
+function findingTitle(name) {
+  const item = findingItem(name);
+
+  return item ? 'finding ' + item.dataset.finding : 'a finding that this run does not have';
+}
+
+/* What the finding is about; {} = there is no such one. */
+function findingChange(name) {
+  const item = findingItem(name);
+  const cause = item && causeOf(theReport, item);
 
   if (!cause) {
-    return;
+    return {};
   }
   const ranks = new Set([cause.example ? cause.example.rank : cause.rank, cause.blamed_rank ?? cause.last_rank]);
 
-  select({finding: Number(item.dataset.finding), cause: cause.cause || '', range: exampleOf(cause),
-    ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)});
-  const to = document.getElementById('view-timeline') || document.getElementById('view-ledger');
+  return {finding: name, cause: cause.cause || '', range: exampleOf(cause), find: '',
+    ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)};
+}
 
-  if (to) {
-    to.scrollIntoView({block: 'start'});
-    to.querySelector('h2').focus({preventScroll: true});
+/* The address of this page with the finding selected. */
+function findingLink(name) {
+  return location.href.split('#')[0] + '#v=timeline&f=' + name;
+}
+
+/* Names of findings, each once: of two with the same one the later counts on. */
+function nameFindings(report) {
+  const taken = new Set();
+
+  for (const item of findingItems()) {
+    let name = findingName(causeOf(report, item) || {});
+
+    while (taken.has(name)) {
+      name = ((parseInt(name, 16) + 1) >>> 0).toString(16).padStart(8, '0');
+    }
+    taken.add(name);
+    item.dataset.name = name;
   }
 }
 
 function dressFindings(report) {
   document.querySelectorAll('#view-why .without-script').forEach(node => node.remove());
-  for (const item of document.querySelectorAll('#findings > li')) {
+  nameFindings(report);
+  for (const item of findingItems()) {
     const text = item.querySelector('.words').textContent;
     const cause = causeOf(report, item);
+    const {name} = item.dataset;
 
     if (cause && cause.at_start && !document.querySelector('#findings .once')) {
       item.prepend(el('p', {class: 'quiet once'}, 'Only at the start of the run, however long it is:'));
     }
     item.querySelector('.tools').append(
-      button('Show', () => showFinding(report, item),
+      button('Show', () => visit(findingChange(name), 'timeline', 'ledger'),
         {title: 'select the ranks and the time of this finding'}),
-      button('Copy', event => copyText(text, event.currentTarget), {title: 'copy this text'}));
+      button('Copy', event => copyText(text, event.currentTarget), {title: 'copy this text'}),
+      button('Link', event => copyText(findingLink(name), event.currentTarget), {title: 'copy the address of this page with this finding selected'}));
   }
   onSelect(() => {
-    for (const item of document.querySelectorAll('#findings > li')) {
-      item.classList.toggle('chosen', Number(item.dataset.finding) === selection.finding);
+    for (const item of findingItems()) {
+      item.classList.toggle('chosen', item.dataset.name === selection.finding);
     }
   });
 }

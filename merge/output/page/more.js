@@ -1,0 +1,62 @@
+/* more.js - view 12: what other programs read, and ranks in the heading
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+const EXPORTS = [
+  ['text', 'this report as text'],
+  ['json', 'the figures of this page for a program'],
+  ['csv=tables', 'the tables of this page, as files of a folder'],
+  ['sqlite', 'every call, kernel, wait and idle time as rows'],
+  ['perfetto', 'the timeline for ui.perfetto.dev'],
+  ['chrome', 'the timeline for ui.perfetto.dev, chrome://tracing or speedscope'],
+  ['speedscope', 'stacks of CPU samples for speedscope.app'],
+  ['firefox', 'stacks of CPU samples for profiler.firefox.com'],
+  ['folded', 'stacks of CPU samples, a line each, for other flame graphs'],
+  ['folded-waits', 'the same of what ranks waited for'],
+  ['flamescope', 'CPU samples for FlameScope'],
+  ['svg-ledger=ledger.svg', 'a picture of where the device time went'],
+  ['svg-timeline=timeline.svg', 'a picture of the timeline'],
+  ['svg-steps=steps.svg', 'a picture of steps and ranks'],
+  ['svg-flame=flame.svg', 'a picture of the flame graph'],
+  ['openmetrics', 'figures of the run for a monitoring system'],
+];
+
+/* Commands that make each other format of this run; a merge of profiles has no run
+ * that is stored. */
+function exportsOf(report) {
+  const {run} = report;
+
+  return run ? EXPORTS.map(([format, what]) => ({what, command: 'ckmerge --quiet --output ' + format + ' ' + safe(run)})) : [];
+}
+
+function showExports(report) {
+  const rows = exportsOf(report);
+
+  if (rows.length > 0) {
+    document.getElementById('absent').before(el('details', null, el('summary', null, 'other formats of this run, and their commands'),
+      el('p', {class: 'quiet'}, 'Type them where the run directory is. A click on a row copies its command.'),
+      table('other formats', [headColumn('command', row => row.command), textColumn('writes', row => row.what)], rows,
+        {title: 'copy the command', choose: row => copyText(row.command, document.createElement('span'))})));
+  }
+}
+
+/* "ranks 0, 2-3" in the heading: a button that selects them. */
+const RANKS_NAMED = /\branks? (\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)(?![\d.])/;
+
+function dressRanks(node) {
+  const found = RANKS_NAMED.exec(node.data);
+
+  if (found) {
+    const named = node.splitText(found.index), rest = named.splitText(found[0].length);
+
+    named.replaceWith(button(found[0], () => visit({ranks: ranksOf(found[1].replaceAll(' ', '')), range: null}, 'timeline', 'ledger', 'rows'),
+      {class: 'inline', title: 'show in the timeline'}));
+    dressRanks(rest);
+  }
+}
+
+function dressHeading() {
+  for (const item of document.querySelectorAll('header .alarm li, header .running li')) {
+    [...item.childNodes].filter(node => node.nodeType === Node.TEXT_NODE).forEach(dressRanks);
+  }
+}
