@@ -4,9 +4,11 @@
  *
  * Rank 3 asks ranks 0, 1 and 2 in turn and waits for each one's answer. Rank 0
  * spins before it answers (it looks for data that does not come), rank 1
- * computes, rank 2 sleeps. Each writes how long that took to FOLDER/took.RANK.
- * They talk on a UNIX socket that was connected, on a pair of such sockets that
- * the launcher made, and on pipes with names. Without RANK it is the launcher.
+ * computes, rank 2 sleeps. Each writes how long that took to FOLDER/took.RANK,
+ * and to FOLDER/met.RANK when each read began and ended and each write began,
+ * with the rank at the other end (CLOCK_MONOTONIC, s). They talk on a UNIX
+ * socket that was connected, on a pair of such sockets that the launcher made,
+ * and on pipes with names. Without RANK it is the launcher.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -24,6 +26,12 @@
 enum { STEPS = 8, WORKERS = 3 };
 
 static volatile double x = 1;
+static struct meeting {
+    char what;
+    int with;
+    double begin, end;
+} meetings[200];
+static int met;
 
 static double now(void)
 {
@@ -59,7 +67,7 @@ __attribute__((noinline)) static void nap(double until)
 
 /* Of who waits for an answer, and of who gives it. */
 struct line {
-    int in, out;
+    int in, out, with;
 };
 
 static void fail(const char *what)
@@ -88,7 +96,7 @@ static struct line by_accept(const char *folder)
         listen(fd, 1) != 0 || rename(place.sun_path, name) != 0)
         fail("listen");
     fd = accept(fd, NULL, NULL);
-    return (struct line){fd, fd};
+    return (struct line){.in = fd, .out = fd};
 }
 
 static struct line by_connect(const char *folder)
@@ -100,14 +108,14 @@ static struct line by_connect(const char *folder)
         usleep(10000);
     if (connect(fd, (struct sockaddr *)&place, sizeof(place)) != 0)
         fail("connect");
-    return (struct line){fd, fd};
+    return (struct line){.in = fd, .out = fd};
 }
 
 static struct line by_pair(bool is_hub)
 {
     int fd = atoi(getenv(is_hub ? "HUB_END" : "WORKER_END"));
 
-    return (struct line){fd, fd};
+    return (struct line){.in = fd, .out = fd};
 }
 
 static struct line by_fifos(const char *folder, bool is_hub)
@@ -128,24 +136,46 @@ static struct line by_fifos(const char *folder, bool is_hub)
 
 static struct line line_of(int worker, const char *folder, bool is_hub)
 {
+    struct line line;
+
     if (worker == 0)
-        return is_hub ? by_accept(folder) : by_connect(folder);
-    return worker == 1 ? by_pair(is_hub) : by_fifos(folder, is_hub);
+        line = is_hub ? by_accept(folder) : by_connect(folder);
+    else
+        line = worker == 1 ? by_pair(is_hub) : by_fifos(folder, is_hub);
+    line.with = is_hub ? worker : WORKERS;
+    return line;
 }
 
 static char get(struct line line)
 {
+    struct meeting *meeting = &meetings[met++];
     char byte = 0;
 
+    *meeting = (struct meeting){'r', line.with, now(), 0};
     if (read(line.in, &byte, 1) != 1)
         fail("read");
+    meeting->end = now();
     return byte;
 }
 
 static void put(struct line line, char byte)
 {
+    meetings[met++] = (struct meeting){'w', line.with, now(), 0};
     if (write(line.out, &byte, 1) != 1)
         fail("write");
+}
+
+static void met_write(const char *folder, int rank)
+{
+    char name[4096];
+    FILE *out;
+
+    snprintf(name, sizeof(name), "%s/met.%d", folder, rank);
+    out = fopen(name, "w");
+    for (int i = 0; i < met; i++)
+        fprintf(out, "%c %d %.9f %.9f\n", meetings[i].what, meetings[i].with,
+                meetings[i].begin, meetings[i].end);
+    fclose(out);
 }
 
 static void hub(const char *folder)
@@ -240,6 +270,7 @@ int main(int argc, char **argv)
         hub(folder);
     else
         worker(folder, rank);
+    met_write(folder, rank);
     usleep(50000);
     return 0;
 }

@@ -5,6 +5,10 @@
 #
 #     CK_SERIES=FILE CK_ROUNDS=10 CK_LOOPS=2 tests/e2e/rounds.sh [SCRIPT...]
 #
+# A round of all takes a quarter of an hour beside loops; the core, one or two
+# programs of each shape whose first sentences are all judged, is the script
+# "sentences": half a minute, a minute beside loops.
+#
 # The tests try again where the machine disturbed a run, so they do not count how
 # many reports are wrong. Here no report is followed by a second try. Each case of
 # each script adds a line to FILE: its name; ok, other_shape (nothing was wrong,
