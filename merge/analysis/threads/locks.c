@@ -56,6 +56,13 @@ struct deed {
     ck_time_t ns;
 };
 
+/* The latest call of a thread. */
+struct doing {
+    struct region part;
+    uint32_t name;
+    uint64_t site;
+};
+
 struct user {
     ck_time_t waited;
     ck_time_t most; /* at one place: */
@@ -79,7 +86,8 @@ struct locks {
     struct table *own_keys;  /* thread, site */
     ck_time_t *owns;
     size_t owns_count, owns_room;
-    struct user *users; /* by thread */
+    struct user *users;   /* by thread */
+    struct doing *doings; /* by thread */
     /* By process the first of the locks that were waited for lately, in which a
      * holder may be looked for; DEFS_NONE = none. */
     uint32_t *active;
@@ -102,6 +110,7 @@ struct locks *locks_create(const struct defs *defs,
     locks->user_keys = table_create();
     locks->own_keys = table_create();
     locks->users = xcalloc(defs->threads_count + 1, sizeof(*locks->users));
+    locks->doings = xcalloc(defs->threads_count + 1, sizeof(*locks->doings));
     locks->active = xcalloc(defs->processes_count + 1, sizeof(*locks->active));
     for (size_t i = 0; i < defs->processes_count; i++) {
         locks->active[i] = DEFS_NONE;
@@ -128,6 +137,7 @@ void locks_destroy(struct locks *locks)
     free(locks->deeds);
     free(locks->owns);
     free(locks->users);
+    free(locks->doings);
     free(locks->active);
     evidence_destroy(locks->evidence);
     free(locks);
@@ -135,8 +145,51 @@ void locks_destroy(struct locks *locks)
 
 /* ---- one lock ----------------------------------------------------------- */
 
+/* NULL = there are too many. */
+static struct deed *
+deed_find(struct locks *locks, const struct lock *lock, const struct doing *its)
+{
+    uint32_t number = (uint32_t)(lock - locks->items);
+    struct table_key key = {number, its->name, its->site};
+    int64_t found;
+
+    if (locks->deeds_count == CALLS_MAX && !table_has(locks->deed_keys, key)) {
+        return NULL;
+    }
+    found = table_number(locks->deed_keys, key);
+    if ((size_t)found == locks->deeds_count) {
+        array_grow(&locks->deeds, &locks->deeds_room, locks->deeds_count,
+                   sizeof(*locks->deeds));
+        locks->deeds[locks->deeds_count++] = (struct deed){
+            .lock = number,
+            .call = defs_name(locks->defs, lock->process, its->name),
+            .place = defs_place(locks->defs, lock->process, its->site)};
+    }
+    return &locks->deeds[found];
+}
+
+/* The part of a wait in which the holder was in a call. */
 static void
-count_time(const struct locks *locks, struct lock *lock, ck_time_t until)
+held_add(struct locks *locks, const struct lock *lock, struct region part)
+{
+    const struct doing *its;
+    struct deed *deed;
+
+    if (lock->holder == DEFS_NONE) {
+        return;
+    }
+    its = &locks->doings[lock->holder];
+    if (!region_clip(its->part, &part.start, &part.end) ||
+        part.end <= part.start) {
+        return;
+    }
+    deed = deed_find(locks, lock, its);
+    if (deed != NULL) {
+        deed->ns += part.end - part.start;
+    }
+}
+
+static void count_time(struct locks *locks, struct lock *lock, ck_time_t until)
 {
     struct region part = {lock->passed, until};
     size_t waiting = lock->waiting_count < LOCKS_WAITERS ? lock->waiting_count
@@ -148,12 +201,12 @@ count_time(const struct locks *locks, struct lock *lock, ck_time_t until)
     lock->passed = until;
     if (waiting > 0 && region_clip(locks->region, &part.start, &part.end)) {
         lock->by[waiting] += part.end - part.start;
+        held_add(locks, lock, part);
     }
 }
 
 /* Waits that end by `now`: each has the lock then. */
-static void
-lock_pass(const struct locks *locks, struct lock *lock, ck_time_t now)
+static void lock_pass(struct locks *locks, struct lock *lock, ck_time_t now)
 {
     size_t done = 0;
 
@@ -346,33 +399,16 @@ static uint32_t held_by(struct locks *locks, uint32_t thread, ck_time_t now)
     return held;
 }
 
+/* Time up to now is counted before the thread is in another call. */
 static void deed_take(struct locks *locks, const struct timeline_event *event)
 {
     const struct ck_call *call = (const struct ck_call *)event->record;
-    uint32_t lock;
-    struct table_key key;
-    int64_t number;
 
-    if (event->start < locks->region.start ||
-        event->start >= locks->region.end) {
-        return;
-    }
-    lock = held_by(locks, event->thread, event->start);
-    key = (struct table_key){lock, event->record->name, call->site};
-    if (lock == DEFS_NONE || (locks->deeds_count == CALLS_MAX &&
-                              !table_has(locks->deed_keys, key))) {
-        return;
-    }
-    number = table_number(locks->deed_keys, key);
-    if ((size_t)number == locks->deeds_count) {
-        array_grow(&locks->deeds, &locks->deeds_room, locks->deeds_count,
-                   sizeof(*locks->deeds));
-        locks->deeds[locks->deeds_count++] = (struct deed){
-            .lock = lock,
-            .call = defs_name(locks->defs, event->process, event->record->name),
-            .place = defs_place(locks->defs, event->process, call->site)};
-    }
-    locks->deeds[number].ns += event->end - event->start;
+    (void)held_by(locks, event->thread, event->start);
+    locks->doings[event->thread] =
+        (struct doing){.part = {event->start, event->end},
+                       .name = event->record->name,
+                       .site = call->site};
 }
 
 static void sample_take(struct locks *locks, const struct timeline_event *event)

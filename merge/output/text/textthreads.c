@@ -100,13 +100,13 @@ static void put_convoy(const struct page *page)
         fprintf(page->file, ", and %u rank%s more", lock->ranks - 1,
                 word_s(lock->ranks - 1));
     }
-    fprintf(page->file, ". Together threads waited %s for it.",
+    fprintf(page->file, ". Together threads waited %s for it",
             word_time(lock->ns).text);
     if (lock->call != NULL && lock->call_ns * 2 > lock->wall) {
-        fputs(" Meanwhile who held it was in ", page->file);
+        fputs(". Meanwhile who held it was in ", page->file);
         page_call_of(page, lock->call, &lock->call_place);
     } else {
-        put_did(page, " Who held it", &lock->did);
+        put_did(page, ". Who held it", &lock->did);
     }
     fputs(".\n", page->file);
 }

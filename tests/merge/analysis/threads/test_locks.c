@@ -16,6 +16,8 @@
 #define THREADS 4
 #define LENGTH 400
 #define NAME 5
+#define SLEEP 6
+#define READ 7
 
 struct span {
     ck_time_t start, end;
@@ -39,6 +41,10 @@ static int setup(void **state)
     }
     names_set(defs->processes[process].names, NAME,
               texts_keep(defs->texts, "pthread_mutex_lock", 18));
+    names_set(defs->processes[process].names, SLEEP,
+              texts_keep(defs->texts, "nanosleep", 9));
+    names_set(defs->processes[process].names, READ,
+              texts_keep(defs->texts, "read", 4));
     defs_close(defs);
     history = history_create(defs, 0);
     return history == NULL;
@@ -182,9 +188,47 @@ static void a_thread_that_waits_does_not_hold_it(void **state)
     report_fini(&report);
 }
 
+static void
+call_put(struct locks *locks, uint32_t thread, uint32_t name, struct span span)
+{
+    struct ck_call call = {
+        .e = {.kind = CK_KIND_POSIX, .name = name, .start = span.start},
+        .dur = span.end - span.start,
+        .site = 0x2000};
+    struct timeline_event event = {.record = &call.e,
+                                   .start = span.start,
+                                   .end = span.end,
+                                   .process = process,
+                                   .thread = threads[thread]};
+
+    locks_take(locks, &event);
+}
+
+/* It slept before it was waited for, and reads for long behind that. */
+static void a_holder_was_in_what_lasted_while_others_waited(void **state)
+{
+    struct locks *locks = locks_create(defs, history, (struct region){0, 4000});
+    struct report report = {0};
+
+    (void)state;
+    for (ck_time_t at = 0; at < 4000; at += 1000) {
+        wait_put(locks, 1, (struct span){at, at + 5}, 0x1);
+        call_put(locks, 1, SLEEP, (struct span){at + 10, at + 100});
+        wait_put(locks, 0, (struct span){at + 20, at + 103}, 0x1);
+        call_put(locks, 1, READ, (struct span){at + 101, at + 900});
+    }
+    locks_report(locks, &report);
+    assert_int_equal(report.threads.locks_count, 1);
+    assert_string_equal(report.threads.locks[0].call, "nanosleep");
+    assert_int_equal(report.threads.locks[0].call_ns, 4 * 80);
+    locks_destroy(locks);
+    report_fini(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_holder_was_in_what_lasted_while_others_waited),
         cmocka_unit_test(times_are_those_of_each_instant),
         cmocka_unit_test(locks_are_apart_by_their_addresses),
         cmocka_unit_test(a_thread_that_waits_does_not_hold_it),
