@@ -107,6 +107,39 @@ static void advice_is_below_the_cause_that_it_is_for(void **state)
     assert_true(first < advice && advice < second);
 }
 
+/* Rank 0 did one thing for 40 %, rank 1 several for 30, 20 and 10 %. */
+static void a_smaller_share_is_not_before_a_larger_one(void **state)
+{
+    struct report_activity other = {.call = "nanosleep",
+                                    .place = {"nap", "a.c", 30}};
+    struct report_delay all[4] = {
+        {.rank = 0, .did = other, .ns = 4 * S},
+        {.rank = 1, .did = locked, .ns = 3 * S},
+        {.rank = 1, .did = solves, .ns = 2 * S},
+        {.rank = 1, .did = other, .ns = S},
+    };
+
+    (void)state;
+    late.caused = 10 * S;
+    late.delays = (struct report_delays){.rank = 1,
+                                         .kind = CAUSE_LOCK,
+                                         .kind_ns = 3 * S,
+                                         .ns = 3 * S,
+                                         .did = locked,
+                                         .items = all,
+                                         .count = 4};
+    print(page_mpi, &report);
+    assert_false(has("(30.0 %"));
+    assert_true(has("(60.0 % of that time, by several things),\n"
+                    "    the largest part of it (50.0 %) in "
+                    "pthread_mutex_lock"));
+    assert_true(has("    And 40.0 %: rank 0, in nanosleep"));
+    all[0].ns = 3 * S;
+    print(page_mpi, &report);
+    assert_true(has("(30.0 % of that time)\n    in pthread_mutex_lock"));
+    assert_true(has("    And 30.0 %: rank 0, in nanosleep"));
+}
+
 static void steps_are_those_that_the_table_counts(void **state)
 {
     (void)state;
@@ -368,6 +401,7 @@ int main(void)
         CASE(two_places_without_symbols_are_two),
         CASE(a_call_that_may_hide_waits_is_blamed_with_doubt),
         CASE(advice_is_below_the_cause_that_it_is_for),
+        CASE(a_smaller_share_is_not_before_a_larger_one),
         CASE(steps_are_those_that_the_table_counts),
         CASE(a_window_is_not_contradicted),
         CASE(a_single_event_has_its_time),

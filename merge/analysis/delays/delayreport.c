@@ -245,6 +245,50 @@ static const struct thing *thing_of(const struct gathered *gathered,
     return NULL;
 }
 
+/* Of what the rank did the largest thing of all; NULL. They are in order. */
+static const struct thing *largest_of(const struct gathered *gathered,
+                                      int32_t rank)
+{
+    for (size_t i = 0; i < gathered->count; i++) {
+        if (gathered->things[i].rank == rank) {
+            return &gathered->things[i];
+        }
+    }
+    return NULL;
+}
+
+static ck_time_t
+kind_sum(const struct gathered *gathered, int32_t rank, enum cause kind)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct thing *thing = &gathered->things[i];
+
+        sum += thing->rank == rank && thing_kind(gathered, thing) == kind
+                   ? thing->ns
+                   : 0;
+    }
+    return sum;
+}
+
+/* A computation is several things where its samples show that, none of them
+ * as long as all: what took longer than the largest of them comes before it. */
+static void part_fill(const struct gathered *gathered,
+                      const struct thing *part,
+                      struct report_delays *report)
+{
+    const struct thing *largest = largest_of(gathered, report->rank);
+
+    if (largest->ns > part->ns) {
+        report->kind = thing_kind(gathered, largest);
+        report->kind_ns = kind_sum(gathered, report->rank, report->kind);
+        report->did = thing_report(gathered, largest);
+        part = largest;
+    }
+    report->ns = part->ns;
+}
+
 /* Of what the rank did, the kind that cost most, and of that the largest. */
 static void most_find(const struct gathered *gathered,
                       struct report_delays *report)
@@ -280,7 +324,7 @@ static void most_find(const struct gathered *gathered,
     }
     report->did = thing_report(gathered, thing);
     if (thing->is_part) {
-        report->ns = thing->ns;
+        part_fill(gathered, thing, report);
     }
 }
 

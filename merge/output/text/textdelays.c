@@ -167,13 +167,12 @@ static void put_next(const struct page *page,
     put_end(page, did);
 }
 
-/* What explains most beside the first. */
-static void put_second(const struct page *page,
-                       const struct report_delays *delays,
-                       ck_time_t whole)
+/* What explains most beside the first; NULL = nothing that needs a sentence. */
+static const struct report_delay *
+second_find(const struct report_delays *delays, ck_time_t whole)
 {
     if (delays->ns * 100 >= whole * ENOUGH_PERCENT) {
-        return;
+        return NULL;
     }
     for (size_t i = 0; i < delays->count; i++) {
         const struct report_delay *item = &delays->items[i];
@@ -181,19 +180,65 @@ static void put_second(const struct page *page,
         if (item->ns * WORTH_PART < whole) {
             break;
         }
-        if (item->rank == delays->rank && is_same(&item->did, &delays->did)) {
-            continue;
+        if (item->rank != delays->rank || !is_same(&item->did, &delays->did)) {
+            return item;
         }
-        fprintf(page->file,
-                "    And %s %%: ", word_percent(item->ns, whole).text);
-        if (item->rank != delays->rank) {
-            fputs("rank ", page->file);
-            page_rank(page, item->rank);
-            fputs(", ", page->file);
-        }
-        put_next(page, &item->did, &delays->did);
-        break;
     }
+    return NULL;
+}
+
+static void put_second(const struct page *page,
+                       const struct report_delays *delays,
+                       ck_time_t whole)
+{
+    const struct report_delay *item = second_find(delays, whole);
+
+    if (item == NULL) {
+        return;
+    }
+    fprintf(page->file, "    And %s %%: ", word_percent(item->ns, whole).text);
+    if (item->rank != delays->rank) {
+        fputs("rank ", page->file);
+        page_rank(page, item->rank);
+        fputs(", ", page->file);
+    }
+    put_next(page, &item->did, &delays->did);
+}
+
+/* All that the rank did for longer, as far as it is listed. */
+static ck_time_t rank_sum(const struct report_delays *delays)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < delays->count; i++) {
+        sum += delays->items[i].rank == delays->rank ? delays->items[i].ns : 0;
+    }
+    return sum;
+}
+
+/* The share of what is named first, and how it is a part of that. Another rank
+ * may have one larger thing, and this one several that are more together: then
+ * it is all of these. */
+static void put_share(const struct page *page,
+                      const struct report_delays *delays,
+                      ck_time_t whole)
+{
+    const struct report_delay *second = second_find(delays, whole);
+    ck_time_t named = has_kind(delays) ? delays->kind_ns : delays->ns;
+
+    if (second != NULL && second->ns > named) {
+        ck_time_t sum = rank_sum(delays);
+
+        fprintf(page->file,
+                " (%s %% of that time, by several things),\n"
+                "    the largest part of it (%s %%) ",
+                word_percent(sum, whole).text,
+                word_percent(delays->ns, sum).text);
+        return;
+    }
+    fprintf(page->file, " (%s %% of that time)\n    ",
+            word_percent(named, whole).text);
+    put_kind(page, delays);
 }
 
 /* The part of it behind the rank's end; true if nothing else is worth a
@@ -231,16 +276,9 @@ void page_delays(const struct page *page, const struct page_late *whole)
             page_rank(page, delays->rank);
             fputs(",\n    which", file);
         }
-        fprintf(file,
-                " spent longer than the waiting rank%s"
-                " (%s %% of that time)\n    ",
-                word_s(late->waiting),
-                word_percent(has_kind(delays) ? delays->kind_ns : delays->ns,
-                             late->ns)
-                    .text);
-    }
-    if (delays->ns > 0) {
-        put_kind(page, delays);
+        fprintf(file, " spent longer than the waiting rank%s",
+                word_s(late->waiting));
+        put_share(page, delays, late->ns);
         page_did(page, &delays->did);
         if (late->advice != NULL &&
             !is_unknown_wait(page->report, &delays->did)) {
