@@ -130,10 +130,12 @@ static enum cause kind_of(const struct advice_case *of)
                : of->kind;
 }
 
-/* More than half of it was handling page faults. */
+/* More than half of it was handling page faults. Where none were sampled it may
+ * have been interrupts. */
 static bool is_faulting(const struct report_sampled *sampled)
 {
-    return sampled->faulting * 2 > sampled->total;
+    return sampled->faulting * 2 > sampled->total &&
+           (sampled->minor > 0 || sampled->major > 0);
 }
 
 static bool is_fit(const struct rule *rule, const struct advice_case *of)

@@ -110,6 +110,23 @@ static void a_lock_with_a_holder_has_advice(void **state)
     advice_is(&of, "holder");
 }
 
+static void without_sampled_faults_none_are_advised_against(void **state)
+{
+    struct report_activity did = {
+        .sampled = {.total = 100, .ns = 90, .faulting = 80}};
+    struct advice_case of = {
+        .kind = CAUSE_HOST_COMPUTE, .is_late = true, .did = &did, .ns = 100};
+
+    (void)state;
+    advice_is(&of, "less of the work"); /* interrupts, perhaps */
+    did.sampled.minor = 4000;
+    advice_is(&of, "keep buffers");
+    did.sampled.major = 17;
+    advice_is(&of, "read the file ahead");
+    did.sampled.faulting = 40;
+    advice_is(&of, "less of the work");
+}
+
 static void what_a_late_rank_did_has_a_kind(void **state)
 {
     static const struct {
@@ -137,6 +154,7 @@ int main(void)
         cmocka_unit_test(a_thread_without_a_cpu_comes_first),
         cmocka_unit_test(who_had_the_cpus_decides_what_to_try),
         cmocka_unit_test(a_lock_with_a_holder_has_advice),
+        cmocka_unit_test(without_sampled_faults_none_are_advised_against),
         cmocka_unit_test(what_a_late_rank_did_has_a_kind),
     };
 
