@@ -63,6 +63,13 @@ struct pending {
     ck_time_t since;
 };
 
+/* Threads of a process that had no room among these. */
+struct crowded {
+    uint32_t pid;
+    uint64_t count;
+    ck_time_t since; /* 0 = free */
+};
+
 struct deaths {
     struct perfring *rings; /* by CPU */
     size_t count;
@@ -74,6 +81,9 @@ struct deaths {
     size_t next;
     struct pending pending[PENDING]; /* in order of their coming */
     size_t pending_count;
+    struct crowded crowded[DYING];
+    uint64_t
+        dropped; /* of those, what was of processes that died of a signal */
     uint64_t copy[RECORD_MAX / sizeof(uint64_t)];
     struct sampleframes_found found;
 };
@@ -297,6 +307,42 @@ static void death_take(const struct step *step,
     step->take(step->state, &death);
 }
 
+/* It counts if the process turns out to die of another thread's signal. */
+static void crowded_add(struct deaths *deaths, uint32_t pid)
+{
+    struct crowded *oldest = &deaths->crowded[0];
+
+    for (size_t i = 0; i < DYING; i++) {
+        struct crowded *crowded = &deaths->crowded[i];
+
+        if (crowded->since != 0 && crowded->pid == pid) {
+            crowded->count++;
+            return;
+        }
+        oldest = crowded->since < oldest->since ? crowded : oldest;
+    }
+    *oldest = (struct crowded){pid, 1, ck_time_raw()};
+}
+
+static void crowded_settle(struct deaths *deaths)
+{
+    ck_time_t now = ck_time_raw();
+
+    for (size_t i = 0; i < DYING; i++) {
+        struct crowded *crowded = &deaths->crowded[i];
+
+        if (crowded->since == 0) {
+            continue;
+        }
+        if (is_dying(deaths, crowded->pid)) {
+            deaths->dropped += crowded->count;
+            crowded->since = 0;
+        } else if (now - crowded->since > PENDING_AGE) {
+            crowded->since = 0;
+        }
+    }
+}
+
 static void pending_add(struct deaths *deaths,
                         const struct perfevent_sample *seen)
 {
@@ -307,6 +353,8 @@ static void pending_add(struct deaths *deaths,
         memcpy(record, seen, seen->header.size);
         deaths->pending[deaths->pending_count++] =
             (struct pending){record, ck_time_raw()};
+    } else {
+        crowded_add(deaths, seen->pid);
     }
 }
 
@@ -377,6 +425,7 @@ void deaths_step(struct deaths *deaths,
     }
     deaths->is_mapped = true;
     pending_take(&step);
+    crowded_settle(deaths);
 }
 
 void deaths_lines(const struct death *death, struct ck_lines *lines)
@@ -397,7 +446,7 @@ void deaths_lines(const struct death *death, struct ck_lines *lines)
 
 uint64_t deaths_lost(const struct deaths *deaths)
 {
-    uint64_t lost = 0;
+    uint64_t lost = deaths != NULL ? deaths->dropped : 0;
 
     for (size_t i = 0; deaths != NULL && i < deaths->count; i++) {
         lost += deaths->rings[i].tally.lost;

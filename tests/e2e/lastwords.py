@@ -75,6 +75,7 @@ for name in "main", "wait_long", "spin":
     check(sum(name in other for other in others) == 1, "no thread in " + name)
 text = open(run + "/report.txt").read()
 check("outer (lastwords.c:" in " ".join(text.split()) and
-      "it was thread" in text, "text: " + text[:1500])
+      " of the 4 whose stacks are known; " in " ".join(text.split()),
+      "text: " + text[:1500])
 check(signal.Signals(number).name and "died of signal %d" % number in text,
       "no death in the text")

@@ -104,7 +104,8 @@ static void put_others(const struct page *page,
     size_t number = 0, left = 0, at = 0;
     size_t count = threads_count(report, cause, &number);
 
-    fprintf(page->file, "it was thread %zu of %zu", number, count);
+    fprintf(page->file, "it was thread %zu of the %zu whose stacks are known",
+            number, count);
     for (size_t i = 0; i < report->deaths_count; i++) {
         const struct report_standing *row = &report->deaths[i];
 
