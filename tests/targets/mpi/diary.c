@@ -4,18 +4,20 @@
  *
  *     diary uneven FOLDER   4 rounds: rank i computes 60 ms (i + 1); the last
  *                           wait is in MPI_Finalize
- *     diary turns FOLDER    the ranks sleep 150 ms in turn and meet behind each
- *     diary parts FOLDER    8 rounds: computes, waits for data, waits for a
- * lock and sleeps, 20 ms each; rank 1 waits for its data for 60 ms diary before
- * FOLDER   20 rounds: rank 1 sleeps 20 ms, then all compute 30 ms diary several
- * FOLDER  15 rounds: rank 1 computes 20 ms, sleeps 34 ms and computes 18 ms
- * elsewhere; the others wait diary setup FOLDER    63 broadcasts in a row, then
- * 600 ms without any diary rows FOLDER     40 steps of 3 ms; in each all meet
+ *     diary turns FOLDER    the ranks sleep 150 ms in turn, all meet behind it
+ *     diary parts FOLDER    8 rounds: computes, waits for data, for a lock and
+ *                           sleeps, 20 ms each; rank 1 waits for data 60 ms
+ *     diary before FOLDER   20 rounds: rank 1 sleeps 20 ms, then all compute
+ *                           for 30 ms
+ *     diary several FOLDER  15 rounds: rank 1 computes 20 ms, sleeps 34 ms and
+ *                           computes 18 ms elsewhere; the others wait
+ *     diary setup FOLDER    63 broadcasts in a row, then 600 ms without any
+ *     diary rows FOLDER     40 steps of 3 ms; in each all meet
  *     diary window FOLDER   200 steps of 2 ms; in 60 to 89 the last rank takes
  *                           40 ms more
  *     diary spin FOLDER     computes for 2.6 s
- *     diary circle FOLDER   20 rounds of a healthy job, then each waits for the
- *                           next one's message
+ *     diary circle FOLDER   20 rounds of a healthy job, then each waits for a
+ *                           message of the next one
  *     diary healthy FOLDER  the same rounds on and on
  *
  * FOLDER/diary.RANK is a mapped file, so it has what was noted up to a SIGKILL:
