@@ -7,7 +7,7 @@
 # FOLDER has what the ranks noted (targets/mpi/diary.c). CONTEXT is a JSON file of
 # what the script knows: between which instants the job ended, and how many CPUs it
 # may use. All that is printed before the first
-# table, and what LATE RANKS says of the first rank, is read sentence by sentence;
+# table, and what LATE RANKS has of the first rank, is read sentence by sentence;
 # one that is not known here is wrong, and so is one that another answer lacks.
 import glob
 import json
