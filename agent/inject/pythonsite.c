@@ -34,9 +34,10 @@
 #define SEQUENCE_LENGTH 16
 #define BYTES_DATA 32
 #define TEXT_LENGTH 16
-#define TEXT_STATE 32
-#define TEXT_IS_COMPACT (1u << 5)
-#define TEXT_IS_ASCII (1u << 6)
+#define TEXT_STATE 32 /* interned, kind, compact, ascii */
+#define TEXT_KIND 7u
+#define TEXT_IS_COMPACT (1u << 3)
+#define TEXT_IS_ASCII (1u << 4)
 #define CODE_FILE 112
 #define CODE_FUNCTION 128 /* its qualified name */
 #define CODE_LINES 136
@@ -58,6 +59,7 @@ static const struct layout layouts[] = {
     {0x30b, 56, 8, 32, 48, 56, 72, 184, 48},
     {0x30c, 56, 0, 0, 8, 56, 68, 192, 40},
     {0x30d, 72, -1, 0, 8, 56, 68, 200, 40},
+    {0x30e, 72, -1, 0, 8, 56, 68, 208, 40},
 };
 
 /* A place that was seen. */
@@ -98,6 +100,21 @@ static bool is_of(uint64_t object, uint64_t type)
            word_at(object + OBJECT_TYPE) == type;
 }
 
+/* Its kind and what follows. How wide the field before is depends on version
+ * and build; with the wrong width there is no kind. */
+static uint32_t text_state(uint64_t object)
+{
+    static const unsigned widths[] = {2, 8, 16};
+    uint32_t state = half_at(object + TEXT_STATE);
+
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        if ((state >> widths[i] & TEXT_KIND) != 0) {
+            return state >> widths[i];
+        }
+    }
+    return 0;
+}
+
 /* The characters of a text object of ASCII alone, NULL = not one. */
 static const char *text_of(uint64_t object, size_t *length)
 {
@@ -106,7 +123,7 @@ static const char *text_of(uint64_t object, size_t *length)
     if (!is_of(object, type_text)) {
         return NULL;
     }
-    state = half_at(object + TEXT_STATE);
+    state = text_state(object);
     if ((state & TEXT_IS_COMPACT) == 0) {
         return NULL;
     }
@@ -147,6 +164,13 @@ static bool is_users_file(uint64_t file)
     return is_users;
 }
 
+/* What a frame runs; from 3.14 on the lowest bits show who counts the
+ * reference. */
+static uint64_t code_of(uint64_t frame)
+{
+    return word_at(frame + layout->code) & ~(uint64_t)7;
+}
+
 /* The frame whose line is the site, 0 = none. */
 static uint64_t frame_find(void)
 {
@@ -161,7 +185,7 @@ static uint64_t frame_find(void)
         frame = word_at(frame + (uint64_t)layout->current);
     }
     for (int i = 0; i < FRAMES_MAX && frame != 0 && frame % 8 == 0; i++) {
-        uint64_t code = word_at(frame + layout->code);
+        uint64_t code = code_of(frame);
 
         if (is_of(code, type_code)) {
             if (is_users_file(word_at(code + CODE_FILE))) {
@@ -254,7 +278,7 @@ static bool place_say(uint64_t site, uint64_t code, uint64_t n)
 
 static uint64_t place_site(uint64_t frame, uint64_t site)
 {
-    uint64_t code = word_at(frame + layout->code);
+    uint64_t code = code_of(frame);
     uint64_t n =
         (word_at(frame + layout->instruction) - (code + layout->instructions)) /
         2;
@@ -286,7 +310,7 @@ static void version_note(void)
     if (!atomic_exchange(&is_noted, true)) {
         (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
                          "calls of a Python program have no lines: ck reads "
-                         "those of Python 3.11 to 3.13 with a global lock");
+                         "those of Python 3.11 to 3.14 with a global lock");
     }
 }
 

@@ -13,7 +13,7 @@ import unittest
 
 BUILD = sys.argv.pop(1)
 BIN = os.path.join(BUILD, "bin")
-READ = range(11, 14)  # minor versions whose frames are known
+READ = range(11, 15)  # minor versions whose frames are known
 
 # Line, function (in 3.11 and before a comprehension is one of its own).
 PROGRAM = """\
