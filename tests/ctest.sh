@@ -15,6 +15,7 @@ CTEST_SECOND_LOOK_MAX=3
 passed=0
 failed=0
 skipped=0
+left_out=()
 unsteady=()
 failing=()
 
@@ -58,9 +59,29 @@ second_look() {
     done
 }
 
+# "NAME: reason" of each test that the JUnit file $1 has as skipped. The reason is
+# the line that begins so, or its last one.
+skipped_reasons() {
+    awk -F '"' '
+        /^\t<testcase / {
+            name = / status="notrun">/ ? $2 : ""
+            reason = "no reason given"
+            is_said = 0
+        }
+        sub(/^\t\t<system-out>/, "") { is_text = 1 }
+        sub(/<\/system-out>/, "") { is_end = 1 }
+        is_text && name != "" && !is_said && /[^ ]/ {
+            reason = $0
+            is_said = sub(/^.*[Ss][Kk][Ii][Pp][Pp][Ee][Dd]: */, "", reason)
+        }
+        is_end && name != "" { print name ": " reason }
+        is_end { is_text = is_end = 0; name = "" }
+    ' "$1" | sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&apos;/'"'"'/g; s/&amp;/\&/g'
+}
+
 # run_tests FOLDER LOG CTEST-OPTION...: shows ctest's lines, adds its counts.
 run_tests() {
-    local folder=$1 log=$2 all bad left_out names
+    local folder=$1 log=$2 all bad out names
     shift 2
     ctest_in "$folder" ctest.xml "$log" "$@"
     all=$(suite_count "$folder/ctest.xml" tests 2>/dev/null)
@@ -70,9 +91,11 @@ run_tests() {
         return
     fi
     bad=$(suite_count "$folder/ctest.xml" failures)
-    left_out=$(suite_count "$folder/ctest.xml" skipped)
-    passed=$((passed + all - bad - left_out))
-    skipped=$((skipped + left_out))
+    out=$(suite_count "$folder/ctest.xml" skipped)
+    passed=$((passed + all - bad - out))
+    skipped=$((skipped + out))
+    mapfile -t -O "${#left_out[@]}" left_out < <(skipped_reasons \
+        "$folder/ctest.xml")
     mapfile -t names < <(failed_names "$folder")
     if [ "$bad" = "${#names[@]}" ] && [ "$bad" -le "$CTEST_SECOND_LOOK_MAX" ]; then
         second_look "$folder" "$log" "${names[@]}"
@@ -85,6 +108,9 @@ run_tests() {
 # The closing lines; status 1 where something failed.
 counts_print() {
     local line
+    for line in "${left_out[@]}"; do
+        echo "skipped: $line"
+    done
     for line in "${unsteady[@]}"; do
         echo "unsteady: $line failed once and passed alone; its first output is\
  above: look into it"

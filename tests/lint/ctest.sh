@@ -46,6 +46,12 @@ expect() {
 once='test -e once || { touch once; exit 1; }'
 folder well true 'exit 77' true
 expect well 0 '^2 passed, 0 failed, 1 skipped$'
+folder reasons 'echo first; echo skipped: no clang \&\& no \<gcc\>; exit 77' \
+    'echo SKIPPED: nothing here; echo; exit 77' 'echo one; echo two; exit 77' \
+    'exit 77' 'echo skipped: is none'
+expect reasons 0 '^skipped: n/1: no clang && no <gcc>$' \
+    '^skipped: n/2: nothing here$' '^skipped: n/3: two$' \
+    '^skipped: n/4: no reason given$' '^1 passed, 0 failed, 4 skipped$'
 folder unsteady true "$once" true
 expect unsteady 0 '^unsteady: n/2 failed once' '^3 passed, 0 failed, 0 skipped$'
 folder twice true false
@@ -56,6 +62,26 @@ expect left 1 '^0 passed, 1 failed, 0 skipped$'
 folder many "${once//once/a}" "${once//once/b}" "${once//once/c}" \
     "${once//once/d}" true
 expect many 1 '^1 passed, 4 failed, 0 skipped$'
+# Parts of a run have each test once.
+(
+    # shellcheck source=tests/ctest.sh
+    . "$here/ctest.sh"
+    for part in 1 2 3; do
+        run_tests "$work/reasons" "$work/log" -I $part,,3 >"$work/shown"
+    done
+    counts_print
+) >"$work/out"
+grep -q '^1 passed, 0 failed, 4 skipped$' "$work/out" || {
+    echo "parts: $(cat "$work/out")"
+    status=1
+}
+for part in 3/2 0/2 1/9 2 ''; do
+    "$here/run" --part "$part" >"$work/out" 2>&1
+    [ $? = 2 ] || {
+        echo "tests/run --part '$part': $(cat "$work/out")"
+        status=1
+    }
+done
 mkdir "$work/none"
 expect none 1 '^0 passed, 1 failed, 0 skipped$'
 exit $status
