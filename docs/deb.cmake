@@ -32,4 +32,7 @@ execute_process(COMMAND gzip -9nf ${doc}/changelog ${pages}
 if(failed)
   message(FATAL_ERROR "gzip: ${failed}")
 endif()
+# The text is in every Debian system; README's link holds.
 file(REMOVE ${root}/doc/ck/LICENSE)
+file(CREATE_LINK /usr/share/common-licenses/Apache-2.0 ${root}/doc/ck/LICENSE
+  SYMBOLIC)

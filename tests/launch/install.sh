@@ -44,8 +44,8 @@ done
 
 # What README and the pages of docs/ link to is installed with them.
 doc=$(dirname "$(find "$prefix" -name README.md -not -path '*/examples/*')")
-for page in "$doc/README.md" "$doc"/docs/*.md; do
-    links=$(sed -n 's/.*](\([^):#]*\)[)#].*/\1/p' "$page")
+for page in "$doc/README.md" "$doc"/docs/*.md "$doc"/docs/examples/*.md; do
+    links=$(grep -o ']([^):#]*[)#]' "$page" | sed 's/^](//; s/[)#]$//') || true
     for link in $links; do
         [ -e "$(dirname "$page")/$link" ] ||
             fail "${page#"$prefix"/} links to $link, which is not installed"
