@@ -13,6 +13,10 @@ need pgrep procps
 [ -x "$tests/hang.openmpi" ] || skip "hang was not built"
 ranks=3
 
+# A shell starts what is behind "&" with SIGINT ignored, and timeout (coreutils 9.8)
+# passes on no signal that it ignores.
+limited=(env --default-signal=INT timeout -k 5 60)
+
 now() {
     date +%s%N
 }
@@ -20,7 +24,7 @@ now() {
 # job SHAPE SIGNAL SECONDS: run it and end it so long after it hangs.
 job() {
     rm -rf "$run" "$run.out"
-    timeout -k 5 60 mpirun -n $ranks "$bin/ckagent" --dir "$run" -- \
+    "${limited[@]}" mpirun -n $ranks "$bin/ckagent" --dir "$run" -- \
         "$tests/hang.openmpi" "$1" >"$run.out" 2>"$run.err" </dev/null &
     local launcher=$! _ begin
     for _ in $(seq 400); do
@@ -48,12 +52,14 @@ job() {
     most=$((($(now) - begin) / 1000000)) # and at most
 }
 
-# hands_on SIGNAL: does mpirun hand on what a rank prints behind it? The rank is
-# a script without ck.
-hands_on() {
+# plain SIGNAL: a job of scripts without ck is ended by it. What they print behind
+# it is in $work/plain.err, and below $work/noticed which got a signal before they ended.
+plain() {
     local out=$work/plain _ launcher
-    timeout -k 5 60 mpirun -n 2 sh -c 'trap "echo heard >&2; exit 1" TERM
-        echo "is there"; while :; do sleep 0.05; done' \
+    rm -rf "$work/noticed"
+    mkdir "$work/noticed"
+    "${limited[@]}" mpirun -n 2 sh -c 'trap "echo noticed >&2; : >$0/$$; exit 1" TERM
+        echo "is there"; while :; do sleep 0.05; done' "$work/noticed" \
         >"$out" 2>"$out.err" </dev/null &
     launcher=$!
     for _ in $(seq 400); do
@@ -62,8 +68,22 @@ hands_on() {
     done
     kill "-$1" $launcher
     wait $launcher && fail "mpirun said nothing of the signal"
-    grep -q heard "$out.err" && return
+    return 0
+}
+
+# Does mpirun hand on what a rank prints behind the signal?
+hands_on() {
+    plain "$1"
+    grep -q noticed "$work/plain.err" && return
     echo "mpirun hands nothing on that ranks print behind SIG$1"
+    return 1
+}
+
+# Do ranks get a signal before mpirun kills them? Not of Open MPI 6.0 rc2.
+warns() {
+    plain "$1"
+    [ -z "$(ls "$work/noticed")" ] || return 0
+    echo "mpirun kills ranks at once at SIG$1"
     return 1
 }
 
@@ -129,7 +149,7 @@ circle() {
         "$run/report.txt" || fail "no circle"
     ! grep -q "deadlock\|hung" "$run/report.txt" ||
         fail "that is claimed from 30 s on"
-    grep -q "^ When it was interrupted:" "$run/report.txt" ||
+    grep -q "^ When it was interrupted:" "$run/report.txt" || ! warns INT ||
         fail "not a word of the interruption"
     # A mpirun that is gone hands nothing on, and some do not once they got a signal.
     grep -q "lost its mpirun" "$run/report.txt" ||

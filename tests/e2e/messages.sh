@@ -7,7 +7,7 @@
 # report must be equal, and all its sums one. With each MPI that is here.
 . "$(dirname "$0")/lib.sh"
 
-# compare REPORT OUTPUT MPI
+# compare REPORT OUTPUT MPI VERSION
 compare() {
     /usr/bin/python3 - "$@" <<'PY'
 import collections, json, sys
@@ -83,12 +83,18 @@ for rows in (j["calls"], j["functions"]):
 # and in exit handlers, is not what the program did: it wrote this text, and
 # slept 39 times before, between and behind all that. (What libraries below
 # MPICH do behind its calls is not counted for it.)
-own = {l["name"]: l["calls"] - l.get("mpi_own", {}).get("calls", 0)
-       for l in j["libc"]}
+none = {"calls": 0, "total_ns": 0}
+rest = {l["name"]: {k: l[k] - l.get("mpi_own", none)[k] for k in none}
+        for l in j["libc"]}
+own = {name: row["calls"] for name, row in rest.items()}
 truth = {"fwrite": 4, "fflush": 4, "usleep": 156}
 assert own["fwrite"] == 4 and own["usleep"] == 156, own
-assert sys.argv[3] != "openmpi" or \
-    {k: v for k, v in own.items() if v} == truth, own
+# Whose a thread is that made no long call is not known: it has no place. Open
+# MPI 6 has such threads, which take locks that are free.
+assert sys.argv[3] != "openmpi" or truth == {
+    name: calls for name, calls in own.items()
+    if calls and (name in truth or int(sys.argv[4]) < 6 or
+                  rest[name]["total_ns"])}, own
 print(f"ok: {sys.argv[3]}: {len(pairs)} views of pairs, {len(sizes)} sizes, "
       f"{len(functions)} functions, {whole[0]} messages, {whole[1]} bytes")
 PY
@@ -112,7 +118,8 @@ for mpi in openmpi mpich; do
         fail "arrows of $mpi"
     /usr/bin/python3 "$here/perfetto.py" "$work/$mpi.pftrace" "$work/$mpi.trace" \
         "$work/$mpi.json" || fail "the Perfetto trace of $mpi"
-    compare "$work/$mpi.json" "$work/$mpi.out" $mpi || fail "figures of $mpi"
+    compare "$work/$mpi.json" "$work/$mpi.out" $mpi "$($start --version |
+        sed -n 's/.*) \([0-9]*\)[.].*/\1/p' | head -n 1)" || fail "figures of $mpi"
     "$bin/ckmerge" --plain "$work/$mpi" >"$work/$mpi.txt"
     grep -q '^ MPI_Isend, 9[0-9] places ' "$work/$mpi.txt" ||
         fail "MPI_Isend has no row"
