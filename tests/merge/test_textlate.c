@@ -370,6 +370,47 @@ static void two_places_without_symbols_are_two(void **state)
     assert_true(has("%: in MPI_Alltoall (ph.x).\n"));
 }
 
+/* What a rank does while others wait is no reason why it came late. */
+static void what_was_seen_meanwhile_is_called_that(void **state)
+{
+    struct report_cause cause = {.cause = CAUSE_MPI_WAIT,
+                                 .wait = "wait_at_nxn",
+                                 .ns = 3 * S,
+                                 .rank = 0,
+                                 .ranks = 1,
+                                 .last = 1,
+                                 .blamed = 1,
+                                 .seen = solves,
+                                 .seen_ns = 2 * S};
+    int32_t rank = 0;
+    struct report_device device = {.ranks = &rank, .ranks_count = 1};
+
+    (void)state;
+    report.devices = &device;
+    report.devices_count = 1;
+    report.has_ranks = true;
+    cause.delays = late.delays;
+    report.all.wall = 20 * S;
+    report.causes = &cause;
+    report.causes_count = 1;
+    print(page_why, &report);
+    assert_true(has("came late because it spent longer than the waiting rank "
+                    "(66.7 % of that time)\n    in pthread_mutex_lock"));
+    assert_true(has("    During the wait it was seen, 66.7 %, computing in "
+                    "solve (solver.c:12).\n"));
+    cause.seen = locked; /* that has been said */
+    print(page_why, &report);
+    assert_false(has("it was seen"));
+    report.causes_count = report.devices_count = 0;
+    report.waits = &cause;
+    report.waits_count = 1;
+    late.delays.ns = late.delays.kind_ns = S / 10; /* explains nothing */
+    print(page_mpi, &report);
+    assert_false(has("because"));
+    assert_true(has("    During 66.7 % of the wait it was seen\n    in "
+                    "pthread_mutex_lock (a.c:20)"));
+}
+
 static void a_call_that_may_hide_waits_is_blamed_with_doubt(void **state)
 {
     static const char *const doubt =
@@ -399,6 +440,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         CASE(two_places_without_symbols_are_two),
+        CASE(what_was_seen_meanwhile_is_called_that),
         CASE(a_call_that_may_hide_waits_is_blamed_with_doubt),
         CASE(advice_is_below_the_cause_that_it_is_for),
         CASE(a_smaller_share_is_not_before_a_larger_one),
