@@ -127,6 +127,20 @@ static void without_sampled_faults_none_are_advised_against(void **state)
     advice_is(&of, "less of the work");
 }
 
+static void a_program_is_built_once(void **state)
+{
+    struct report_activity did = {.call = "clBuildProgram"};
+    struct advice_case of = {.kind = CAUSE_STARTUP, .did = &did, .ns = 100};
+
+    (void)state;
+    advice_is(&of, "build each program once");
+    of.kind = CAUSE_GPU_API;
+    advice_is(&of, "build each program once");
+    did.call = "clCreateBuffer";
+    of.kind = CAUSE_STARTUP;
+    advice_is(&of, NULL);
+}
+
 static void what_a_late_rank_did_has_a_kind(void **state)
 {
     static const struct {
@@ -155,6 +169,7 @@ int main(void)
         cmocka_unit_test(who_had_the_cpus_decides_what_to_try),
         cmocka_unit_test(a_lock_with_a_holder_has_advice),
         cmocka_unit_test(without_sampled_faults_none_are_advised_against),
+        cmocka_unit_test(a_program_is_built_once),
         cmocka_unit_test(what_a_late_rank_did_has_a_kind),
     };
 

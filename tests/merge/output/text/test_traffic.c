@@ -425,6 +425,31 @@ a_message_to_a_communicator_of_unknown_members_is_counted(void **state)
     assert_int_equal(one->report.traffic.pairs[0].sent.bytes, 100);
 }
 
+static void sizes_are_apart_by_communicator(void **state)
+{
+    struct one *one = *state;
+    union record record = message_of(CK_KIND_SEND, ISEND, 1, 100);
+    uint64_t worlds = 0, others = 0;
+
+    give(one->calls, 2, record);
+    give(one->calls, 2, record);
+    record.message.comm = 77;
+    give(one->calls, 2, record);
+    calls_report(one->calls, &one->report);
+
+    for (size_t i = 0; i < one->report.traffic.sizes_count; i++) {
+        const struct report_sizes *sizes = &one->report.traffic.sizes[i];
+
+        if (sizes->comm != NULL && strcmp(sizes->comm, "MPI_COMM_WORLD") == 0) {
+            worlds += sizes->all.count;
+        } else {
+            others += sizes->all.count;
+        }
+    }
+    assert_int_equal(worlds, 2);
+    assert_int_equal(others, 1);
+}
+
 static void a_collective_is_apart_from_messages(void **state)
 {
     struct one *one = *state;
@@ -569,6 +594,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_message_to_a_communicator_of_unknown_members_is_counted,
             one_begin, one_end),
+        cmocka_unit_test_setup_teardown(sizes_are_apart_by_communicator,
+                                        one_begin, one_end),
         cmocka_unit_test_setup_teardown(a_collective_is_apart_from_messages,
                                         one_begin, one_end),
         cmocka_unit_test(many_ranks_are_added_up_by_host),
