@@ -286,6 +286,56 @@ static void what_is_not_known_of_waits_is_not_zero(void **state)
     assert_non_null(strstr(text, "waited 0.0 %"));
 }
 
+static void without_steps_none_are_counted(void **state)
+{
+    struct report_rank row = {.mpi_calls = 1, .host = "a"};
+    struct report_straggler late = {
+        .caused = S, .slow = {20, 0.95, S / 10}, .delays = {.rank = 0}};
+    struct report report = {.present = 1,
+                            .size = 1,
+                            .region = {0, S},
+                            .ranks = &row,
+                            .ranks_count = 1,
+                            .stragglers = &late,
+                            .stragglers_count = 1,
+                            .efficiency = {.ranks = 1, .region = S}};
+
+    (void)state;
+    row.end = REPORT_END_EXITED;
+    late.slow.steps = 0;
+    say(page_hosts, &report);
+    assert_null(strstr(text, "STEP"));
+    say(page_mpi, &report);
+    assert_null(strcasestr(text, "step"));
+    row.steps = 144;
+    report.steps = 144;
+    late.slow.steps = 20;
+    say(page_hosts, &report);
+    assert_non_null(strstr(text, "STEP"));
+    say(page_mpi, &report);
+    assert_non_null(strstr(text, "95.0 % of it in 20 of 144 steps"));
+}
+
+static void a_rank_of_a_job_that_runs_was_still_running(void **state)
+{
+    struct report_rank row = {.end = REPORT_END_UNKNOWN, .mpi_calls = 1};
+    struct report report = {.present = 1,
+                            .size = 1,
+                            .has_ranks = true,
+                            .is_running = true,
+                            .ranks = &row,
+                            .ranks_count = 1};
+
+    (void)state;
+    say(page_running, &report);
+    assert_non_null(strstr(text, " rank 0 was still running"));
+    say(page_ends, &report);
+    assert_null(strstr(text, "recorded end"));
+    report.is_running = false;
+    say(page_ends, &report);
+    assert_non_null(strstr(text, " rank 0 has no recorded end"));
+}
+
 static void without_some_ranks_no_loss_of_efficiency_has_a_cause(void **state)
 {
     struct report report = {.present = 2,
@@ -669,6 +719,9 @@ int main(void)
             a_collective_in_which_no_rank_waited_is_no_news, teardown),
         cmocka_unit_test_teardown(
             without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
+        cmocka_unit_test_teardown(without_steps_none_are_counted, teardown),
+        cmocka_unit_test_teardown(
+            a_rank_of_a_job_that_runs_was_still_running, teardown),
         cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),
         cmocka_unit_test_teardown(work_without_a_cpu_is_not_called_good,
                                   teardown),
