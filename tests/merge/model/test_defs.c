@@ -116,11 +116,41 @@ static void text_json_and_trace_agree_on_the_launcher(void **state)
     synth_remove(dir);
 }
 
+/* A device, and two parts that the program made devices of, the second one of
+ * the first one. */
+static void parts_of_a_device_are_none_of_their_own(void **state)
+{
+    static const uint8_t id[16] = {1};
+    static const uint32_t parents[] = {0, 10, 11};
+    struct defs *defs = defs_create();
+    uint32_t process = defs_process_find(defs, defs_agent_find(defs, id), 1);
+    struct defs_process *its = &defs->processes[process];
+
+    (void)state;
+    its->devices = calloc(3, sizeof(*its->devices));
+    assert_non_null(its->devices);
+    its->devices_count = its->devices_room = 3;
+    for (uint32_t i = 0; i < 3; i++) {
+        its->devices[i] = (struct defs_device){.number = 10 + i,
+                                               .parent = parents[i],
+                                               .name = "cpu",
+                                               .uuid = ""};
+    }
+    defs_close(defs);
+    comm_close(defs);
+    assert_int_equal(defs->physicals_count, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(defs->processes[process].devices[i].physical, 0);
+    }
+    defs_destroy(defs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_has_the_number_of_its_agent),
         cmocka_unit_test(beside_other_numbers_it_has_none),
+        cmocka_unit_test(parts_of_a_device_are_none_of_their_own),
         cmocka_unit_test(text_json_and_trace_agree_on_the_launcher),
     };
 
