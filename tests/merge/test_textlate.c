@@ -398,7 +398,7 @@ static void what_was_seen_meanwhile_is_called_that(void **state)
                     "(66.7 % of that time)\n    in pthread_mutex_lock"));
     assert_true(has("    During the wait it was seen, 66.7 %, computing in "
                     "solve (solver.c:12).\n"));
-    cause.seen = locked; /* that has been said */
+    cause.seen = locked; /* it is the reason */
     print(page_why, &report);
     assert_false(has("it was seen"));
     report.causes_count = report.devices_count = 0;

@@ -131,10 +131,8 @@ static void parts_of_a_device_are_none_of_their_own(void **state)
     assert_non_null(its->devices);
     its->devices_count = its->devices_room = 3;
     for (uint32_t i = 0; i < 3; i++) {
-        its->devices[i] = (struct defs_device){.number = 10 + i,
-                                               .parent = parents[i],
-                                               .name = "cpu",
-                                               .uuid = ""};
+        its->devices[i] = (struct defs_device){
+            .number = 10 + i, .parent = parents[i], .name = "cpu", .uuid = ""};
     }
     defs_close(defs);
     comm_close(defs);

@@ -720,8 +720,8 @@ int main(void)
         cmocka_unit_test_teardown(
             without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
         cmocka_unit_test_teardown(without_steps_none_are_counted, teardown),
-        cmocka_unit_test_teardown(
-            a_rank_of_a_job_that_runs_was_still_running, teardown),
+        cmocka_unit_test_teardown(a_rank_of_a_job_that_runs_was_still_running,
+                                  teardown),
         cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),
         cmocka_unit_test_teardown(work_without_a_cpu_is_not_called_good,
                                   teardown),
