@@ -204,7 +204,7 @@ static bool augmentation_read(struct reader *reader,
             (void)byte_read(reader);
         } else if (*letters == 'S') {
             entry->is_signal = true;
-        } else {
+        } else if (*letters != 'B') { /* how return addresses are signed */
             return false;
         }
     }
@@ -243,7 +243,7 @@ static bool common_read(const struct ehframe_module *module,
     }
     entry->code_unit = number_read(&reader);
     entry->data_unit = signed_read(&reader);
-    if (byte_read(&reader) != EHFRAME_PC ||
+    if (byte_read(&reader) != EHFRAME_RETURN ||
         !augmentation_read(&reader, letters + 1, entry)) {
         return false;
     }
@@ -356,15 +356,16 @@ struct machine {
 /* Where a rule has the register; EHFRAME_KEPT = nowhere. */
 static enum ehframe_kept kept_of(uint64_t number)
 {
-    static const uint8_t kept[EHFRAME_REGISTERS] = {
-        EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT_BX,
-        EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT_BP,  EHFRAME_KEPT_SP,
-        EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT,     EHFRAME_KEPT,
-        EHFRAME_KEPT_R12, EHFRAME_KEPT_R13, EHFRAME_KEPT_R14, EHFRAME_KEPT_R15,
-        EHFRAME_KEPT_PC};
+    static const uint8_t numbers[EHFRAME_KEPT] = {EHFRAME_NUMBERS};
+    unsigned kept = 0;
 
-    return number < EHFRAME_REGISTERS ? (enum ehframe_kept)kept[number]
-                                      : EHFRAME_KEPT;
+    if (number == EHFRAME_RETURN) {
+        return EHFRAME_KEPT_PC;
+    }
+    while (kept < EHFRAME_KEPT_PC && numbers[kept] != number) {
+        kept++;
+    }
+    return kept < EHFRAME_KEPT_PC ? (enum ehframe_kept)kept : EHFRAME_KEPT;
 }
 
 static void kept_set(struct ehframe_rule *rule,
@@ -554,6 +555,8 @@ other_run(struct machine *machine, uint8_t code, struct reader *reader)
         }
         machine->rule = machine->remembered[--machine->depth];
         return true;
+    case 0x2d: /* AARCH64_negate_ra_state: the return address is signed now */
+        return true;
     case 0x2e: /* GNU_args_size */
         (void)number_read(reader);
         return true;
@@ -614,7 +617,8 @@ enum ehframe ehframe_find(const struct ehframe_module *module,
         return EHFRAME_OUTERMOST;
     }
     if (machine.rule.cfa_is == EHFRAME_CFA_UNKNOWN ||
-        machine.rule.how[EHFRAME_KEPT_PC] == EHFRAME_SAME) {
+        (machine.rule.how[EHFRAME_KEPT_PC] == EHFRAME_SAME &&
+         EHFRAME_RETURN == EHFRAME_PC)) {
         return EHFRAME_UNKNOWN;
     }
     machine.rule.is_signal = entry.is_signal;

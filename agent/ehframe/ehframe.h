@@ -3,23 +3,17 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What compilers write down for exceptions (.eh_frame, found by
- * .eh_frame_hdr), read for one address. Only what x86-64 code of C, C++,
- * Fortran and Rust compilers and of the C library uses; everything else is
- * "not known". Nothing is called or kept, and nothing outside of [begin, end)
- * is read. Part of the injected libraries and of the collector.
+ * .eh_frame_hdr), read for one address. Only what code of C, C++, Fortran and
+ * Rust compilers and of the C library uses, for x86-64 and for aarch64;
+ * everything else is "not known". Nothing is called or kept, and nothing
+ * outside of [begin, end) is read. Part of the injected libraries and of the
+ * collector.
  */
 #ifndef CK_AGENT_EHFRAME_EHFRAME_H
 #define CK_AGENT_EHFRAME_EHFRAME_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The rules are of one processor's registers. */
-#if defined(__x86_64__)
-#define EHFRAME_IS_READ 1
-#else
-#define EHFRAME_IS_READ 0
-#endif
 
 /* A mapped module with its table (PT_GNU_EH_FRAME), or a copy of the part that
  * has both: addresses are those that bytes have in this process. */
@@ -29,24 +23,46 @@ struct ehframe_module {
     uint64_t header;
 };
 
-/* Numbers of registers (DWARF's, x86-64). */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define EHFRAME_IS_READ 1
+#else
+#define EHFRAME_IS_READ 0
+#endif
+
+/* Numbers of registers (DWARF's). EHFRAME_RETURN: that of the return address,
+ * where a processor has one, as aarch64 (x86-64 has it on the stack).
+ * EHFRAME_OTHERS: those that a function keeps for its caller, besides bp, sp
+ * and pc. EHFRAME_ADDRESS: a return address without the bits that sign it.
+ */
+#if defined(__aarch64__)
+#define EHFRAME_BP 29
+#define EHFRAME_RETURN 30
+#define EHFRAME_SP 31
+#define EHFRAME_PC 32
+#define EHFRAME_OTHERS 19, 20, 21, 22, 23, 24, 25, 26, 27, 28
+#define EHFRAME_OTHERS_COUNT 10
+#define EHFRAME_ADDRESS UINT64_C(0x0000ffffffffffff)
+#else
 #define EHFRAME_BP 6
+#define EHFRAME_RETURN EHFRAME_PC
 #define EHFRAME_SP 7
 #define EHFRAME_PC 16
-#define EHFRAME_REGISTERS 17
+#define EHFRAME_OTHERS 3, 12, 13, 14, 15
+#define EHFRAME_OTHERS_COUNT 5
+#define EHFRAME_ADDRESS UINT64_MAX
+#endif
+#define EHFRAME_REGISTERS (EHFRAME_PC + 1)
 
-/* Registers that a function keeps for its caller, by place in a rule. */
+/* Registers that a function keeps for its caller, by place in a rule: the
+ * others first. */
 enum ehframe_kept {
-    EHFRAME_KEPT_BX,
-    EHFRAME_KEPT_BP,
-    EHFRAME_KEPT_R12,
-    EHFRAME_KEPT_R13,
-    EHFRAME_KEPT_R14,
-    EHFRAME_KEPT_R15,
+    EHFRAME_KEPT_BP = EHFRAME_OTHERS_COUNT,
     EHFRAME_KEPT_SP, /* of a signal's frame only; else it is the CFA */
-    EHFRAME_KEPT_PC,
+    EHFRAME_KEPT_PC, /* unchanged: it is in EHFRAME_RETURN */
     EHFRAME_KEPT
 };
+/* Their numbers, in that order. */
+#define EHFRAME_NUMBERS EHFRAME_OTHERS, EHFRAME_BP, EHFRAME_SP, EHFRAME_PC
 
 /* The caller's register is ... */
 enum ehframe_how {

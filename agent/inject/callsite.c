@@ -34,7 +34,7 @@ struct found_object {
 };
 
 /* What is known of a return address, in one word:
- *   bits 0-7 flags, 8-31 CFA / 8, 32-47 bp / 8
+ *   bits 0-7 flags, 8-31 CFA / 8, 32-47 bp / 8, 48-63 pc / 8
  */
 #define IS_USERS 1u   /* in the user's code */
 #define HAS_RULE 2u   /* its caller can be found */
@@ -123,27 +123,35 @@ static bool object_at(uint64_t address, struct found_object *found)
 /* ---- what is known of return addresses ------------------------------------
  */
 
+/* An offset of 16 bits, in words. */
+static bool is_packable(int32_t offset)
+{
+    return offset % 8 == 0 && offset / 8 >= INT16_MIN &&
+           offset / 8 <= INT16_MAX;
+}
+
 /* Rules by which a frame of C or C++ has its caller; 0 = another one. */
 static uint64_t rule_pack(const struct ehframe_rule *rule)
 {
     bool is_from_bp = rule->cfa_register == EHFRAME_BP;
     uint8_t how = rule->how[EHFRAME_KEPT_BP];
     int32_t bp = rule->offset[EHFRAME_KEPT_BP];
+    int32_t pc = rule->offset[EHFRAME_KEPT_PC];
 
     if (rule->cfa_is != EHFRAME_CFA_REGISTER || rule->is_signal ||
         (!is_from_bp && rule->cfa_register != EHFRAME_SP) ||
         rule->how[EHFRAME_KEPT_PC] != EHFRAME_AT_CFA ||
-        rule->offset[EHFRAME_KEPT_PC] != -8 ||
         (how != EHFRAME_SAME && how != EHFRAME_AT_CFA)) {
         return 0;
     }
-    if (rule->cfa % 8 != 0 || bp % 8 != 0 || rule->cfa < 0 ||
-        rule->cfa / 8 >= 1 << 24 || bp / 8 < INT16_MIN || bp / 8 > INT16_MAX) {
+    if (rule->cfa % 8 != 0 || rule->cfa < 0 || rule->cfa / 8 >= 1 << 24 ||
+        !is_packable(bp) || !is_packable(pc)) {
         return 0;
     }
     return HAS_RULE | (is_from_bp ? IS_FROM_BP : 0) |
            (how == EHFRAME_AT_CFA ? IS_BP_SAVED : 0) |
-           (uint64_t)(rule->cfa / 8) << 8 | (uint64_t)(uint16_t)(bp / 8) << 32;
+           (uint64_t)(rule->cfa / 8) << 8 | (uint64_t)(uint16_t)(bp / 8) << 32 |
+           (uint64_t)(uint16_t)(pc / 8) << 48;
 }
 
 static uint64_t address_look(uint64_t pc)
@@ -211,6 +219,7 @@ static uint64_t word_at(uint64_t address)
 static bool frame_up(struct frame *frame, uint64_t known)
 {
     int64_t bp_at = (int64_t)(int16_t)(known >> 32) * 8;
+    int64_t pc_at = (int64_t)(int16_t)(known >> 48) * 8;
     uint64_t from = (known & IS_FROM_BP) != 0 ? frame->bp : frame->sp;
     uint64_t cfa = from + (known >> 8 & 0xffffff) * 8;
 
@@ -221,7 +230,7 @@ static bool frame_up(struct frame *frame, uint64_t known)
     if ((known & IS_BP_SAVED) != 0) {
         frame->bp = word_at(cfa + (uint64_t)bp_at);
     }
-    frame->pc = word_at(cfa - 8);
+    frame->pc = word_at(cfa + (uint64_t)pc_at) & EHFRAME_ADDRESS;
     frame->sp = cfa;
     return frame->pc > 1;
 }
@@ -247,9 +256,26 @@ static uint64_t walk(struct frame frame, uint64_t site)
     return site;
 }
 
+/* That of the function that this is written in, or of its caller where calls
+ * leave all of it on the stack. */
+__attribute__((always_inline)) static inline struct frame frame_own(void)
+{
+#if defined(__aarch64__)
+    struct frame frame;
+
+    __asm__ volatile("mov %0, x29\n\tmov %1, sp\n\tadr %2, ."
+                     : "=&r"(frame.bp), "=&r"(frame.sp), "=&r"(frame.pc));
+    return frame;
+#else
+    const uint64_t *own = __builtin_frame_address(0);
+
+    return (struct frame){
+        .pc = own[1], .sp = (uint64_t)(uintptr_t)(own + 2), .bp = own[0]};
+#endif
+}
+
 __attribute__((noinline)) uint64_t call_site_find(uint64_t site)
 {
-    const uint64_t *own = __builtin_frame_address(0);
     int saved = errno;
     uint64_t found = site;
 
@@ -257,10 +283,7 @@ __attribute__((noinline)) uint64_t call_site_find(uint64_t site)
         return python_site_find(site);
     }
     if (is_walking && site != 0) {
-        found = walk((struct frame){.pc = own[1],
-                                    .sp = (uint64_t)(uintptr_t)(own + 2),
-                                    .bp = own[0]},
-                     site);
+        found = walk(frame_own(), site);
     }
     errno = saved;
     return found;

@@ -40,9 +40,20 @@ struct perfevent_mmap {
 };
 
 /* Registers that come with a copy of the stack: ax bx cx dx si di bp sp ip, r8
- * to r15 (x86-64). */
+ * to r15 (x86-64); x0 to x30, sp, pc (aarch64). Their numbers as DWARF has
+ * them, in that order. */
+#if defined(__aarch64__)
+#define PERFEVENT_REGISTERS 33
+#define PERFEVENT_REGISTERS_MASK 0x1ffffffffu
+#define PERFEVENT_NUMBERS                                                      \
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,  \
+        21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32
+#else
 #define PERFEVENT_REGISTERS 17
 #define PERFEVENT_REGISTERS_MASK 0xff01ffu
+#define PERFEVENT_NUMBERS                                                      \
+    0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15
+#endif
 /* What a sample has, and one with a copy of the stack. */
 #define PERFEVENT_PLAIN                                                        \
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |  \

@@ -20,7 +20,6 @@
 #include "agent/unwind/unwind.h"
 
 #define ABI_64 2
-#define REGISTER_CX 2
 /* Of a place in code compiled at run time: function, NUL, file. */
 #define PLACE_BYTES (2 * (JITMAP_NAME + 1))
 
@@ -103,9 +102,7 @@ static struct words words_of(const struct perfevent_sample *sample)
 static bool thread_read(const struct perfevent_sample *sample,
                         struct unwind_thread *thread)
 {
-    /* Registers of the mask in its order, as DWARF numbers them. */
-    static const uint8_t numbers[PERFEVENT_REGISTERS] = {
-        0, 3, 2, 1, 4, 5, 6, 7, EHFRAME_PC, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const uint8_t numbers[PERFEVENT_REGISTERS] = {PERFEVENT_NUMBERS};
     struct words words = words_of(sample);
     const uint64_t *abi, *registers, *room, *copy, *copied;
 
@@ -136,13 +133,19 @@ static bool thread_read(const struct perfevent_sample *sample,
 }
 
 /* Was the kernel entered from there by an exception, not by a system call? The
- * instruction for that leaves its own end in cx. */
+ * instruction for that leaves its own end in cx; aarch64's leaves nothing. */
 static bool is_faulting(const struct perfevent_sample *sample,
                         const struct unwind_thread *thread)
 {
+#if defined(__x86_64__)
     return (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
                PERF_RECORD_MISC_KERNEL &&
-           thread->registers[REGISTER_CX] != thread->registers[EHFRAME_PC];
+           thread->registers[2] != thread->registers[EHFRAME_PC];
+#else
+    (void)sample;
+    (void)thread;
+    return false;
+#endif
 }
 
 /* The user's part of the kernel's chain. */

@@ -90,7 +90,7 @@ static enum standstack_end native_take(struct standstack *standstack,
 {
     struct unwind_thread thread = {
         .pid = pid,
-        .unknown = ~(UINT32_C(1) << EHFRAME_SP | UINT32_C(1) << EHFRAME_PC),
+        .unknown = ~(UINT64_C(1) << EHFRAME_SP | UINT64_C(1) << EHFRAME_PC),
         .stack = (const uint8_t *)standstack->copy,
     };
     struct unwind_frames found = {.frames = frames->frames,

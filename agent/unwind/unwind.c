@@ -22,6 +22,17 @@
 /* Rules that are kept, by address; a power of two. */
 #define RULES 16384
 
+/* Registers that are not known behind a step, by a rule or by a frame pointer,
+ * on a processor that has one for the return address: the caller's own is lost
+ * with its call, and frames have their pointer at the lower end. */
+#if EHFRAME_RETURN != EHFRAME_PC
+#define RULE_LOSES (UINT64_C(1) << EHFRAME_RETURN)
+#define POINTER_LOSES (RULE_LOSES | UINT64_C(1) << EHFRAME_SP)
+#else
+#define RULE_LOSES 0u
+#define POINTER_LOSES 0u
+#endif
+
 struct known {
     uint64_t address; /* 0 = unused */
     uint32_t file;
@@ -39,7 +50,7 @@ struct walk {
     struct unwind *unwind;
     const struct unwind_thread *thread;
     uint64_t registers[EHFRAME_REGISTERS];
-    uint32_t unknown; /* bits of registers */
+    uint64_t unknown; /* bits of registers */
     uint64_t copied;  /* address of the copy's first byte */
     enum unwind_end end;
     bool has_pointers;
@@ -101,6 +112,16 @@ static bool word_read(struct walk *walk, uint64_t address, uint64_t *word)
         return false;
     }
     memcpy(word, walk->thread->stack + at, sizeof(*word));
+    return true;
+}
+
+/* The same, of a return address. */
+static bool address_read(struct walk *walk, uint64_t address, uint64_t *word)
+{
+    if (!word_read(walk, address, word)) {
+        return false;
+    }
+    *word &= EHFRAME_ADDRESS;
     return true;
 }
 
@@ -170,13 +191,35 @@ static bool register_find(struct walk *walk,
            word_read(walk, at, word);
 }
 
+static uint64_t bit_of(unsigned number)
+{
+    return UINT64_C(1) << number;
+}
+
+/* A function that calls no other may have its return address in a register, and
+ * no room on the stack: the innermost one, as a call needs that register. */
+static bool is_in_register(struct walk *walk, const struct ehframe_rule *rule)
+{
+    return rule->how[EHFRAME_KEPT_PC] == EHFRAME_SAME &&
+           is_known(walk, EHFRAME_RETURN);
+}
+
+/* Is the caller's stack pointer one? */
+static bool
+is_above(struct walk *walk, const struct ehframe_rule *rule, uint64_t cfa)
+{
+    uint64_t sp = walk->registers[EHFRAME_SP];
+
+    return cfa > sp || rule->is_signal ||
+           (cfa == sp && is_in_register(walk, rule));
+}
+
 /* To the caller's registers. False: walk->end. */
 static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
 {
-    static const uint8_t numbers[EHFRAME_KEPT] = {
-        3, EHFRAME_BP, 12, 13, 14, 15, EHFRAME_SP, EHFRAME_PC};
+    static const uint8_t numbers[EHFRAME_KEPT] = {EHFRAME_NUMBERS};
     uint64_t next[EHFRAME_REGISTERS];
-    uint32_t unknown = walk->unknown;
+    uint64_t unknown = walk->unknown & ~bit_of(EHFRAME_SP);
     uint64_t cfa;
 
     if (!cfa_find(walk, rule, &cfa)) {
@@ -184,6 +227,7 @@ static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
     }
     memcpy(next, walk->registers, sizeof(next));
     next[EHFRAME_SP] = cfa;
+    next[EHFRAME_PC] = next[EHFRAME_RETURN];
     for (int kept = 0; kept < EHFRAME_KEPT; kept++) {
         if (!register_find(walk, rule, (enum ehframe_kept)kept, cfa,
                            &next[numbers[kept]])) {
@@ -191,15 +235,21 @@ static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
         }
         if (rule->how[kept] != EHFRAME_SAME &&
             rule->how[kept] != EHFRAME_LOST) {
-            unknown &= ~(UINT32_C(1) << numbers[kept]);
+            unknown &= ~bit_of(numbers[kept]);
         }
     }
-    if (next[EHFRAME_SP] <= walk->registers[EHFRAME_SP] && !rule->is_signal) {
+    if (rule->how[EHFRAME_KEPT_PC] == EHFRAME_SAME &&
+        !is_known(walk, EHFRAME_RETURN)) {
+        walk->end = UNWIND_UNKNOWN;
+        return false;
+    }
+    if (!is_above(walk, rule, next[EHFRAME_SP])) {
         walk->end = UNWIND_WRONG;
         return false;
     }
+    next[EHFRAME_PC] &= EHFRAME_ADDRESS;
     next[EHFRAME_PC] += rule->is_signal; /* of an instruction, as the first */
-    walk->unknown = unknown;
+    walk->unknown = unknown | RULE_LOSES;
     memcpy(walk->registers, next, sizeof(next));
     return true;
 }
@@ -222,7 +272,7 @@ static bool pointer_read(struct walk *walk, uint64_t *caller, uint64_t *pc)
     struct code code;
 
     return is_known(walk, EHFRAME_BP) && bp >= walk->registers[EHFRAME_SP] &&
-           word_read(walk, bp, caller) && word_read(walk, bp + 8, pc) &&
+           word_read(walk, bp, caller) && address_read(walk, bp + 8, pc) &&
            (*pc == 0 || codemaps_find(walk->unwind->codemaps, walk->thread->pid,
                                       *pc - 1, &code)) &&
            (*caller == 0 || *caller > bp || is_switch(walk, *pc));
@@ -246,6 +296,7 @@ static bool pointer_step(struct walk *walk)
     walk->registers[EHFRAME_SP] = bp + 16;
     walk->registers[EHFRAME_BP] = caller;
     walk->registers[EHFRAME_PC] = pc;
+    walk->unknown |= POINTER_LOSES;
     walk->has_pointers = true;
     return true;
 }
@@ -269,7 +320,9 @@ static bool frame_step(struct walk *walk)
         walk->end = UNWIND_WHOLE;
         return false;
     }
-    return known != NULL && known->answer == EHFRAME_FOUND
+    return known != NULL && known->answer == EHFRAME_FOUND &&
+                   !(walk->has_pointers &&
+                     !is_known(walk, known->rule.cfa_register))
                ? rule_step(walk, &known->rule)
                : pointer_step(walk);
 }

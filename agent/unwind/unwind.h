@@ -25,7 +25,7 @@ struct codemaps;
 struct unwind_thread {
     pid_t pid;
     uint64_t registers[EHFRAME_REGISTERS]; /* DWARF's numbers */
-    uint32_t unknown;     /* bits of those that are not: of a thread that was
+    uint64_t unknown;     /* bits of those that are not: of a thread that was
                              not sampled only two are known */
     const uint8_t *stack; /* copy, from the stack pointer on; borrowed */
     size_t length;

@@ -79,19 +79,39 @@ static uint64_t word_at(uint64_t address)
     return *(const uint64_t *)(uintptr_t)address;
 }
 
+/* This function's own frame, or its caller's where a call leaves that on the
+ * stack. */
+#if defined(__aarch64__)
+#define FRAME_TAKE(pc, sp, bp)                                                 \
+    __asm__ volatile("mov %0, x29\n\tmov %1, sp\n\tadr %2, ."                  \
+                     : "=&r"(bp), "=&r"(sp), "=&r"(pc))
+#define FRAMES_BEFORE 1
+#else
+#define FRAME_TAKE(pc, sp, bp)                                                 \
+    do {                                                                       \
+        const uint64_t *own = __builtin_frame_address(0);                      \
+                                                                               \
+        (pc) = own[1];                                                         \
+        (sp) = (uint64_t)(uintptr_t)(own + 2);                                 \
+        (bp) = own[0];                                                         \
+    } while (0)
+#define FRAMES_BEFORE 0
+#endif
+
 __attribute__((noinline)) static void stack_take(void)
 {
-    const uint64_t *selfstream = __builtin_frame_address(0);
-    uint64_t pc = selfstream[1], bp = selfstream[0];
-    uint64_t sp = (uint64_t)(uintptr_t)(selfstream + 2);
+    uint64_t pc, sp, bp;
 
+    FRAME_TAKE(pc, sp, bp);
     expected_count = backtrace(expected, FRAMES);
-    for (seen_count = 0; seen_count < FRAMES; seen_count++) {
+    for (seen_count = -FRAMES_BEFORE; seen_count < FRAMES; seen_count++) {
         struct found found = module_of((void *)(uintptr_t)pc);
         struct ehframe_rule rule;
         uint64_t cfa;
 
-        seen[seen_count] = pc;
+        if (seen_count >= 0) {
+            seen[seen_count] = pc;
+        }
         if (ehframe_find(&found.module, pc, &rule) != EHFRAME_FOUND) {
             seen_count++;
             break;
@@ -101,7 +121,8 @@ __attribute__((noinline)) static void stack_take(void)
         if (rule.how[EHFRAME_KEPT_BP] == EHFRAME_AT_CFA) {
             bp = word_at(cfa + (uint64_t)(int64_t)rule.offset[EHFRAME_KEPT_BP]);
         }
-        pc = word_at(cfa - 8);
+        pc = word_at(cfa + (uint64_t)(int64_t)rule.offset[EHFRAME_KEPT_PC]) &
+             EHFRAME_ADDRESS;
         sp = cfa;
     }
 }

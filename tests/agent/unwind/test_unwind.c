@@ -6,6 +6,7 @@
  * unwinder is the oracle. Below qsort(), a signal's handler, functions without
  * a frame pointer, and one whose frame is aligned.
  */
+#include <elf.h>
 #include <execinfo.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -63,7 +64,24 @@ static int teardown(void **state)
     return 0;
 }
 
-static void registers_put(uint64_t *to, const greg_t *from)
+/* A context's registers, and those of a process that stopped, by DWARF's
+ * numbers. */
+#if defined(__aarch64__)
+static void context_put(uint64_t *to, const ucontext_t *context)
+{
+    memcpy(to, context->uc_mcontext.regs, sizeof(context->uc_mcontext.regs));
+    to[EHFRAME_SP] = context->uc_mcontext.sp;
+    to[EHFRAME_PC] = context->uc_mcontext.pc;
+}
+
+static void process_put(uint64_t *to, const struct user_regs_struct *from)
+{
+    memcpy(to, from->regs, sizeof(from->regs));
+    to[EHFRAME_SP] = from->sp;
+    to[EHFRAME_PC] = from->pc;
+}
+#else
+static void context_put(uint64_t *to, const ucontext_t *context)
 {
     static const int order[EHFRAME_REGISTERS] = {
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -71,9 +89,23 @@ static void registers_put(uint64_t *to, const greg_t *from)
         REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
     for (size_t i = 0; i < EHFRAME_REGISTERS; i++) {
-        to[i] = (uint64_t)from[order[i]];
+        to[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
     }
 }
+
+static void process_put(uint64_t *to, const struct user_regs_struct *from)
+{
+    to[3] = from->rbx;
+    to[EHFRAME_BP] = from->rbp;
+    to[EHFRAME_SP] = from->rsp;
+    to[10] = from->r10;
+    to[12] = from->r12;
+    to[13] = from->r13;
+    to[14] = from->r14;
+    to[15] = from->r15;
+    to[EHFRAME_PC] = from->rip;
+}
+#endif
 
 __attribute__((noinline, no_sanitize("address"))) static void
 stack_copy(uint64_t from, size_t length)
@@ -91,7 +123,7 @@ __attribute__((noinline)) static void thread_take(void)
     size_t length;
 
     (void)getcontext(&context);
-    registers_put(thread.registers, context.uc_mcontext.gregs);
+    context_put(thread.registers, &context);
     length = (size_t)((uint64_t)(uintptr_t)__libc_stack_end -
                       thread.registers[EHFRAME_SP]);
     thread.length = length < STACK_BYTES ? length : STACK_BYTES;
@@ -283,20 +315,13 @@ static void child_run(void)
 static void child_take(pid_t pid)
 {
     struct user_regs_struct at;
-    struct iovec here = {stack, STACK_BYTES}, there;
+    struct iovec here = {&at, sizeof(at)}, there;
     ssize_t got = -1;
 
-    assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, &at), 0);
-    thread.registers[3] = at.rbx;
-    thread.registers[EHFRAME_BP] = at.rbp;
-    thread.registers[EHFRAME_SP] = at.rsp;
-    thread.registers[10] = at.r10;
-    thread.registers[12] = at.r12;
-    thread.registers[13] = at.r13;
-    thread.registers[14] = at.r14;
-    thread.registers[15] = at.r15;
-    thread.registers[EHFRAME_PC] = at.rip;
-    there.iov_base = (void *)(uintptr_t)at.rsp;
+    assert_int_equal(ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &here), 0);
+    process_put(thread.registers, &at);
+    here.iov_base = stack;
+    there.iov_base = (void *)(uintptr_t)thread.registers[EHFRAME_SP];
     for (size_t bytes = 16384; got < 0 && bytes >= 1024; bytes /= 2) {
         here.iov_len = there.iov_len = bytes;
         got = process_vm_readv(pid, &here, 1, &there, 1, 0);
