@@ -104,7 +104,7 @@ static void report_check(const struct report *report)
         abort();
     }
     for (size_t i = 0; i < length; i++) {
-        if ((text[i] >= 0 && text[i] < 0x20 && text[i] != '\n') ||
+        if (((unsigned char)text[i] < 0x20 && text[i] != '\n') ||
             text[i] == 0x7f) {
             abort();
         }
