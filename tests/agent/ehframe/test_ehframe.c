@@ -23,12 +23,21 @@
 #define FRAMES 64
 #define DAMAGES 20000
 
-/* The module that an address is in. */
+/* The module that an address is in, and its code, from the first function of
+ * its table to the last one. */
 struct found {
     uint64_t address;
     struct ehframe_module module;
     uint64_t text_begin, text_end;
 };
+
+/* Of the table, by number. */
+static uint64_t function_at(uint64_t header, uint32_t number)
+{
+    const int32_t *rows = (const int32_t *)(uintptr_t)(header + 12);
+
+    return header + (uint64_t)(int64_t)rows[2 * (size_t)number];
+}
 
 static int module_look(struct dl_phdr_info *info, size_t size, void *state)
 {
@@ -49,15 +58,17 @@ static int module_look(struct dl_phdr_info *info, size_t size, void *state)
         }
         module.begin = begin < module.begin ? begin : module.begin;
         module.end = end > module.end ? end : module.end;
-        if ((header->p_flags & PF_X) != 0) {
-            found->text_begin = begin;
-            found->text_end = end;
-        }
     }
     if (found->address < module.begin || found->address >= module.end) {
         return 0;
     }
     found->module = module;
+    if (module.header != 0) {
+        found->text_begin = function_at(module.header, 0);
+        found->text_end =
+            function_at(module.header,
+                        *(const uint32_t *)(uintptr_t)(module.header + 8) - 1);
+    }
     return 1;
 }
 

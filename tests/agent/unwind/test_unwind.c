@@ -226,6 +226,19 @@ static void callers_are_all_found(void)
     }
 }
 
+/* Where a signal's frame has no rule its record leads to the caller of what was
+ * interrupted. */
+static void callers_outside_are_found(void)
+{
+    assert_int_equal(walk(thread.length), UNWIND_WHOLE);
+    assert_true(frames.has_pointers);
+    assert_true(frames.count > 8 && expected_count > 8);
+    for (size_t i = 1; i <= 6; i++) {
+        assert_int_equal(found[frames.count - i],
+                         (uint64_t)(uintptr_t)expected[expected_count - i]);
+    }
+}
+
 static void callers_are_those_of_the_c_library(void **state)
 {
     (void)state;
@@ -240,7 +253,11 @@ static void a_signals_handler_was_called_by_what_it_interrupted(void **state)
     needs_rules();
     (void)signal(SIGUSR1, handle);
     assert_int_equal(interrupted(3), 3);
-    callers_are_all_found();
+    if (EHFRAME_RETURN == EHFRAME_PC) {
+        callers_are_all_found();
+    } else {
+        callers_outside_are_found();
+    }
 }
 
 static void a_copy_cut_anywhere_gives_the_inner_frames(void **state)
@@ -304,7 +321,9 @@ __attribute__((noinline)) static int stepped(int count)
 
 static void child_run(void)
 {
-    (void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+        _exit(0);
+    }
     (void)raise(SIGSTOP);
     (void)!stepped(3);
     (void)raise(SIGUSR2);
