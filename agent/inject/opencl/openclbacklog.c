@@ -1,28 +1,16 @@
-/* openclbacklog.c - one callback for many commands
+/* openclbacklog.c - one look for many commands
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Who holds the backlog gives it on to the callback that it asks for: after
- * that it touches nothing of it, unless the driver calls back inside the call
- * that asks: the caller looks again then, as who looks in there would be called
- * within again and again. A callback's own event is not asked for its status,
+ * Who holds the backlog alone looks at it. A callback that comes meanwhile, be
+ * it within the call that asks for it, leaves its event's end behind and goes:
+ * the holder, which asks for the next one if none is out, sees that when it has
+ * let go, and looks again. A callback's own event is not asked for its status,
  * which a driver may have no answer to: each callback leads on. A child of
  * fork() has its parent's backlogs, and no callback comes: what it inherited is
  * forgotten.
  */
 #include "agent/inject/opencl/openclbacklog.h"
-
-/* The event of a callback, and how it ended. */
-struct ended {
-    cl_event event; /* NULL = none */
-    cl_int status;
-};
-
-/* What this thread asks the driver for just now. */
-static __thread struct asking {
-    struct backlog *backlog; /* NULL = nothing */
-    struct ended ended;      /* it was called back for that meanwhile */
-} asking;
 
 /* Whether the caller holds it now. */
 static bool backlog_hold(struct backlog *backlog)
@@ -34,11 +22,18 @@ static bool backlog_hold(struct backlog *backlog)
         !atomic_compare_exchange_strong(&backlog->holder, &held, own)) {
         return false;
     }
-    if (held != 0) {
+    if (backlog->incarnation != own) {
+        backlog->incarnation = own;
         backlog->first = NULL;
         backlog->last = NULL;
+        backlog->event = NULL;
     }
     return true;
+}
+
+static bool is_asked(struct backlog *backlog)
+{
+    return atomic_load(&backlog->asked) == inject_ring.incarnation;
 }
 
 /* What was enqueued since the last look, oldest first, to the end. */
@@ -70,20 +65,30 @@ static void backlog_gather(struct backlog *backlog)
     backlog->last = newest;
 }
 
+/* How far the oldest command is. */
+static cl_int first_status(struct backlog *backlog)
+{
+    struct pending *pending = backlog->first;
+
+    return pending->event == backlog->event && !is_asked(backlog)
+               ? atomic_load(&backlog->ended)
+               : pending_status(pending);
+}
+
 /* Record those that are complete. Returns how many. */
-static uint32_t backlog_record(struct backlog *backlog,
-                               const struct ended *ended)
+static uint32_t backlog_record(struct backlog *backlog)
 {
     uint32_t count = 0;
 
     while (backlog->first != NULL) {
         struct pending *pending = backlog->first;
-        cl_int status = pending->event == ended->event
-                            ? ended->status
-                            : pending_status(pending);
+        cl_int status = first_status(backlog);
 
         if (status > CL_COMPLETE) {
             break;
+        }
+        if (pending->event == backlog->event) {
+            backlog->event = NULL;
         }
         backlog->first = pending->later;
         pending_done(pending, status);
@@ -109,14 +114,22 @@ static void backlog_pace(struct backlog *backlog, uint32_t count)
     backlog->looked = now;
 }
 
+/* The command so far on, or the last one. */
+static struct pending *backlog_far(const struct backlog *backlog)
+{
+    struct pending *far = backlog->first;
+
+    for (uint32_t i = 1; i < backlog->ahead && far->later != NULL; i++) {
+        far = far->later;
+    }
+    return far;
+}
+
 /* The command whose end is the next look; the first is not complete. */
 static struct pending *backlog_next(const struct backlog *backlog)
 {
-    struct pending *next = backlog->first;
+    struct pending *next = backlog_far(backlog);
 
-    for (uint32_t i = 1; i < backlog->ahead && next->later != NULL; i++) {
-        next = next->later;
-    }
     return next == backlog->first || pending_status(next) > CL_COMPLETE
                ? next
                : backlog->first;
@@ -133,67 +146,144 @@ static void backlog_drop(struct backlog *backlog)
     }
 }
 
-static void backlog_look(struct backlog *backlog, struct ended ended);
+static void backlog_look(struct backlog *backlog, bool is_called);
 
 /* It has ended, whatever status the driver gives. */
 static void CL_CALLBACK backlog_call(cl_event event, cl_int status, void *data)
 {
-    const struct ended ended = {event,
-                                status < CL_COMPLETE ? status : CL_COMPLETE};
+    struct backlog *backlog = data;
 
-    if (asking.backlog == data) {
-        asking.ended = ended;
-    } else {
-        backlog_look(data, ended);
+    (void)event;
+    atomic_store(&backlog->ended, status < CL_COMPLETE ? status : CL_COMPLETE);
+    atomic_store(&backlog->asked, 0);
+    if (backlog_hold(backlog)) {
+        backlog_look(backlog, true);
     }
 }
 
-/* Have the driver call. What it was called back for inside of that, and then
- * the backlog is still the caller's; {NULL} = nothing, and it is no more.
- * False: it makes no callback. */
-static bool backlog_ask(struct backlog *backlog, struct ended *ended)
+/* Have the driver call. */
+static void backlog_ask(struct backlog *backlog)
 {
-    const struct asking outer = asking;
-    bool is_asked;
-
-    asking = (struct asking){.backlog = backlog};
-    is_asked = opencl_driver->clSetEventCallback(backlog_next(backlog)->event,
-                                                 CL_COMPLETE, backlog_call,
-                                                 backlog) == CL_SUCCESS;
-    *ended = asking.ended;
-    asking = outer;
-    return is_asked;
+    backlog->event = backlog_next(backlog)->event;
+    atomic_store(&backlog->asked, inject_ring.incarnation);
+    if (opencl_driver->clSetEventCallback(
+            backlog->event, CL_COMPLETE, backlog_call, backlog) != CL_SUCCESS) {
+        atomic_store(&backlog->asked, 0);
+        backlog->event = NULL;
+        backlog_drop(backlog);
+    }
 }
 
-/* By its holder, who may no longer be that afterwards. */
-static void backlog_look(struct backlog *backlog, struct ended ended)
+/* For a callback: does the program itself look, and keep up? */
+static bool is_looked_at(struct backlog *backlog)
 {
-    for (;;) {
+    uint32_t looks =
+        atomic_load_explicit(&backlog->looks, memory_order_relaxed);
+    bool is_new = looks != backlog->seen;
+
+    backlog->seen = looks;
+    return is_new && (backlog->first == NULL ||
+                      pending_status(backlog_far(backlog)) > CL_COMPLETE);
+}
+
+/* By its holder, who no longer is that afterwards. */
+static void backlog_look(struct backlog *backlog, bool is_called)
+{
+    bool is_left;
+
+    do {
         backlog_gather(backlog);
-        backlog_pace(backlog, backlog_record(backlog, &ended));
-        ended.event = NULL;
-        if (backlog->first == NULL) {
-            atomic_store(&backlog->holder, 0);
-            if (atomic_load(&backlog->newest) == NULL ||
-                !backlog_hold(backlog)) {
-                return;
+        if (!is_called || !is_looked_at(backlog)) {
+            uint32_t count = backlog_record(backlog);
+
+            if (is_called || count > 0) {
+                backlog_pace(backlog, count);
             }
-        } else if (!backlog_ask(backlog, &ended)) {
-            backlog_drop(backlog);
-            ended.event = NULL;
-        } else if (ended.event == NULL) {
-            return;
         }
-    }
+        if (backlog->first != NULL && !is_asked(backlog)) {
+            backlog_ask(backlog);
+        }
+        is_called = true;
+        is_left = backlog->first != NULL;
+        atomic_store(&backlog->holder, 0);
+    } while (!is_asked(backlog) &&
+             (is_left || atomic_load(&backlog->newest) != NULL) &&
+             backlog_hold(backlog));
+}
+
+static void program_looks(struct backlog *backlog)
+{
+    atomic_fetch_add_explicit(&backlog->looks, 1, memory_order_relaxed);
 }
 
 void backlog_add(struct backlog *backlog, struct pending *pending)
 {
+    uint32_t added =
+        atomic_load_explicit(&backlog->added, memory_order_relaxed) + 1;
+
     pending->later = atomic_load(&backlog->newest);
     while (!atomic_compare_exchange_weak(&backlog->newest, &pending->later,
                                          pending)) {
     }
+    /* Not counted exactly where threads share the queue. */
+    atomic_store_explicit(&backlog->added, added % BACKLOG_STRIDE,
+                          memory_order_relaxed);
+    if ((added < BACKLOG_STRIDE && is_asked(backlog)) ||
+        !backlog_hold(backlog)) {
+        return;
+    }
+    if (added >= BACKLOG_STRIDE) {
+        program_looks(backlog);
+    }
+    backlog_look(backlog, false);
+}
+
+void backlog_record_ended(struct backlog *backlog)
+{
     if (backlog_hold(backlog)) {
-        backlog_look(backlog, (struct ended){NULL, CL_COMPLETE});
+        program_looks(backlog);
+        backlog_look(backlog, false);
+    }
+}
+
+/* The event of the command that is to be waited for next, with a reference;
+ * NULL = few are left, or another thread looks. */
+static cl_event wait_next(struct backlog *backlog)
+{
+    cl_event event = NULL;
+
+    if (!backlog_hold(backlog)) {
+        return NULL;
+    }
+    program_looks(backlog);
+    backlog_gather(backlog);
+    backlog_pace(backlog, backlog_record(backlog));
+    if (backlog->first != NULL) {
+        const struct pending *next = backlog_next(backlog);
+
+        if (next != backlog->last &&
+            opencl_driver->clRetainEvent(next->event) == CL_SUCCESS) {
+            event = next->event;
+        }
+    }
+    backlog_look(backlog, false);
+    return event;
+}
+
+void backlog_wait(struct backlog *backlog)
+{
+    cl_event waited = NULL;
+    cl_event event = wait_next(backlog);
+
+    /* The same one again: its end was no end for its status. */
+    while (event != NULL && event != waited) {
+        cl_int rc = opencl_driver->clWaitForEvents(1, &event);
+
+        (void)opencl_driver->clReleaseEvent(event);
+        waited = event;
+        event = rc == CL_SUCCESS ? wait_next(backlog) : NULL;
+    }
+    if (event != NULL) {
+        (void)opencl_driver->clReleaseEvent(event);
     }
 }

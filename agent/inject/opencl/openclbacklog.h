@@ -2,11 +2,15 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * Such commands end in the order in which they were enqueued, so that one
- * callback does for many: it looks at the oldest, records those that are
- * complete, and has the driver call again for one of the rest. A callback costs
- * a driver an allocation, a lock and the wake-up of a thread, and a short
- * kernel costs little more than that.
+ * Such commands end in the order in which they were enqueued, so that one look
+ * does for many: it records those that are complete, oldest first. The program
+ * looks at every BACKLOG_STRIDE commands that it enqueues, and while it waits
+ * for the queue: a driver's queue goes on meanwhile, which a callback holds up,
+ * as drivers make it on the thread that runs the queue. So a callback is out
+ * only for when the program does neither, and costs a driver an allocation, a
+ * lock and often the wake-up of a thread, where a short kernel costs little
+ * more than that. A callback that finds that the program has looked since the
+ * last one only asks for another one.
  *
  * How far on the next callback is: as many commands as end in BACKLOG_LATE by
  * the pace of the last ones, and BACKLOG_AHEAD at most; so records are late by
@@ -21,22 +25,36 @@
 
 #include "agent/inject/opencl/openclpending.h"
 
-#define BACKLOG_AHEAD 64
-#define BACKLOG_LATE 200000 /* ns */
+#define BACKLOG_STRIDE 64
+#define BACKLOG_AHEAD 512
+#define BACKLOG_LATE 1000000 /* ns */
 
-/* All zero: empty. One of the process at a time holds it, who looks at it or
- * has a callback out that will. */
+/* All zero: empty. */
 struct backlog {
-    _Atomic uint32_t holder; /* the process image's incarnation; 0 = none */
+    /* The process image's incarnation, of who looks at it now; 0 = none. */
+    _Atomic uint32_t holder;
+    /* The same, where a callback is out. */
+    _Atomic uint32_t asked;
+    _Atomic int ended;                /* how that callback's command ended */
     _Atomic(struct pending *) newest; /* since the last look, newest first */
+    _Atomic uint32_t added;           /* since the program's last look, about */
+    _Atomic uint32_t looks;           /* of the program */
     /* The holder's: */
+    uint32_t incarnation; /* whose commands these are */
     struct pending *first;
     struct pending *last;
+    cl_event event; /* that was asked for last, of one of these; NULL = none */
     ck_time_t looked; /* RAW ns */
     uint32_t ahead;
+    uint32_t seen; /* looks of the program at the last callback */
 };
 
 /* Have the end of a watched command recorded. Any thread. */
 void backlog_add(struct backlog *backlog, struct pending *pending);
+/* For a thread that is about to wait for the whole queue: wait until few of its
+ * commands are left, and record the others meanwhile. */
+void backlog_wait(struct backlog *backlog);
+/* Record what has ended, for a thread that has waited. */
+void backlog_record_ended(struct backlog *backlog);
 
 #endif

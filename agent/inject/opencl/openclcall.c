@@ -14,7 +14,15 @@ cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
     cl_int rc;
 
     opencl_enter(&call, OPENCL_clFinish, OPENCL_SITE, queue_id(known));
+    if (call.call.writer != NULL && known != NULL &&
+        opencl_driver->clFlush(queue) == CL_SUCCESS) {
+        backlog_wait(&known->backlog);
+    }
     rc = opencl_driver->clFinish(queue);
+    opencl_returned(&call);
+    if (call.call.writer != NULL && known != NULL) {
+        backlog_record_ended(&known->backlog);
+    }
     opencl_answer(&call, rc);
     if (call.call.writer != NULL && known != NULL) {
         device_timer_look(known->device);

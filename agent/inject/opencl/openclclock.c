@@ -103,7 +103,8 @@ bool device_clock_wants(struct device_clock *clock)
         CLOCK_METHOD_RAW) {
         return true;
     }
-    sample =
-        atomic_fetch_add_explicit(&clock->samples, 1, memory_order_relaxed);
+    /* Some are counted once for two threads. */
+    sample = atomic_load_explicit(&clock->samples, memory_order_relaxed);
+    atomic_store_explicit(&clock->samples, sample + 1, memory_order_relaxed);
     return sample < CLOCK_RAW_FIRST || sample % CLOCK_RAW_EVERY == 0;
 }

@@ -35,6 +35,7 @@ struct pending {
     struct opencl_device *device;
     struct pending *later; /* in the backlog */
     cl_event event;        /* our reference */
+    cl_ulong ended;        /* the device's stamp; 0 = not asked yet */
     int64_t start;         /* of the enqueueing call, on the ring's clock */
     ck_time_t before;      /* RAW around it; 0 = no clock sample */
     ck_time_t after;
@@ -57,7 +58,7 @@ void pending_callback(struct pending *pending);
 /* For backlogs. How far its command is, CL_QUEUED where the driver has no
  * answer; record a command that is complete, or failed; count one that cannot
  * be followed. Both end the entry. */
-cl_int pending_status(const struct pending *pending);
+cl_int pending_status(struct pending *pending);
 void pending_done(struct pending *pending, cl_int status);
 void pending_drop(struct pending *pending);
 /* At exit: report what never completed, and stop recording. */

@@ -1,8 +1,9 @@
-/* test_openclbacklog.c - drivers that call back inside the call that asks
+/* test_openclbacklog.c - who records commands, and when
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The test is the driver, and the pool that the commands come from.
+ * The test is the driver, and the pool that the commands come from. Drivers may
+ * call back inside the call that asks, or late.
  */
 #include "agent/inject/opencl/openclbacklog.h"
 
@@ -24,6 +25,8 @@ static struct pending commands[COMMANDS];
 static size_t done, failed, dropped;
 static bool has_answers, has_callbacks, is_over;
 static unsigned depth, deepest;
+static size_t complete; /* without a callback, the first so many */
+static size_t waits, references;
 
 /* What the driver is to call. */
 static struct callback {
@@ -55,13 +58,45 @@ static cl_int CL_API_CALL callback_set(cl_event event,
     return has_callbacks ? CL_SUCCESS : CL_INVALID_EVENT;
 }
 
-static const struct _cl_icd_dispatch driver = {.clSetEventCallback =
-                                                   callback_set};
+static cl_int CL_API_CALL event_retain(cl_event event)
+{
+    (void)event;
+    references++;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL event_release(cl_event event)
+{
+    (void)event;
+    references--;
+    return CL_SUCCESS;
+}
+
+/* What is before it has ended, too. */
+static cl_int CL_API_CALL events_wait(cl_uint count, const cl_event *events)
+{
+    size_t place = (size_t)((const struct pending *)events[0] - commands) + 1;
+
+    assert_int_equal(count, 1);
+    assert_int_equal(references, 1);
+    complete = has_answers ? place : complete;
+    waits++;
+    return CL_SUCCESS;
+}
+
+static const struct _cl_icd_dispatch driver = {
+    .clSetEventCallback = callback_set,
+    .clRetainEvent = event_retain,
+    .clReleaseEvent = event_release,
+    .clWaitForEvents = events_wait,
+};
 const struct _cl_icd_dispatch *opencl_driver = &driver;
 
-cl_int pending_status(const struct pending *pending)
+cl_int pending_status(struct pending *pending)
 {
-    return is_over && has_answers ? status_of(pending->event) : CL_QUEUED;
+    return (is_over && has_answers) || pending < commands + complete
+               ? status_of(pending->event)
+               : CL_QUEUED;
 }
 
 void pending_done(struct pending *pending, cl_int status)
@@ -85,6 +120,7 @@ static int setup(void **state)
     memset(&backlog, 0, sizeof(backlog));
     done = failed = dropped = 0;
     depth = deepest = 0;
+    complete = waits = references = 0;
     has_answers = has_callbacks = true;
     is_over = false;
     return 0;
@@ -147,6 +183,47 @@ static void a_driver_without_callbacks_has_none_followed(void **state)
     assert_int_equal(dropped, COMMANDS);
 }
 
+/* The driver's callback comes late, or its thread has no CPU. */
+static void a_program_that_goes_on_records_what_has_ended(void **state)
+{
+    (void)state;
+    complete = COMMANDS - 1000;
+    commands_add();
+    assert_in_range(done, complete - BACKLOG_STRIDE, complete);
+    complete = COMMANDS;
+    backlog_record_ended(&backlog);
+    assert_int_equal(done, COMMANDS);
+    /* The callback that was asked for finds nothing. */
+    commands_end();
+    assert_int_equal(done, COMMANDS);
+    assert_int_equal(backlog.holder, 0);
+}
+
+static void who_waits_for_the_queue_records_meanwhile(void **state)
+{
+    (void)state;
+    commands_add();
+    backlog_wait(&backlog);
+    assert_in_range(done, COMMANDS - BACKLOG_AHEAD, COMMANDS);
+    assert_in_range(waits, COMMANDS / BACKLOG_AHEAD, COMMANDS / 100);
+    assert_int_equal(references, 0);
+    complete = COMMANDS;
+    backlog_record_ended(&backlog);
+    assert_int_equal(done, COMMANDS);
+}
+
+static void a_wait_whose_events_have_no_answer_ends(void **state)
+{
+    (void)state;
+    has_answers = false;
+    commands_add();
+    backlog_wait(&backlog);
+    assert_int_equal(waits, 1);
+    assert_int_equal(references, 0);
+    commands_end();
+    assert_int_equal(done, COMMANDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +234,11 @@ int main(void)
             a_command_that_ended_before_it_was_added_is_recorded, setup),
         cmocka_unit_test_setup(a_driver_without_callbacks_has_none_followed,
                                setup),
+        cmocka_unit_test_setup(a_program_that_goes_on_records_what_has_ended,
+                               setup),
+        cmocka_unit_test_setup(who_waits_for_the_queue_records_meanwhile,
+                               setup),
+        cmocka_unit_test_setup(a_wait_whose_events_have_no_answer_ends, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
