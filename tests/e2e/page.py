@@ -436,7 +436,7 @@ class Page:
 
     def timeline(self):
         """It is drawn, zooms by keys, and shows the example of a finding."""
-        canvas = "document.querySelector('#view-timeline canvas')"
+        canvas = "document.querySelector('#view-timeline .timeline canvas')"
         if not self.browser.run(canvas + " !== null"):
             return
         picture = canvas + ".toDataURL()"
@@ -522,6 +522,35 @@ class Page:
             return sum === flameGraph.whole.ns && sum <= kind.total; })()"""))
         self.browser.key("Escape", "Escape")
 
+    def moving_keys(self):
+        """s a d f and the arrows move the timeline, where they say."""
+        if not self.browser.run("theTimeline !== null"):
+            return
+        self.browser.run("select({...NOTHING}); theTimeline.show(theTimeline.whole[1] * 0.4, theTimeline.whole[1] * 0.5)")
+        self.browser.run("theTimeline.cursor = null; theTimeline.canvas.focus()")
+        for key, code, wanted in (("s", "KeyS", [-1, 1]), ("w", "KeyW", [1, -1]), ("a", "KeyA", [-1, -1]), ("d", "KeyD", [1, 1]),
+                                  ("ArrowDown", "ArrowDown", [-1, 1]), ("ArrowUp", "ArrowUp", [1, -1]),
+                                  ("ArrowLeft", "ArrowLeft", [-1, -1]), ("ArrowRight", "ArrowRight", [1, 1])):
+            before = self.browser.run("theTimeline.span")
+            self.browser.key(key, code)
+            after = self.browser.run("theTimeline.span")
+            self.same(f"key {key} moves both ends", wanted, [(b > a) - (b < a) for a, b in zip(before, after)])
+        self.browser.run("theTimeline.choose(theTimeline.whole[1] * 0.2, theTimeline.whole[1] * 0.3)")
+        self.browser.key("f", "KeyF")
+        self.same("f fits what is selected", True, self.browser.run("""(() => { const [a, b] = selection.range, [from, to] = theTimeline.span;
+            return from < a && to > b && (b - a) / (to - from) > 0.7; })()"""))
+        self.browser.key("Escape", "Escape")
+
+    def tabs(self):
+        """Tab reaches everything that can be clicked."""
+        self.browser.run("document.activeElement.blur(); scrollTo(0, 0); window.reached = new Set()")
+        self.browser.run("document.addEventListener('focusin', event => window.reached.add(event.target)); 0")
+        most = self.browser.run("document.querySelectorAll('button, input, canvas, summary, [tabindex=\"0\"]').length")
+        for _ in range(most + 5):
+            self.browser.key("Tab", "Tab")
+        self.same("what Tab does not reach", [], self.browser.run("""[...document.querySelectorAll('button, input, canvas[tabindex], summary')]
+            .filter(node => isSeen(node) && !node.disabled && !window.reached.has(node)).map(node => node.outerHTML.slice(0, 80)).slice(0, 5)"""))
+
     def more_keys(self):
         """g m p [ ] , . of the timeline; pictures of views."""
         if not self.browser.run("theTimeline !== null"):
@@ -594,6 +623,7 @@ class Page:
               selection.range[0] === d.from && selection.range[1] === d.to]; })()"""))
         self.browser.run("theTimeline.draw()")
         self.hostile_parts(text)
+        self.cut_parts(text)
         with open(os.path.join(os.path.dirname(part), "all.html"), encoding="utf8") as file:
             self.drop(("all.html", file.read()))
         self.browser.wait("theTimeline.level() === 0", "a larger page of the whole run is taken")
@@ -650,6 +680,23 @@ class Page:
         self.same("hostile rasters that were taken", [], refused)
         for fault in self.browser.complaints():
             self.wrong(f"many ranks: {fault}")
+
+    def cut_parts(self, text):
+        """A dropped page that ends anywhere is refused in a line, or has all that it needs."""
+        said = self.browser.run("""(async text => { const wrong = [], note = document.createElement('p'), into = document.createElement('div');
+            const before = theTimeline.details.length;
+            for (let end = 0; end < text.length - 4096; end += 4096) {
+              note.textContent = '';
+              into.replaceChildren();
+              await compareWith(theReport, [new File([text.slice(0, end)], 'cut.html')], into, note);
+              const isTaken = theTimeline.details.length > before;
+              if (isTaken) { theTimeline.details.length = before; }
+              if (!isTaken && (!note.textContent.startsWith('cut.html: ') || note.textContent.includes('\\n')) && into.children.length === 0) {
+                wrong.push(end); }
+            }
+            select({...NOTHING});
+            return wrong; })(%s)""" % json.dumps(text))
+        self.same("cut pages that are neither refused nor whole", [], said)
 
     def hostile_parts(self, text):
         """What is wrong with a dropped page is found before it is drawn."""
@@ -761,7 +808,8 @@ class Page:
         place in the timeline, in both colour schemes."""
         for scheme in ("light", "dark"):
             self.browser.media("screen", prefers_color_scheme=scheme)
-            self.browser.run("scrollTo(0, 0)")
+            self.browser.run("scrollTo(0, 0); theTimeline && theTimeline.show(...theTimeline.firstSpan())")
+            self.browser.run("flameGraph && flameGraph.change({kind: flameGraph.kindButtons[0].dataset.kind, areRanksOne: true, isIcicle: true})")
             self.browser.shot(f"{begin}-{scheme}-0.png")
             places = self.browser.run("""[...document.querySelectorAll('main > section')].map(s => {
                 const box = s.getBoundingClientRect();
@@ -913,6 +961,7 @@ def check(browser, page, shots, others):
     page.timeline()
     page.flames()
     page.more_keys()
+    page.moving_keys()
     page.search()
     page.tables()
     page.rows_show()
@@ -930,6 +979,9 @@ def check(browser, page, shots, others):
         page.detail(os.path.join(os.path.dirname(page.path), "part.html"))
         page.fine(os.path.join(os.path.dirname(page.path), "all.html"))
         page.raster(os.path.join(os.path.dirname(page.path), "ranks.html"))
+    if page.name == "late":
+        page.open()
+        page.tabs()
     if page.name == "hostile":
         page.hostile()
         page.hostile_lists()

@@ -238,7 +238,8 @@ view('compare', 'Compare with another run', async (report, body) => {
   const chosen = el('input', {type: 'file', accept: '.json,.html', 'aria-label': 'report to compare with'});
 
   chosen.addEventListener('change', () => void compareWith(report, chosen.files, into, note));
-  body.append(el('p', {class: 'drop'}, 'Drop the report.json or report.html of another run anywhere on this page, or choose it: ', chosen),
+  body.append(el('p', {class: 'drop'}, 'Drop the report.json or report.html of another run anywhere on this page, or choose it: ', chosen,
+    el('span', {class: 'quiet'}, ' A page that has it already is made by: ckmerge --baseline OTHER ' + safe(report.run || 'RUN'))),
     note, into);
   takeDropped(report, into, note);
   try {

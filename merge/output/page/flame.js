@@ -137,6 +137,7 @@ class FlameGraph {
       this.zoomed = this.again(this.zoomed);
     }
     this.at = null;
+    this.tip.textContent = '';
     this.kindButtons.forEach(one => one.setAttribute('aria-pressed', String(one.dataset.kind === this.kind)));
     this.ranksButton.textContent = this.areRanksOne ? 'Split by rank' : 'Join ranks';
     this.scaleButton.hidden = !this.other;
@@ -520,7 +521,7 @@ function secondsPart(flames) {
   const body = el('div');
   const show = kind => {
     buttons.forEach(one => one.setAttribute('aria-pressed', String(one.dataset.kind === kind.name)));
-    body.replaceChildren(heatLegend('0', time(kind.largest)), secondsMap(flames, kind), secondsList(flames, kind));
+    body.replaceChildren(heatLegend('0', time(kind.largest), 'behind the end of the run'), secondsMap(flames, kind), secondsList(flames, kind));
   };
   const buttons = kinds.map(kind => button(FLAME_KINDS[kind.name], () => show(kind), {'data-kind': kind.name, title: FLAME_WORDS[kind.name]}));
 

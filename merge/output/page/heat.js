@@ -3,16 +3,16 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/* Light to dark of one hue, so that it prints and is read by all eyes. */
-const HEAT = ['#eef4fb', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#084594'];
-const HEAT_NONE = '#8a8f94';
+/* Shades of one hue in the style sheet, from the ground's lightness to its opposite,
+ * so that nothing is pale in both schemes, and all eyes read it. */
+const HEATS = 7;
 
-/* The colour of a part of 1; null = no value. */
-function heatColour(part) {
-  if (part === null || Number.isNaN(part)) {
-    return HEAT_NONE;
-  }
-  return HEAT[Math.min(HEAT.length - 1, Math.max(0, Math.floor(part * HEAT.length)))];
+/* The colour of a part of 1 in the scheme of now; null = no value. */
+function heatColours() {
+  const {colour} = palette();
+
+  return part => (part === null || Number.isNaN(part) ? colour('heat-none') :
+    colour('heat-' + Math.min(HEATS - 1, Math.max(0, Math.floor(part * HEATS)))));
 }
 
 const HEAT_SIZE = 12; /* of names */
@@ -20,7 +20,9 @@ const CELLS_WIDE = 1100;
 const CELL_LEAST = 2; /* pixels of a cell */
 /* Rows and columns of a grid that has names beside it, at most, and their room. */
 const NAMED_MOST = 40;
-const NAME_WIDE = 96;
+const NAME_LEAST = 96;
+const NAME_MOST = 190;
+const LETTER_WIDE = 7; /* of a name, about */
 const NAME_HIGH = 20;
 /* Pixels from one mark to the next, at least. */
 const MARK_WIDE = 70;
@@ -33,7 +35,7 @@ class HeatGrid {
   constructor(grid) {
     this.grid = grid;
     this.isNamed = grid.rowName !== undefined && grid.rows <= NAMED_MOST;
-    this.left = this.isNamed ? NAME_WIDE : 0;
+    this.left = this.isNamed ? this.nameWide() : 0;
     this.across = Math.min(grid.columns, Math.floor((CELLS_WIDE - this.left) / CELL_LEAST));
     this.hasNames = grid.columnName !== undefined && grid.columns <= NAMED_MOST;
     this.top = this.hasNames || grid.mark !== undefined ? NAME_HIGH : 0;
@@ -47,6 +49,15 @@ class HeatGrid {
     this.draw();
     this.node = el('div', {class: 'grid'}, el('div', {class: 'scroll'}, this.canvas), this.tip,
       el('div', {class: 'tools'}, pictureButtons(grid.name.replace(/[^a-z0-9]+/gi, '-').slice(0, 40), () => this)));
+  }
+
+  nameWide() {
+    let letters = 0;
+
+    for (let row = 0; row < this.grid.rows; row++) {
+      letters = Math.max(letters, String(this.grid.rowName(row)).length);
+    }
+    return Math.min(NAME_MOST, Math.max(NAME_LEAST, letters * LETTER_WIDE + 8));
   }
 
   /* Columns of the grid that the k-th cell of a row shows. */
@@ -110,10 +121,12 @@ class HeatGrid {
   }
 
   paint(context) {
+    const colourOf = heatColours();
+
     this.names(context);
     for (let row = 0; row < this.grid.rows; row++) {
       for (let k = 0; k < this.across; k++) {
-        context.fillStyle = heatColour(this.largest(row, k)[0]);
+        context.fillStyle = colourOf(this.largest(row, k)[0]);
         context.fillRect(this.left + k * this.width, this.top + row * this.height,
           this.width > 4 ? this.width - 1 : this.width, this.height > 5 ? this.height - 1 : this.height);
       }
@@ -194,8 +207,9 @@ class HeatGrid {
   }
 }
 
-function heatLegend(from, to) {
+/* `none`: what a cell without a value means; undefined = each has one. */
+function heatLegend(from, to, none) {
   return el('p', {class: 'quiet heatlegend'}, from + ' ',
-    HEAT.map(colour => el('span', {class: 'swatch', style: {background: colour}})), ' ' + to,
-    el('span', {class: 'swatch', style: {background: HEAT_NONE}}), ' no value');
+    Array.from({length: HEATS}, (_, i) => el('span', {class: 'swatch heat-' + i})), ' ' + to,
+    none ? [el('span', {class: 'swatch heat-none'}), ' ' + none] : null);
 }

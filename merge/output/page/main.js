@@ -141,6 +141,7 @@ async function showFirst() {
   const reasons = await showViews(views.filter(isFirst), report, () => {});
 
   dressFindings(report);
+  navigation(); /* of what is there by now, so that nothing moves later */
   onSelect(showChips);
   keepHash();
   listenToKeys();

@@ -110,7 +110,9 @@ const launchColumns = () => [headColumn('work', row => row.work), textColumn('la
   timeColumn('device time', row => row.ns, true), countColumn('launches', row => row.launches),
   textColumn('stack, innermost first', row => [...row.stack].reverse().slice(0, 4).map(frame => frame.function || place(frame)).join(', ') || '-')];
 
-const counterColumns = () => [headColumn('counter', row => row.name), numberColumn('value', row => row.value),
+const COUNTED_NS = new Set(['run-queue-wait', 'task-clock', 'cpu-clock', 'thread-cpu-time']);
+
+const counterColumns = () => [headColumn('counter', row => row.name), {title: 'value', value: row => row.value, number: true, text: (value, row) => (COUNTED_NS.has(row.name) ? time(value) : number(value))},
   {title: 'counted', value: row => row.share_counted, number: true, text: part => percent(part, 1)},
   countColumn('ranks', row => row.ranks)];
 

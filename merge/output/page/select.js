@@ -162,6 +162,11 @@ function selectHash(hash) {
   return view && /^[a-z]{1,20}$/.test(view[1]) ? view[1] : '';
 }
 
+/* "1.2341 s to 1.2344 s": with the digits in which both ends differ. */
+function timesText([from, to]) {
+  return [from, to].map(at => mark(at, (to - from) / 10)).join(' to ');
+}
+
 function chip(text, clear) {
   return el('li', null, text + ' ',
     button('\u00d7', clear, {'aria-label': 'remove ' + safe(text)}));
@@ -173,11 +178,11 @@ function showChips() {
   const chips = [];
 
   if (selection.range) {
-    chips.push(chip('from ' + time(selection.range[0]) + ' to ' + time(selection.range[1]),
+    chips.push(chip('from ' + timesText(selection.range),
       () => select({range: null})));
   }
   if (selection.ranks.length > 0) {
-    chips.push(chip('ranks ' + ranksText(selection.ranks), () => select({ranks: []})));
+    chips.push(chip((selection.ranks.length > 1 ? 'ranks ' : 'rank ') + ranksText(selection.ranks), () => select({ranks: []})));
   }
   if (selection.pair) {
     chips.push(chip('waits of ' + rankName(selection.pair[0]) + ' for ' + rankName(selection.pair[1]), () => select({pair: null})));

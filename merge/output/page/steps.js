@@ -111,7 +111,7 @@ view('steps', 'Steps and ranks', (report, body) => {
     (steps.ended_by ? '. A step ends with ' + safe(steps.ended_by) + ' (' +
       place({file: steps.ended_in, line: steps.ended_line}) + ')' : '') + '.'),
   ...(rows.length < steps.count ? [el('p', {class: 'quiet'}, 'Shown are the first ' + count(rows.length) + ' steps.')] : []),
-  heatLegend('0', 'twice the median or more'), ...orderedSteps(report, rows, steps.median_ns || 1), ...stepWaits(rows),
+  heatLegend('0', 'twice the median or more', rows.some(row => (row.rank_ns || []).includes(null)) ? 'the rank did not take part' : undefined), ...orderedSteps(report, rows, steps.median_ns || 1), ...stepWaits(rows),
   el('details', null, el('summary', null, 'as a table'),
     table('steps', stepColumns(), rows, {choose: row => selectStep(row, [])})));
 });

@@ -670,6 +670,9 @@ class Timeline {
       parts.push('A red arrow is the end of a wait: from the rank that was waited for to the one that waited' +
         (waits > this.arrows ? '; ' + this.arrows + ' of ' + count(waits) + ' waits in view, the longest.' : '.'));
     }
+    if (this.rows.some(row => row.lane.info.kind === 'calls')) {
+      parts.push('A row of calls is empty where its thread was in none that is recorded.');
+    }
     const level = this.level();
 
     if (level > 0) {
@@ -677,8 +680,7 @@ class Timeline {
 
       parts.push('Items shorter than ' + time(level / 2) + ' are drawn together where they are close (' +
         count(index.items_taken) + ' items in all)' + (ranks.length > 0 ? ', but here each one of ' +
-        (ranks.length > 1 ? 'ranks ' : 'rank ') + ranksText(ranks) + ' is drawn' : '') + '. For all items of this view run the command, then drop part.html on this page: ' +
-        this.command() + ' ; for those of the whole run all.html of: ' + this.wholeCommand() + ' ');
+        (ranks.length > 1 ? 'ranks ' : 'rank ') + ranksText(ranks) + ' is drawn' : '') + '. To see each item make another page, and drop it on this one:');
     }
     if (index.items_hidden > 0) {
       parts.push(count(index.items_hidden) + ' items are not drawn: they overlap others more than fourfold' +
@@ -686,8 +688,9 @@ class Timeline {
     }
     this.note.textContent = parts.join(' ');
     if (level > 0) {
-      this.note.append(button('Copy command', event => copyText(this.command(), event.currentTarget)), ' ',
-        button('Copy that for the whole run', event => copyText(this.wholeCommand(), event.currentTarget)));
+      this.note.append(...[['of this view', this.command()], ['of the whole run', this.wholeCommand()]].flatMap(([what, command]) =>
+        [el('br'), button('Copy', event => copyText(command, event.currentTarget), {'aria-label': 'copy the command for a page ' + what}),
+          ' ' + what + ': ', el('code', null, command)]));
     }
   }
 
@@ -772,8 +775,9 @@ class Timeline {
         this.index.classes[level.kind[i]] + '; longest ' + time(level.longest[i]) + ' ' + safe(this.nameOf(level, i));
     }
     const [name, kind] = [this.nameOf(level, i), this.index.classes[level.kind[i]]];
+    const why = row.lane.info.kind === 'idle' ? meaning(kind) : '';
 
-    return whose + safe(name) + (name === kind ? ' ' : ' (' + kind + ') ') + span;
+    return whose + safe(name) + (name !== kind ? ' (' + kind + ') ' : why ? ' (' + why + ') ' : ' ') + span;
   }
 
   /* The longest items in view, for those who do not see the picture. */
@@ -894,6 +898,7 @@ class Timeline {
         this.pinned = [...selection.ranks];
         this.layOut();
       }
+      this.tip.textContent = selection.finding ? findingWords(selection.finding) : '';
     }
   }
 

@@ -55,6 +55,13 @@ function waitGrid(pairs) {
   }).node;
 }
 
+/* Kinds of waits, in words. */
+const WAIT_WORDS = {late_sender: 'the message was sent late', late_receiver: 'the receiver came late', wait_at_barrier: 'a barrier: all wait for the last one',
+  wait_at_nxn: 'a collective: all wait for the last one', wait_at_neighbours: 'neighbours wait for the last of them', late_broadcast: 'the root came late',
+  early_reduce: 'the root waits for the last one', late_data: 'the data came late', wait_at_init: 'MPI_Init: all wait for the last one',
+  wait_at_finalize: 'MPI_Finalize: all wait for the last one', below_clock_resolution: 'shorter than the clock error'};
+const waitWords = row => WAIT_WORDS[row.wait || row.cause] || row.wait || row.cause;
+
 /* Most of it was behind the end of the rank that was waited for. */
 const hasEnded = row => (row.ended_ns || 0) * 2 > row.ns;
 
@@ -62,7 +69,7 @@ const waitColumns = report => [
   headColumn('who', row => row.ranks > 1 ? rankName(row.rank) + ' and ' + (row.ranks - 1) + ' more' : rankName(row.rank)),
   timeColumn('waited', row => row.ns, true),
   countColumn('times', row => row.count),
-  textColumn('how', row => row.wait || row.cause),
+  textColumn('how', waitWords),
   textColumn('in', row => activity(row.host)),
   textColumn('for', row => rankName(row.blamed_rank ?? row.last_rank)),
   textColumn('late by', row => hasEnded(row) ? 'its end' : row.blamed_cause || '-'),

@@ -37,6 +37,21 @@ function findingTitle(name) {
   return item ? 'finding ' + item.dataset.finding : 'a finding that this run does not have';
 }
 
+/* Who waited longest for a rank that was late, then. */
+function waiterFor(rank, range) {
+  const waits = theTimeline ? theTimeline.index.waits : {start: []};
+  let best = -1;
+
+  for (let i = 0; i < waits.start.length; i++) {
+    const isThen = range === null || (waits.start[i] < range[1] && waits.start[i] + waits.length[i] > range[0]);
+
+    if (isThen && waits.whom[i] === rank && (best < 0 || waits.length[i] > waits.length[best])) {
+      best = i;
+    }
+  }
+  return best < 0 ? null : waits.rank[best];
+}
+
 /* What the finding is about; {} = there is no such one. */
 function findingChange(name) {
   const item = findingItem(name);
@@ -47,8 +62,27 @@ function findingChange(name) {
   }
   const ranks = new Set([cause.example ? cause.example.rank : cause.rank, cause.blamed_rank ?? cause.last_rank]);
 
+  if (item.dataset.late !== undefined) {
+    ranks.add(waiterFor(cause.rank, exampleOf(cause)));
+  }
+
   return {finding: name, cause: cause.cause || '', range: exampleOf(cause), find: '',
     ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)};
+}
+
+/* What the timeline shows of it. */
+function findingWords(name) {
+  const item = findingItem(name), cause = item && causeOf(theReport, item);
+
+  if (!cause) {
+    return '';
+  }
+  const range = exampleOf(cause), rank = cause.example ? cause.example.rank : cause.rank;
+  const whom = cause.blamed_rank ?? cause.last_rank;
+
+  return 'Finding ' + item.dataset.finding + ': ' + (cause.example ? 'its longest stretch, ' + time(range[1] - range[0]) + ', on ' + rankName(rank) :
+    range ? 'where most of it is' : 'no single place shows it') + (Number.isInteger(whom) && whom !== rank ? ', because of ' + rankName(whom) : '') +
+    '. ' + (range ? 'The marked time is what it is about; other ranks are pale.' : '');
 }
 
 /* The address of this page with the finding selected. */
@@ -71,6 +105,9 @@ function nameFindings(report) {
   }
 }
 
+/* What comes behind the others, though it may be longer. */
+const isOnce = cause => cause.at_start === true || ['startup', 'end_of_work', 'unfinished'].includes(cause.cause);
+
 function dressFindings(report) {
   document.querySelectorAll('#view-why .without-script').forEach(node => node.remove());
   nameFindings(report);
@@ -79,8 +116,8 @@ function dressFindings(report) {
     const cause = causeOf(report, item);
     const {name} = item.dataset;
 
-    if (cause && cause.at_start && !document.querySelector('#findings .once')) {
-      item.prepend(el('p', {class: 'quiet once'}, 'Only at the start of the run, however long it is:'));
+    if (cause && isOnce(cause) && !document.querySelector('#findings .once')) {
+      item.prepend(el('p', {class: 'quiet once'}, 'Only once, at the start or the end, however long the run is:'));
     }
     item.querySelector('.tools').append(
       button('Show', () => visit(findingChange(name), 'timeline', 'ledger'),
