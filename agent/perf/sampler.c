@@ -38,6 +38,7 @@
 #include "agent/perf/switches.h"
 #include "agent/perf/unowned.h"
 #include "agent/process/descendants.h"
+#include "agent/python/pythonfind.h"
 #include "agent/python/pythons.h"
 #include "agent/symbols/symbols.h"
 #include "agent/unwind/codemaps.h"
@@ -542,11 +543,25 @@ static void enrolled_put(const struct step *step, uint32_t pid)
     held_put(step, pid);
 }
 
+/* Did every record of mapped code have room? */
+static bool is_lossless(const struct sampler *sampler)
+{
+    const struct perfring *rings = sampler->rings[PERFEVENT_SAMPLES];
+
+    for (size_t i = 0; i < sampler->count[PERFEVENT_SAMPLES]; i++) {
+        if (rings[i].tally.lost > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The Python frames of its thread, if it has any, as they are now. */
-static void pythons_put(struct pythons *pythons,
+static void pythons_put(struct sampler *sampler,
                         struct unowned_sample *sample,
                         bool is_unwound)
 {
+    struct pythons *pythons = sampler->pythons;
     struct pythons_sample python = {.pid = (pid_t)sample->pid,
                                     .tid = sample->record.tid,
                                     .time = sample->record.e.start,
@@ -556,6 +571,10 @@ static void pythons_put(struct pythons *pythons,
                                     .is_unwound = is_unwound};
 
     if (pythons != NULL) {
+        python.has_no_library =
+            is_lossless(sampler) &&
+            !codemaps_may_have(sampleframes_codemaps(sampler->frames),
+                               python.pid, pythonfind_is_named);
         pythons_take(pythons, &python);
         sample->count = (uint32_t)python.count;
     }
@@ -595,7 +614,7 @@ static void frames_put(struct sampler *sampler,
     /* The Python frames of a fault are not read in haste. */
     if (has_stayed || sample->record.e.kind == CK_KIND_SAMPLE ||
         ck_time_raw() - sample->record.e.start < FAULT_FRESH) {
-        pythons_put(sampler->pythons, sample, found.is_unwound);
+        pythons_put(sampler, sample, found.is_unwound);
     }
     kernel_put(&found, sample);
 }
@@ -742,8 +761,8 @@ static void exec_take(const struct step *step,
     if ((header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
         descendants_execed(step->sampler->descendants, pid, since);
         if (descendants_has(step->sampler->descendants, pid)) {
-            codemaps_begin(sampleframes_codemaps(step->sampler->frames),
-                           (pid_t)pid);
+            codemaps_execed(sampleframes_codemaps(step->sampler->frames),
+                            (pid_t)pid);
         }
         image_begin(step, pid, since);
     }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/process/mappings.h"
@@ -19,6 +20,8 @@
 
 #define PATH_BYTES 4096
 #define CANDIDATES 4
+/* Files without an interpreter that are remembered. */
+#define NONES 64
 
 /* A file that may be the interpreter, and where it is mapped. */
 struct candidate {
@@ -32,13 +35,51 @@ static const char *const names[NAMES] = {
     "_PyRuntime", "PyCode_Type", "PyUnicode_Type", "PyBytes_Type", "Py_Version",
 };
 
-static bool is_candidate(const char *path, const char *program)
+/* A file as it was when it was read. */
+struct identity {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+};
+
+static struct identity nones[NONES]; /* one thread */
+
+/* Where it is remembered. */
+static struct identity *none_at(const struct stat *status)
+{
+    return &nones[status->st_ino % NONES];
+}
+
+static bool is_none(const struct stat *status)
+{
+    const struct identity *none = none_at(status);
+
+    return none->inode == status->st_ino && none->device == status->st_dev &&
+           none->changed.tv_sec == status->st_mtim.tv_sec &&
+           none->changed.tv_nsec == status->st_mtim.tv_nsec;
+}
+
+bool pythonfind_is_none(pid_t pid)
+{
+    struct stat status;
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return stat(path, &status) == 0 && is_none(&status);
+}
+
+bool pythonfind_is_named(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash == NULL ? path : slash + 1;
 
-    return strcmp(path, program) == 0 || strncmp(base, "python", 6) == 0 ||
+    return strncmp(base, "python", 6) == 0 ||
            strncmp(base, "libpython", 9) == 0;
+}
+
+static bool is_candidate(const char *path, const char *program)
+{
+    return strcmp(path, program) == 0 || pythonfind_is_named(path);
 }
 
 /* Further mappings of the last candidate are parts of it. */
@@ -77,6 +118,22 @@ static size_t candidates_find(pid_t pid, struct candidate *found)
     return count;
 }
 
+/* False: the file has no interpreter, or cannot be read. */
+static bool runtime_find(const char *path, struct symbol_range at[NAMES])
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0 || is_none(&status) ||
+        symboltable_ranges(path, names, NAMES, at) < 0) {
+        return false;
+    }
+    if (at[RUNTIME].start == 0) {
+        *none_at(&status) =
+            (struct identity){status.st_dev, status.st_ino, status.st_mtim};
+    }
+    return at[RUNTIME].start != 0;
+}
+
 static enum pythonfind candidate_look(pid_t pid,
                                       const struct candidate *candidate,
                                       struct pythonprogram *program)
@@ -87,8 +144,7 @@ static enum pythonfind candidate_look(pid_t pid,
 
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
                    candidate->path);
-    if (symboltable_ranges(path, names, NAMES, at) <= 0 ||
-        at[RUNTIME].start == 0 ||
+    if (!runtime_find(path, at) ||
         symboltable_identify(path, candidate->start, candidate->offset, &bias,
                              build_id) != 0) {
         return PYTHONFIND_NONE;

@@ -5,6 +5,7 @@
 #ifndef CK_AGENT_PYTHON_PYTHONFIND_H
 #define CK_AGENT_PYTHON_PYTHONFIND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,5 +28,10 @@ enum pythonfind {
 /* Look into what the process has mapped: its program, and files whose names
  * begin with python or libpython. */
 enum pythonfind pythonfind(pid_t pid, struct pythonprogram *program);
+/* Is that the name of such a file? */
+bool pythonfind_is_named(const char *path);
+/* Is the process' program a file that was found to have no interpreter? A
+ * script starts the same few a thousand times. */
+bool pythonfind_is_none(pid_t pid);
 
 #endif

@@ -117,32 +117,37 @@ bool pythons_is_busy(const struct pythons *pythons, ck_time_t now)
 
 /* ---- processes ---------------------------------------------------------- */
 
-static void
-process_look(struct pythons *pythons, struct process *process, ck_time_t now)
+static void process_look(struct pythons *pythons,
+                         struct process *process,
+                         const struct pythons_sample *sample,
+                         ck_time_t now)
 {
     process->is_due = false;
     process->looked = now;
     process->life = ++pythons->lives;
-    process->found = pythonfind(process->pid, &process->program);
+    process->found = sample->has_no_library && pythonfind_is_none(process->pid)
+                         ? PYTHONFIND_NONE
+                         : pythonfind(process->pid, &process->program);
     memset(process->threads, 0, sizeof(process->threads));
 }
 
-/* The process, looked at if it is new, or has mapped more since. */
-static struct process *
-process_find(struct pythons *pythons, pid_t pid, ck_time_t now)
+/* Its process, looked at if it is new, or has mapped more since. */
+static struct process *process_find(struct pythons *pythons,
+                                    const struct pythons_sample *sample,
+                                    ck_time_t now)
 {
-    struct process *process = process_at(pythons, pid);
+    struct process *process = process_at(pythons, sample->pid);
 
-    if (process->pid != pid) {
+    if (process->pid != sample->pid) {
         memset(process, 0, sizeof(*process));
-        process->pid = pid;
+        process->pid = sample->pid;
         process->pause = LOOK_AGAIN;
-        process_look(pythons, process, now);
+        process_look(pythons, process, sample, now);
     } else if (process->found == PYTHONFIND_NONE && process->is_due &&
                now >= process->looked + process->pause) {
         process->pause = process->pause < LOOK_AGAIN_MAX ? 2 * process->pause
                                                          : LOOK_AGAIN_MAX;
-        process_look(pythons, process, now);
+        process_look(pythons, process, sample, now);
     }
     return process;
 }
@@ -327,7 +332,7 @@ void pythons_take(struct pythons *pythons, struct pythons_sample *sample)
     if (sample->pid <= 0 || sample->count > sample->room) {
         return;
     }
-    process = process_find(pythons, sample->pid, ck_time_raw());
+    process = process_find(pythons, sample, ck_time_raw());
     switch (process->found) {
     case PYTHONFIND_FOUND:
         thread_take(pythons, process, sample);

@@ -37,7 +37,8 @@ struct pythons_sample {
     uint64_t *frames; /* return addresses, innermost first; borrowed */
     size_t count;
     size_t room;
-    bool is_unwound; /* each native frame is called by the next */
+    bool is_unwound;     /* each native frame is called by the next */
+    bool has_no_library; /* no interpreter but in the program's own file */
 };
 
 /* Put the Python frames in place of the native ones. The innermost native ones

@@ -44,6 +44,7 @@ struct process {
     struct range *ranges; /* sorted, none is in another */
     size_t count, room;
     ck_time_t looked;   /* 0 = maps were not read */
+    bool is_told;       /* all that it has mapped was reported, or lost */
     bool has_generated; /* code of no file */
     uint32_t dump;      /* path of its jit-PID.dump, + 1; 0 = none */
 };
@@ -119,8 +120,15 @@ void codemaps_begin(struct codemaps *codemaps, pid_t pid)
     process->pid = pid;
     process->count = 0;
     process->looked = 0;
+    process->is_told = false;
     process->has_generated = false;
     process->dump = 0;
+}
+
+void codemaps_execed(struct codemaps *codemaps, pid_t pid)
+{
+    codemaps_begin(codemaps, pid);
+    process_at(codemaps, pid)->is_told = true;
 }
 
 void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent)
@@ -144,6 +152,7 @@ void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent)
     to->ranges = ranges;
     to->count = to->room = from->count;
     to->looked = 0;
+    to->is_told = false;
     to->has_generated = from->has_generated;
 }
 
@@ -453,7 +462,7 @@ bool codemaps_find(struct codemaps *codemaps,
     if (process->pid != pid) {
         codemaps_begin(codemaps, pid);
     }
-    if (process->looked == 0) {
+    if (process->looked == 0 && !process->is_told) {
         process_look(codemaps, process);
     }
     range = range_find(process, address);
@@ -512,6 +521,27 @@ bool codemaps_mapping(const struct codemaps *codemaps,
                                 .path = codemaps->paths[range->path],
                                 .is_code = true};
     return true;
+}
+
+bool codemaps_may_have(const struct codemaps *codemaps,
+                       pid_t pid,
+                       bool (*is_wanted)(const char *path))
+{
+    const struct process *process =
+        &codemaps->processes[(uint32_t)pid % CODEMAPS_PROCESSES];
+
+    if (process->pid != pid || !process->is_told) {
+        return true;
+    }
+    for (size_t i = 0; i < process->count; i++) {
+        const struct range *range = &process->ranges[i];
+
+        if (range->path >= PATHS || (range->file != NO_FILE &&
+                                     is_wanted(codemaps->paths[range->path]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *codemaps_dump(const struct codemaps *codemaps, pid_t pid)

@@ -31,6 +31,9 @@ void codemaps_destroy(struct codemaps *codemaps);
 
 /* Another program runs under that number: it has no code yet. */
 void codemaps_begin(struct codemaps *codemaps, pid_t pid);
+/* The same, and all code that it maps is reported: /proc is read only for
+ * an address that is in none of it. */
+void codemaps_execed(struct codemaps *codemaps, pid_t pid);
 /* The process has what its parent has. */
 void codemaps_forked(struct codemaps *codemaps, pid_t pid, pid_t parent);
 /* The process has mapped code; the path is copied. */
@@ -67,6 +70,11 @@ bool codemaps_mapping(const struct codemaps *codemaps,
                       pid_t pid,
                       uint64_t address,
                       struct mapping *mapping);
+/* May the process have mapped code of such a file? False: all that it has
+ * mapped is known, and none of it is. */
+bool codemaps_may_have(const struct codemaps *codemaps,
+                       pid_t pid,
+                       bool (*is_wanted)(const char *path));
 /* The file jit-PID.dump that the process has mapped, as it sees it; borrowed.
  * NULL = none. */
 const char *codemaps_dump(const struct codemaps *codemaps, pid_t pid);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -158,6 +159,41 @@ static void our_own_code_is_found(void **state)
                                (uint64_t)(uintptr_t)&codemaps, &code));
 }
 
+static bool is_cat(const char *path)
+{
+    return strcmp(path, "/bin/cat") == 0;
+}
+
+/* Of a program that was seen to begin, /proc is not read: it has what was
+ * reported. What is missing of that is read. */
+static void what_is_reported_is_not_read_again(void **state)
+{
+    uint64_t here = (uint64_t)(uintptr_t)what_is_reported_is_not_read_again;
+    struct mapping mapping = {
+        .start = here, .end = here + 1, .path = "/bin/sh", .is_code = true};
+    struct code code;
+
+    (void)state;
+    assert_true(codemaps_may_have(codemaps, getpid(), is_cat));
+    codemaps_execed(codemaps, getpid());
+    assert_false(codemaps_may_have(codemaps, getpid(), is_cat));
+    codemaps_mapped(codemaps, getpid(), &mapping);
+    assert_true(codemaps_find(codemaps, getpid(), here, &code));
+    assert_true(codemaps_mapping(codemaps, getpid(), here, &mapping));
+    assert_string_equal(mapping.path, "/bin/sh");
+    assert_false(codemaps_may_have(codemaps, getpid(), is_cat));
+    assert_true(
+        codemaps_find(codemaps, getpid(), (uint64_t)(uintptr_t)is_cat, &code));
+    assert_true(codemaps_mapping(codemaps, getpid(), here, &mapping));
+    assert_string_not_equal(mapping.path, "/bin/sh");
+    mapping.path = "/bin/cat";
+    codemaps_mapped(codemaps, getpid(), &mapping);
+    assert_true(codemaps_may_have(codemaps, getpid(), is_cat));
+    codemaps_execed(codemaps, PID);
+    codemaps_forked(codemaps, CHILD, PID);
+    assert_true(codemaps_may_have(codemaps, CHILD, is_cat));
+}
+
 static void a_file_that_cannot_be_read_is_counted(void **state)
 {
     struct code code;
@@ -187,6 +223,7 @@ int main(void)
         CASE(any_order_of_mappings_is_kept),
         CASE(a_child_has_what_its_parent_has),
         CASE(our_own_code_is_found),
+        CASE(what_is_reported_is_not_read_again),
         CASE(a_file_that_cannot_be_read_is_counted),
     };
 
