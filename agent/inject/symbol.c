@@ -46,6 +46,9 @@ static const struct link_map *last;
 __attribute__((section(".gnu_extab"), aligned(4096), used)) static char begin =
     1;
 
+/* What segments.ld fills up to the end of a page. */
+__attribute__((section(".ck_pad"), used)) static const char end = 1;
+
 static bool has_addresses; /* the loader made addresses of own_dynamic */
 
 /* The loader has made addresses of these words, but for the kernel's own

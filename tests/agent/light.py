@@ -51,6 +51,17 @@ def read(option, library):
                           capture_output=True, text=True).stdout
 
 
+def has_gap(library, page):
+    """Is the page where the variables begin not the one after the code? Where
+    the linker took no segments.ld, it need not be."""
+    end = re.search(r"^ +LOAD +\S+ +(\S+) +\S+ +\S+ +(\S+) R E",
+                    read("-l", library), re.M)
+    size = re.search(r" \.ck_pad +PROGBITS +\S+ +\S+ +(\S+)",
+                     read("-S", library)).group(1)
+    last = int(end.group(1), 16) + int(end.group(2), 16) - 1
+    return last // PAGE + 1 != page and int(size, 16) > 1
+
+
 def misplaced(library):
     """Variables that are not on the first page of the writable part, and
     functions that the loader's work does not bring into memory."""
@@ -64,7 +75,9 @@ def misplaced(library):
                           re.M).group(1), 16)
     table = int(re.search(r"RELA\)? +(0x\w+)", read("-d", library)).group(1),
                 16)
-    wrong = [name for name in VARIABLES if places.get(name, 0) // PAGE !=
+    wrong = ["a free page before the variables"] if has_gap(
+        library, begin // PAGE) else []
+    wrong += [name for name in VARIABLES if places.get(name, 0) // PAGE !=
              begin // PAGE]
     wrong += [name for name in FUNCTIONS if name in places and
               places[name] - table > NEAR]
