@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# starts.py BUILD[,BUILD...] [PROGRAMS [ROUNDS]] - what many short programs cost
+#
+# SPDX-License-Identifier: Apache-2.0
+"""A shell starts PROGRAMS (2000) times /bin/true, alone and below ckagent, in
+turn, ROUNDS (7) times. Counted is the CPU time of all processes of the job:
+shell, programs, front, collector, ckagg and ckmerge, those that live on when
+ckagent has ended as well. Prints a line for each round, and the median of the
+rounds' ratios as the figure. Several builds are compared in the same rounds;
+the figure is of the first one.
+"""
+import ctypes
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from statistics import median
+
+from job import LIMIT_S, Bench, figure, remark
+
+PR_SET_CHILD_SUBREAPER = 36
+TARGET = 1.15
+
+
+def cpu_s():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def job_cpu_s(bench, command):
+    """CPU time of a job with all that it leaves behind, which becomes ours."""
+    before = cpu_s()
+    done = subprocess.run(command, env=bench.environment, cwd=bench.work,
+                          timeout=LIMIT_S, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit("failed (%d): %s\n%s" % (done.returncode, " ".join(command),
+                                          done.stderr[-2000:]))
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return cpu_s() - before
+
+
+def main():
+    benches = [Bench(build) for build in sys.argv[1].split(",")]
+    programs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+    loop = ["sh", "-c", "i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); "
+            "done" % programs]
+    ratios = [[] for _ in benches]
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        for _ in range(rounds):
+            plain = job_cpu_s(benches[0], loop)
+            words = ["%.3f s" % plain]
+            for bench, found in zip(benches, ratios):
+                run = os.path.join(bench.work, "run")
+                below = job_cpu_s(bench, [
+                    bench.program("ckagent"), "--report", "none", "--dir", run,
+                    "--", *loop])
+                shutil.rmtree(run)
+                found.append(below / plain)
+                words.append("%.3f s (%.3f)" % (below, found[-1]))
+            remark("%d programs: alone %s, below ckagent %s" % (
+                programs, words[0], ", ".join(words[1:])))
+    finally:
+        for bench in benches:
+            bench.__exit__()
+    for bench, found in zip(benches, ratios):
+        remark("%s: least %.3f, median %.3f, most %.3f" % (
+            bench.build, min(found), median(found), max(found)))
+    found = median(ratios[0])
+    figure("13 %d short programs below ckagent / alone" % programs, found,
+           "<= %.2f" % TARGET, found <= TARGET)
+
+
+if __name__ == "__main__":
+    main()
