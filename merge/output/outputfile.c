@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include "merge/model/tempfiles.h"
+#include "schema/fd.h"
+
+#define LINKS_MAX 40 /* as the kernel has it */
 
 static int cannot_write(const struct outputfile *target, struct ck_err *err)
 {
@@ -20,35 +23,69 @@ static int cannot_write(const struct outputfile *target, struct ck_err *err)
                       strerror(errno));
 }
 
+/* What the open link leads to. False with errno: it is one of another user, who
+ * may have put it there after the name was looked at. */
+static bool link_read(int fd, const struct stat *status, char to[PATH_MAX])
+{
+    ssize_t length;
+
+    if (status->st_uid != geteuid() && status->st_uid != 0) {
+        errno = EPERM;
+        return false;
+    }
+    length = readlinkat(fd, "", to, PATH_MAX - 1);
+    if (length < 0) {
+        return false;
+    }
+    to[length] = '\0';
+    return true;
+}
+
+/* Go on to what a link at `path` leads to. 1 where it did, 0 where it is none,
+ * or one of the kernel's that has no name, -1 with errno. */
+static int link_follow(char path[PATH_MAX])
+{
+    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    char to[PATH_MAX], next[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t dir = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    struct stat status;
+    bool is_link, is_read;
+
+    if (fd < 0) {
+        return 0; /* it is not there, or is opened in vain */
+    }
+    is_link = fstat(fd, &status) == 0 && S_ISLNK(status.st_mode);
+    is_read = is_link && link_read(fd, &status, to);
+    ck_fd_close(fd);
+    if (!is_read) {
+        return is_link ? -1 : 0;
+    }
+    if (snprintf(next, sizeof(next), "%.*s%s", to[0] == '/' ? 0 : (int)dir,
+                 path, to) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    if (lstat(next, &status) != 0 && stat(path, &status) == 0) {
+        return 0;
+    }
+    strcpy(path, next);
+    return 1;
+}
+
 /* Where the named file is, or will be: a link to nothing is followed too. */
 static int path_resolve(struct outputfile *target)
 {
-    char to[PATH_MAX];
-    ssize_t length;
-    const char *slash;
+    int rc = 1;
 
-    if (realpath(target->named, target->path) != NULL) {
-        return 0;
-    }
     (void)snprintf(target->path, sizeof(target->path), "%s", target->named);
-    length = readlink(target->named, to, sizeof(to) - 1);
-    if (length < 0) {
-        return 0;
+    for (int i = 0; i < LINKS_MAX && rc == 1; i++) {
+        rc = link_follow(target->path);
     }
-    to[length] = '\0';
-    slash = strrchr(target->named, '/');
-    if (to[0] != '/' && slash != NULL) {
-        size_t dir = (size_t)(slash - target->named) + 1;
-
-        if (dir + (size_t)length >= sizeof(target->path)) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        memcpy(target->path + dir, to, (size_t)length + 1);
-        return 0;
+    if (rc == 1) {
+        errno = ELOOP;
     }
-    memcpy(target->path, to, (size_t)length + 1);
-    return 0;
+    return rc == 0 ? 0 : -1;
 }
 
 /* The mode that the new file gets: that of the old one, or the usual. */
@@ -67,8 +104,16 @@ static mode_t mode_of(const struct outputfile *target, mode_t usual)
 
 static int in_place(struct outputfile *target, struct ck_err *err)
 {
+    struct stat status;
+
     target->fresh[0] = '\0';
     target->fd = open(target->path, O_WRONLY | O_CLOEXEC);
+    if (target->fd >= 0 &&
+        (fstat(target->fd, &status) != 0 || S_ISREG(status.st_mode))) {
+        ck_fd_close(target->fd); /* it was put there meanwhile */
+        target->fd = -1;
+        errno = EPERM;
+    }
     return target->fd < 0 ? cannot_write(target, err) : 0;
 }
 

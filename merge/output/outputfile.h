@@ -4,7 +4,8 @@
  *
  * What is written goes to a new file beside the named one, which takes its
  * place once all of it is on the disk: a merge that fails leaves what was
- * there before. Links are followed, and an existing file keeps its mode.
+ * there before. Links are followed, but for those of another user who is not
+ * root, and an existing file keeps its mode.
  * A terminal, a pipe or another device is written as it is.
  */
 #ifndef CK_MERGE_OUTPUT_OUTPUTFILE_H

@@ -312,8 +312,10 @@ int ck_run_replace(const char *dir,
         errno = ENAMETOOLONG;
         return ck_err_set(err, "path too long: %s/%s", dir, name);
     }
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-              0600);
+    /* Of one that was killed. What takes that name, a link of either kind, a
+     * FIFO or a device, is not opened. */
+    (void)unlink(temporary);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return ck_err_set(err, "cannot create %s: %s", temporary,
                           strerror(errno));

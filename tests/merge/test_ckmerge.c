@@ -507,6 +507,43 @@ static void the_trace_follows_no_link_out_of_the_run(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
+/* As where it was exchanged for a file after the name was looked at. */
+static void a_link_of_another_user_is_not_followed(void **state)
+{
+    struct fixture *fixture = *state;
+    char other[PATH_MAX + 16], name[PATH_MAX + 16];
+    struct stat st;
+    int fd;
+
+    (void)snprintf(other, sizeof(other), "%s.other", fixture->run);
+    (void)snprintf(name, sizeof(name), "%s/t.json", fixture->run);
+    fd = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(symlink(other, name), 0);
+    if (lchown(name, 65534, 65534) != 0) {
+        assert_int_equal(unlink(name), 0);
+        assert_int_equal(unlink(other), 0);
+        skip(); /* only root can be two users */
+    }
+    assert_int_equal(merge(fixture, "-q -o chrome=%s %s", name, fixture->run),
+                     1);
+    assert_int_equal(stat(other, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    assert_int_equal(unlink(name), 0);
+    /* Over several links of one's own, to a file that is not there yet. */
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(symlink("u.json", name), 0);
+    (void)snprintf(name, sizeof(name), "%s/u.json", fixture->run);
+    assert_int_equal(symlink(other, name), 0);
+    (void)snprintf(name, sizeof(name), "%s/t.json", fixture->run);
+    assert_int_equal(merge(fixture, "-q -o chrome=%s %s", name, fixture->run),
+                     0);
+    assert_int_equal(stat(other, &st), 0);
+    assert_true(st.st_size > 1000);
+    assert_int_equal(unlink(other), 0);
+}
+
 static void the_trace_is_json_with_every_slice_and_arrow(void **state)
 {
     struct fixture *fixture = *state;
@@ -721,6 +758,7 @@ int main(void)
         cmocka_unit_test(the_sum_of_losses_does_not_wrap),
         cmocka_unit_test(a_sound_run_verifies),
         cmocka_unit_test(the_trace_follows_no_link_out_of_the_run),
+        cmocka_unit_test(a_link_of_another_user_is_not_followed),
         cmocka_unit_test(the_trace_is_json_with_every_slice_and_arrow),
         cmocka_unit_test(
             the_page_lies_beside_the_report_whose_last_line_names_it),

@@ -125,6 +125,28 @@ static void a_file_is_replaced_whole(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+/* The file that is written first has a name that can be known. */
+static void what_is_planted_for_the_new_file_is_not_opened(void **state)
+{
+    char other[128], planted[128];
+    struct stat st;
+
+    (void)state;
+    touch("other");
+    (void)snprintf(other, sizeof(other), "%s/other", work);
+    (void)snprintf(planted, sizeof(planted), "%s/.m.json.%ld", work,
+                   (long)getpid());
+    assert_int_equal(link(other, planted), 0);
+    assert_int_equal(ck_run_replace(work, "m.json", "text", 4, NULL), 0);
+    assert_int_equal(mkfifo(planted, 0600), 0);
+    assert_int_equal(ck_run_replace(work, "m.json", "text", 4, NULL), 0);
+    assert_int_equal(symlink(other, planted), 0);
+    assert_int_equal(ck_run_replace(work, "m.json", "text", 4, NULL), 0);
+    assert_int_equal(stat(other, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    assert_int_equal(unlink(other), 0);
+}
+
 static void room_that_is_not_there_leaves_no_file(void **state)
 {
     char path[128];
@@ -193,6 +215,7 @@ int main(void)
         CASE(a_missing_directory_is_reported),
         CASE(a_run_directory_is_private_and_may_exist),
         CASE(a_file_is_replaced_whole),
+        CASE(what_is_planted_for_the_new_file_is_not_opened),
         CASE(room_that_is_not_there_leaves_no_file),
         CASE(lines_are_put_and_got),
         CASE(what_does_not_fit_is_not_begun),
