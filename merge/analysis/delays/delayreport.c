@@ -19,6 +19,8 @@
  * an n-th of it, and all others together no more than that. */
 #define FUNCTIONS_MAX 4
 #define FUNCTION_SHARE 5
+/* By fewer samples, of 10 ms each, it is not known how much each one has. */
+#define SPLIT_LEAST (300 * CK_TIME_MS)
 
 /* One thing that a thread did more. */
 struct thing {
@@ -97,6 +99,9 @@ static size_t parts_count(const struct report_sampled *functions, size_t count)
     ck_time_t rest = count > 0 ? functions[0].total : 0;
     size_t parts = 0;
 
+    if (rest < SPLIT_LEAST) {
+        return 0;
+    }
     while (parts < count &&
            functions[parts].ns * FUNCTION_SHARE >= functions[parts].total) {
         rest -= functions[parts++].ns;
@@ -272,21 +277,27 @@ kind_sum(const struct gathered *gathered, int32_t rank, enum cause kind)
     return sum;
 }
 
-/* A computation is several things where its samples show that, none of them
- * as long as all: what took longer than the largest of them comes before it. */
-static void part_fill(const struct gathered *gathered,
-                      const struct thing *part,
-                      struct report_delays *report)
+/* Kinds for which there is no word: the first sentence has the share of the one
+ * thing that it names. */
+static bool is_named_alone(enum cause kind)
+{
+    return kind == CAUSE_HOST_COMPUTE || kind == CAUSE_OFFCPU_RUNNABLE ||
+           kind == CAUSE_OFFCPU_BLOCKED;
+}
+
+/* Of such a kind that cost most each thing may be less than one of another
+ * kind: that comes first. */
+static void larger_fill(const struct gathered *gathered,
+                        struct report_delays *report)
 {
     const struct thing *largest = largest_of(gathered, report->rank);
 
-    if (largest->ns > part->ns) {
+    if (is_named_alone(report->kind) && largest->ns > report->ns) {
         report->kind = thing_kind(gathered, largest);
         report->kind_ns = kind_sum(gathered, report->rank, report->kind);
         report->did = thing_report(gathered, largest);
-        part = largest;
+        report->ns = largest->ns;
     }
-    report->ns = part->ns;
 }
 
 /* Of what the rank did, the kind that cost most, and of that the largest. */
@@ -323,9 +334,8 @@ static void most_find(const struct gathered *gathered,
         return;
     }
     report->did = thing_report(gathered, thing);
-    if (thing->is_part) {
-        part_fill(gathered, thing, report);
-    }
+    report->ns = thing->is_part ? thing->ns : most.ns;
+    larger_fill(gathered, report);
 }
 
 /* The largest of all, of whatever rank. */

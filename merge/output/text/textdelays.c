@@ -226,7 +226,7 @@ static void put_share(const struct page *page,
     const struct report_delay *second = second_find(delays, whole);
     ck_time_t named = has_kind(delays) ? delays->kind_ns : delays->ns;
 
-    if (second != NULL && second->ns > named) {
+    if (second != NULL && second->rank != delays->rank && second->ns > named) {
         ck_time_t sum = rank_sum(delays);
 
         fprintf(page->file,
