@@ -17,9 +17,10 @@
 #include "merge/output/lanes/rasterblock.h"
 #include "merge/output/page/html.h"
 #include "merge/output/page/htmlcut.h"
+#include "merge/output/page/stepblock.h"
 
 /* Blocks of data in a page, at most. */
-#define BLOCKS 15
+#define BLOCKS 17
 /* Close looks in a page, at most. */
 #define CLOSEUPS ((size_t)16)
 /* They take no more than that part of the bytes of the lanes. */
@@ -54,6 +55,7 @@ struct parts {
     char *json;
     size_t json_length;
     char cut[HTML_CUT_TEXT];
+    struct stepblock steps;
     struct laneblock lanes;
     struct laneblock fine;     /* all items where `lanes` is a coarse copy */
     struct laneblock closeups; /* of findings, where items are folded */
@@ -68,8 +70,8 @@ size_t htmlpage_items(size_t bytes)
     return items < ITEMS_LEAST ? ITEMS_LEAST : items;
 }
 
-/* The report as JSON, with so many rows of its long lists; fewer where the text
- * is longer than any page should have. NULL with errno. */
+/* The report as JSON, with so many rows of its long lists, none of its steps;
+ * fewer where the text is longer than any page should have. NULL with errno. */
 static char *
 json_make(const struct report *report, size_t *rows, struct parts *parts)
 {
@@ -78,6 +80,7 @@ json_make(const struct report *report, size_t *rows, struct parts *parts)
 
     for (;;) {
         html_cut(report, *rows, &part, parts->cut);
+        part.table.items = NULL;
         json = output_json(&part, &parts->json_length);
         if (json == NULL || parts->json_length <= HTML_CUT_BYTES ||
             *rows <= ROWS_LEAST) {
@@ -91,6 +94,7 @@ json_make(const struct report *report, size_t *rows, struct parts *parts)
 static void parts_fini(struct parts *parts)
 {
     free(parts->json);
+    stepblock_fini(&parts->steps);
     laneblock_fini(&parts->lanes);
     laneblock_fini(&parts->fine);
     laneblock_fini(&parts->closeups);
@@ -197,7 +201,8 @@ static int parts_make(struct parts *parts,
 
     *parts = (struct parts){0};
     parts->json = json_make(page->report, &amount->rows, parts);
-    if (parts->json == NULL) {
+    if (parts->json == NULL ||
+        stepblock_make(&parts->steps, page->report) != 0) {
         return -1;
     }
     if (page->lanes != NULL) {
@@ -221,6 +226,9 @@ static char *parts_join(const struct parts *parts,
     const struct html_block all[BLOCKS] = {
         {"report", parts->json, parts->json_length, false},
         {"cut", parts->cut, strlen(parts->cut), false},
+        {"steps", parts->steps.index, parts->steps.index_length, false},
+        {"step-numbers", parts->steps.numbers.at, parts->steps.numbers.used,
+         false},
         {"baseline", page->baseline->text, page->baseline->length, false},
         {"baseline-flames", base->flames.at, base->flames.length, true},
         {"baseline-stacks", base->stacks.at, base->stacks.length, true},

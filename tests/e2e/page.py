@@ -202,7 +202,7 @@ class Page:
                           f"{self.name}: all views are drawn")
         if self.is_live:
             self.report = json.loads(self.browser.run(
-                "live.follows = false; blockJson('report').then(r => JSON.stringify(r))"))
+                "live.follows = false; blockJson('report').then(withSteps).then(r => JSON.stringify(r))"))
 
     def clean(self, when):
         own = self.path if self.is_live else "file:"
@@ -241,7 +241,7 @@ class Page:
             })()"""))
 
     def data(self):
-        packed = self.browser.run("blockJson('report').then(r => JSON.stringify(r))")
+        packed = self.browser.run("blockJson('report').then(withSteps).then(r => JSON.stringify(r))")
         # Numbers of scripts end at 2^53.
         if json.loads(packed, parse_int=float) != \
                 json.loads(json.dumps(self.report), parse_int=float):

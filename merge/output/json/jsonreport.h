@@ -17,5 +17,9 @@ char *output_json(const struct report *report, size_t *length);
 void output_json_put(struct ck_json *json,
                      const char *name,
                      const struct report *report);
+/* Rows that the table of steps has in it, and lengths by rank that each of them
+ * has: as many as there are ranks, or 0. */
+size_t output_json_steps(const struct report *report);
+size_t output_json_lengths(const struct report *report);
 
 #endif

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "merge/output/json/jsonparts.h"
+#include "merge/output/json/jsonreport.h"
 
 /* Steps listed; of more ranks than these their lengths are listed with each
  * where that are no more than so many. */
@@ -10,15 +11,28 @@
 #define RANKS_LISTED 64
 #define LENGTHS_LISTED ((size_t)1 << 17)
 
-static void put_lengths(struct ck_json *j,
-                        const struct report_step *step,
-                        const struct report_steps *table)
+size_t output_json_steps(const struct report *report)
 {
-    size_t ranks = table->ranks;
-    size_t steps = table->count < STEPS_LISTED ? table->count : STEPS_LISTED;
+    size_t count = report->table.items == NULL ? 0 : report->table.count;
 
-    if (step->lengths == NULL ||
-        (ranks > RANKS_LISTED && ranks * steps > LENGTHS_LISTED)) {
+    return count < STEPS_LISTED ? count : STEPS_LISTED;
+}
+
+size_t output_json_lengths(const struct report *report)
+{
+    size_t ranks = report->table.ranks, steps = output_json_steps(report);
+    bool is_listed = ranks <= RANKS_LISTED || ranks * steps <= LENGTHS_LISTED;
+
+    return is_listed && steps > 0 && report->table.items[0].lengths != NULL
+               ? ranks
+               : 0;
+}
+
+/* The step's length on each of so many ranks. */
+static void
+put_lengths(struct ck_json *j, const struct report_step *step, size_t ranks)
+{
+    if (ranks == 0) {
         ck_json_null(j, "rank_ns");
         return;
     }
@@ -72,7 +86,7 @@ static void put_step(struct ck_json *j,
         ck_json_null(j, "worst_rank");
     }
     ck_json_bool(j, "outlier", step->is_outlier);
-    put_lengths(j, step, &report->table);
+    put_lengths(j, step, output_json_lengths(report));
     json_idle(j, step->causes);
     ck_json_end(j);
 }
@@ -89,7 +103,7 @@ static void put_steps(struct ck_json *j, const struct report *report)
     ck_json_int(j, "median_ns", table->median);
     ck_json_uint(j, "outliers", table->outliers);
     ck_json_array(j, "rows");
-    for (size_t i = 0; i < table->count && i < STEPS_LISTED; i++) {
+    for (size_t i = 0; i < output_json_steps(report); i++) {
         put_step(j, &table->items[i], report);
     }
     ck_json_end(j);

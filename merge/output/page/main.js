@@ -155,7 +155,8 @@ async function showFirst() {
 }
 
 async function showRest({report, reasons, view}) {
-  beginBlocks(['flames', 'stacks']);
+  beginBlocks(['steps', 'step-numbers', 'flames', 'stacks']);
+  await withSteps(report);
   const all = [...reasons, ...await showViews(views.filter((one, i) => !isFirst(one, i)), report, pause)];
 
   dressTrust(report);

@@ -3,6 +3,66 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+/* The rows of the table as report.json has them, out of the blocks that
+ * stepblock.h describes; throws where these do not fit together. */
+const STEP_ROWS_MOST = 1 << 16;
+const STEP_NUMBERS_MOST = 1 << 24;
+const STEP_FIGURES = ['number', 'start', 'length', 'ranks', 'shortest', 'longest', 'longestRank', 'launches', 'syncs', 'copies',
+  'collectives', 'waited', 'error', 'worst', 'worstNs', 'outlier'];
+const unfolded = value => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
+const orNone = value => (value === 0 ? null : value - 1);
+
+function stepColumnsOf(index, data) {
+  const rows = checkedCount(index.rows, STEP_ROWS_MOST, 'steps');
+  const lengths = checkedCount(index.lengths, STEP_NUMBERS_MOST / Math.max(rows, 1), 'ranks of a step');
+  const numbers = new Numbers(data, 0, data.length);
+  const columns = Object.fromEntries(STEP_FIGURES.map(name => [name, numbers.column(rows)]));
+
+  return {rows, ...columns, idle: index.causes.map(cause => [String(cause), numbers.column(rows)]),
+    lengths: Array.from({length: lengths}, () => numbers.column(rows))};
+}
+
+/* `base`: what its times are relative to, in ns since the axis' zero; as a text,
+ * for it may be more than numbers of scripts hold exactly. */
+function stepRow(columns, i, {number, start}, ofRanks, base) {
+  const length = unfolded(columns.length[i]), worst = orNone(columns.worst[i]);
+  const shortest = unfolded(columns.shortest[i]);
+  const absolute = rel => Number(BigInt(base) + BigInt(rel));
+
+  return {number, start_rel_ns: start, end_rel_ns: start + length, start_ns: absolute(start), end_ns: absolute(start + length),
+    ranks: columns.ranks[i], of_ranks: ofRanks, shortest_ns: shortest, longest_ns: shortest + unfolded(columns.longest[i]),
+    longest_rank: unfolded(columns.longestRank[i]), launches: columns.launches[i], syncs: columns.syncs[i],
+    copies: columns.copies[i], collectives: columns.collectives[i], waited_ns: unfolded(columns.waited[i]),
+    ...(columns.error[i] > 0 ? {waited_error_ns: columns.error[i]} : {}), worst_rank: worst,
+    ...(worst === null ? {} : {worst_ns: unfolded(columns.worstNs[i])}), outlier: columns.outlier[i] === 1,
+    rank_ns: columns.lengths.length > 0 ? columns.lengths.map(column => orNone(column[i])) : null,
+    idle: Object.fromEntries(columns.idle.filter(([, column]) => column[i] > 0).map(([cause, column]) => [cause, unfolded(column[i])]))};
+}
+
+function stepRowsOf(index, data, base) {
+  if (!index || index.version !== 1 || !Array.isArray(index.causes) || !data) {
+    throw new Error('its steps are of another version');
+  }
+  const columns = stepColumnsOf(index, data);
+  const at = {number: 0, start: 0};
+
+  return Array.from({length: columns.rows}, (_, i) => {
+    at.number += unfolded(columns.number[i]);
+    at.start += unfolded(columns.start[i]);
+    return stepRow(columns, i, at, index.of_ranks, base);
+  });
+}
+
+/* The report of this page, with its steps. */
+async function withSteps(report) {
+  const index = await blockJson('steps');
+
+  if (index) {
+    report.step_table.rows = stepRowsOf(index, await block('step-numbers'), report.time_base_ns);
+  }
+  return report;
+}
+
 /* Longest, of the median, that has the darkest colour. */
 const STEP_DARKEST = 2;
 
