@@ -75,18 +75,25 @@ void closeups_full(struct closeups *closeups);
 /* The last item of a row whose items come late ends then. */
 void closeups_late(struct closeups *closeups, uint32_t row, ck_time_t end);
 /* An item: those of a row come in order of time. Here, for it is done for
- * nearly each record. */
-static inline void
-closeups_item(struct closeups *closeups, struct closeup_item item, bool is_late)
+ * nearly each record; and field by field, for a copy of a structure that was
+ * just filled waits until that has left the processor's store buffer. */
+static inline __attribute__((always_inline)) void
+closeups_put(struct closeups *closeups,
+             uint32_t row,
+             struct region part,
+             uint8_t class,
+             const char *name)
 {
     struct closeups_ring *ring = (struct closeups_ring *)closeups;
+    struct closeup_item *item = &ring->items[ring->put % CLOSEUPS_RING];
 
-    if (is_late) {
-        closeups_late(closeups, item.row, item.end);
-    }
-    ring->items[ring->put % CLOSEUPS_RING] = item;
-    ring->rows[ring->put++ % CLOSEUPS_RING] = item.row;
-    ring->now = item.start > ring->now ? item.start : ring->now;
+    item->start = part.start;
+    item->end = part.end;
+    item->name = name;
+    item->row = row;
+    item->class = class;
+    ring->rows[ring->put++ % CLOSEUPS_RING] = row;
+    ring->now = part.start > ring->now ? part.start : ring->now;
     if (ring->put % CLOSEUPS_PART == 0) {
         closeups_full(closeups);
     }

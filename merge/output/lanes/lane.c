@@ -48,11 +48,11 @@ static void join(struct lane_item *run, const struct lane_item *item)
     }
 }
 
-void lane_append(struct lane *lane, const struct lane_item *item)
+struct lane_item *lane_append(struct lane *lane, ck_time_t end)
 {
     array_grow(&lane->items, &lane->room, lane->count, sizeof(*lane->items));
-    lane->items[lane->count++] = *item;
-    lane->end = item->end;
+    lane->end = end;
+    return &lane->items[lane->count++];
 }
 
 void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w)
@@ -64,7 +64,7 @@ void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w)
         join(run, item);
         lane->end = run->end;
     } else {
-        lane_append(lane, item);
+        *lane_append(lane, item->end) = *item;
     }
 }
 

@@ -50,8 +50,8 @@ lane_item(ck_time_t start, ck_time_t end, uint8_t class, const char *name)
 }
 
 void lane_fini(struct lane *lane);
-/* Append an item that joins none. */
-void lane_append(struct lane *lane, const struct lane_item *item);
+/* Append an item that joins none: its place, which the caller fills. */
+struct lane_item *lane_append(struct lane *lane, ck_time_t end);
 /* Append an item that begins at the end of the last one or later, at level w (0
  * = all items are exact). */
 void lane_add(struct lane *lane, const struct lane_item *item, ck_time_t w);
@@ -69,10 +69,8 @@ static inline void lane_put(struct lane *lane,
 
     if (run == NULL || length >= half || part.start - run->end >= w ||
         run->end - run->start >= (run->count == 1 ? half : w)) {
-        const struct lane_item item =
+        *lane_append(lane, part.end) =
             lane_item(part.start, part.end, class, name);
-
-        lane_append(lane, &item);
         return;
     }
     lane->end = run->end = part.end;

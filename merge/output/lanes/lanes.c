@@ -241,26 +241,32 @@ bool lanes_is_main(const struct defs *defs, const struct lanes_row *row)
     return thread->tid == defs->processes[thread->process].pid;
 }
 
+/* What is put into a row. */
+struct put {
+    struct region part;
+    const char *name; /* NULL = none */
+    uint8_t class;
+};
+
 /* Into the cells of its rank: a device's, else calls of its first thread. */
-static __attribute__((noinline)) void
-raster_put(const struct lanes *lanes, const struct closeup_item *item)
+static __attribute__((noinline)) void raster_put(const struct lanes *lanes,
+                                                 uint32_t number,
+                                                 struct region part,
+                                                 uint8_t class)
 {
-    const struct lanes_row *row = &lanes->rows[item->row];
-    const struct raster_lane lane = {item->row,
+    const struct lanes_row *row = &lanes->rows[number];
+    const struct raster_lane lane = {number,
                                      defs_rank_index(lanes->defs, row->rank),
                                      row->kind == LANES_CALLS};
 
     if (lane.rank < lanes->defs->ranks_count && is_pictured(lanes->defs, row)) {
-        raster_item(lanes->raster, &lane,
-                    (struct region){item->start, item->end}, item->class);
+        raster_item(lanes->raster, &lane, part, class);
     }
 }
 
 /* Into a row of that place, and among the items that are remembered. */
-static inline __attribute__((always_inline)) void put(struct lanes *lanes,
-                                                      struct where where,
-                                                      int32_t rank,
-                                                      struct closeup_item item)
+static inline __attribute__((always_inline)) void
+put(struct lanes *lanes, struct where where, int32_t rank, struct put item)
 {
     struct known_rows *known = known_rows(lanes, where);
     uint32_t number = known->rows[0];
@@ -268,23 +274,23 @@ static inline __attribute__((always_inline)) void put(struct lanes *lanes,
     size_t before;
 
     lanes->taken++;
-    if (number == 0 || lanes->rows[number - 1].lane.end > item.start) {
-        number = row_find(lanes, known, rank, item.start);
+    if (number == 0 || lanes->rows[number - 1].lane.end > item.part.start) {
+        number = row_find(lanes, known, rank, item.part.start);
         if (number == 0) {
             lanes->hidden++;
             return;
         }
     }
-    item.row = number - 1;
-    closeups_item(lanes->closeups, item,
-                  (uint32_t)where.kind == LANES_IDLE + 1);
-    if (lanes->raster != NULL) {
-        raster_put(lanes, &item);
+    if ((uint32_t)where.kind == LANES_IDLE + 1) {
+        closeups_late(lanes->closeups, number - 1, item.part.end);
     }
-    lane = &lanes->rows[item.row].lane;
+    closeups_put(lanes->closeups, number - 1, item.part, item.class, item.name);
+    if (lanes->raster != NULL) {
+        raster_put(lanes, number - 1, item.part, item.class);
+    }
+    lane = &lanes->rows[number - 1].lane;
     before = lane->count;
-    lane_put(lane, (struct region){item.start, item.end}, item.class, item.name,
-             lanes->w);
+    lane_put(lane, item.part, item.class, item.name, lanes->w);
     lanes->items += lane->count - before;
     if (lanes->items > lanes->items_most) {
         lanes_shrink(lanes, lanes->items_most / 4 * 3);
@@ -316,11 +322,10 @@ class_of(struct lanes *lanes, uint16_t kind, const char *name)
     return known->class;
 }
 
-static struct closeup_item
+static inline struct put
 item_of(const struct timeline_event *event, uint8_t class, const char *name)
 {
-    return (struct closeup_item){
-        .start = event->start, .end = event->end, .name = name, .class = class};
+    return (struct put){{event->start, event->end}, name, class};
 }
 
 /* An item with the name and the class of its record. */
@@ -392,9 +397,7 @@ int lanes_take(void *consumer, const struct timeline_event *event)
 
 void lanes_idle(struct lanes *lanes, const struct lanes_gap *gap)
 {
-    const struct closeup_item item = {.start = gap->part.start,
-                                      .end = gap->part.end,
-                                      .class = (uint8_t)gap->why.cause};
+    const struct put item = {gap->part, NULL, (uint8_t)gap->why.cause};
     const int32_t ranks[CLOSEUP_RANKS] = {gap->rank, gap->why.blamed,
                                           gap->last};
 

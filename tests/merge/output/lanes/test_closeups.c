@@ -81,6 +81,18 @@ static void world_draw(struct world *world)
     qsort(world->items, world->count, sizeof(*world->items), by_arrival);
 }
 
+static void item_put(struct closeups *closeups,
+                     const struct closeup_item *item,
+                     bool is_item_late)
+{
+    const struct region part = {item->start, item->end};
+
+    if (is_item_late) {
+        closeups_late(closeups, item->row, item->end);
+    }
+    closeups_put(closeups, item->row, part, item->class, item->name);
+}
+
 /* The items come, and those of late rows are pieces of causes. */
 static void world_play(struct world *world, struct closeups *closeups)
 {
@@ -95,7 +107,7 @@ static void world_play(struct world *world, struct closeups *closeups)
         const int32_t ranks[CLOSEUP_RANKS] = {rank, (rank + 1) % RANKS, rank};
         struct region piece = {item->start, item->end};
 
-        closeups_item(closeups, *item, is_late(item->row));
+        item_put(closeups, item, is_late(item->row));
         if (!is_late(item->row)) {
             continue;
         }
@@ -174,7 +186,7 @@ static void a_piece_that_goes_on_is_one(void **state)
     for (ck_time_t at = 0; at < 1000; at += 10) {
         const struct closeup_item item = {at, at + 10, NULL, 0, 1};
 
-        closeups_item(closeups, item, true);
+        item_put(closeups, &item, true);
         if (at < 300 || at >= 320) {
             closeups_piece(closeups, &of, (struct region){at, at + 10}, ranks);
         }
@@ -198,7 +210,7 @@ static void causes_of_little_time_are_not_copied(void **state)
         const struct closeup_of of = {.cause = 1, .did = i};
         const struct closeup_item item = {10 * i, 10 * i + 5, NULL, 0, 1};
 
-        closeups_item(closeups, item, true);
+        item_put(closeups, &item, true);
         closeups_piece(closeups, &of, (struct region){item.start, item.end},
                        ranks);
     }
