@@ -115,7 +115,7 @@ const painted = () => new Promise(done => requestAnimationFrame(() => setTimeout
 
 /* What the first screens need; the views behind the timeline are drawn once these
  * are seen. */
-const FIRST_BLOCKS = ['report', 'cut', 'lanes', 'items', 'raster', 'raster-cells'];
+const FIRST_BLOCKS = ['report', 'cut', 'steps', 'step-numbers', 'lanes', 'items', 'raster', 'raster-cells'];
 const isFirst = (one, i) => i <= views.findIndex(({id}) => id === 'timeline');
 
 /* Reasons why some are not there; `between` is called behind each. */
@@ -135,7 +135,7 @@ async function showViews(list, report, between) {
 
 async function showFirst() {
   beginBlocks(FIRST_BLOCKS);
-  const report = theReport = await blockJson('report');
+  const report = theReport = await withSteps(await blockJson('report'));
 
   report.cut = await blockJson('cut') || {};
   const reasons = await showViews(views.filter(isFirst), report, () => {});
@@ -155,8 +155,7 @@ async function showFirst() {
 }
 
 async function showRest({report, reasons, view}) {
-  beginBlocks(['steps', 'step-numbers', 'flames', 'stacks']);
-  await withSteps(report);
+  beginBlocks(['flames', 'stacks']);
   const all = [...reasons, ...await showViews(views.filter((one, i) => !isFirst(one, i)), report, pause)];
 
   dressTrust(report);
