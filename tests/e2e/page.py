@@ -198,11 +198,26 @@ class Page:
 
     def open(self, fragment=""):
         self.browser.open(self.path, fragment)
+        if self.is_live:
+            self.hold()
+            return
         self.browser.wait("document.documentElement.dataset.ready === 'yes'",
                           f"{self.name}: all views are drawn")
-        if self.is_live:
-            self.report = json.loads(self.browser.run(
-                "live.follows = false; blockJson('report').then(withSteps).then(r => JSON.stringify(r))"))
+
+    def hold(self):
+        """The page of a running job, which may be replaced until it is told not to be."""
+        until = time.monotonic() + 60
+        text = None
+        while text is None and time.monotonic() < until:
+            try:
+                text = self.browser.run("""document.documentElement?.dataset.ready === 'yes' ?
+                    (live.follows = false, blockJson('report').then(withSteps).then(r => JSON.stringify(r))) : null""")
+            except Failed:
+                text = None  # it was just replaced
+            time.sleep(0.05)
+        if text is None:
+            raise Failed(f"{self.name}: all views are drawn")
+        self.report = json.loads(text)
 
     def clean(self, when):
         own = self.path if self.is_live else "file:"
@@ -802,6 +817,10 @@ class Page:
         self.browser.size(1280, 720)
         if not self.browser.paper().startswith(b"%PDF"):
             self.wrong("it cannot be printed")
+        self.browser.media("print")
+        self.same("ranks of the heading that paper lacks", [], self.browser.run("""[...document.querySelectorAll('header button')]
+            .filter(one => !one.closest('nav') && getComputedStyle(one).display === 'none').map(one => one.textContent)"""))
+        self.browser.media("", prefers_color_scheme="light")
 
     def each_view(self, begin):
         """Pictures of the first screen, of each view, and of the first finding's

@@ -18,9 +18,10 @@ function heatColours() {
 const HEAT_SIZE = 12; /* of names */
 const CELLS_WIDE = 1100;
 const CELL_LEAST = 2; /* pixels of a cell */
+const CELL_MOST = 90; /* where rows are too many to be named, of few columns */
 /* Rows and columns of a grid that has names beside it, at most, and their room. */
 const NAMED_MOST = 40;
-const NAME_LEAST = 96;
+const NAME_LEAST = 124;
 const NAME_MOST = 190;
 const LETTER_WIDE = 7; /* of a name, about */
 const NAME_HIGH = 20;
@@ -39,7 +40,7 @@ class HeatGrid {
     this.across = Math.min(grid.columns, Math.floor((CELLS_WIDE - this.left) / CELL_LEAST));
     this.hasNames = grid.columnName !== undefined && grid.columns <= NAMED_MOST;
     this.top = this.hasNames || grid.mark !== undefined ? NAME_HIGH : 0;
-    this.width = Math.max(CELL_LEAST, Math.min(this.hasNames ? 40 : 28, Math.floor((CELLS_WIDE - this.left) / this.across)));
+    this.width = Math.max(CELL_LEAST, Math.min(this.hasNames ? 40 : this.isNamed ? 28 : CELL_MOST, Math.floor((CELLS_WIDE - this.left) / this.across)));
     this.height = Math.max(2, Math.min(22, Math.floor((grid.tallest || 700) / grid.rows)));
     this.at = [0, 0];
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'}, grid.hint || '');

@@ -390,7 +390,8 @@ void html_sections(FILE *file,
     put_section(file, "more", "More");
     fputs("<details><summary>the whole report as text</summary><pre>", file);
     html_text(file, text, length);
-    fputs("</pre></details>\n<details><summary>words</summary>", file);
+    fputs("</pre></details>\n<details><summary>what the words mean</summary>",
+          file);
     put_glossary(file);
     fputs("</details>\n<div id=\"absent\"></div></section>\n", file);
 }

@@ -167,7 +167,7 @@ view('tables', 'Tables', (report, body) => {
     if (member === 'deaths') {
       rows.sort((a, b) => Number(b.cause) - Number(a.cause));
     }
-    if (rows.length === 0) {
+    if (rows.length === 0 || (member === 'ranks' && rows.every(row => row.end === 'profile'))) {
       missing.push(title.toLowerCase());
     } else {
       body.append(el('details', {open: body.querySelector('details') ? null : ''},

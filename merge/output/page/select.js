@@ -164,7 +164,7 @@ function selectHash(hash) {
 
 /* "1.2341 s to 1.2344 s": with the digits in which both ends differ. */
 function timesText([from, to]) {
-  return [from, to].map(at => mark(at, (to - from) / 10)).join(' to ');
+  return [from, to].map(at => mark(at, (to - from) / 100)).join(' to ');
 }
 
 function chip(text, clear) {

@@ -48,7 +48,8 @@ function waitGrid(pairs) {
 
   return new HeatGrid({
     name: 'who waited (down) for whom (across)', rows: ends.length, columns: ends.length,
-    hint: 'Down: who waited. Across: for whom. Click: only the waits of these two, in the timeline.', ...endNames(ends),
+    hint: 'Down: who waited. Across: for whom.' +
+      (ends.every(Number.isInteger) ? ' Click: only the waits of these two, in the timeline.' : ' Pairs of ranks are below.'), ...endNames(ends),
     part: (row, column) => (of(row, column) === null ? 0 : of(row, column) / most),
     label: (row, column) => endName(ends[row]) + ' waited ' + time(of(row, column) || 0) + ' for ' + endName(ends[column]),
     choose: (row, column) => selectPair(ends[row], ends[column]),
@@ -56,10 +57,9 @@ function waitGrid(pairs) {
 }
 
 /* Kinds of waits, in words. */
-const WAIT_WORDS = {late_sender: 'the message was sent late', late_receiver: 'the receiver came late', wait_at_barrier: 'a barrier: all wait for the last one',
-  wait_at_nxn: 'a collective: all wait for the last one', wait_at_neighbours: 'neighbours wait for the last of them', late_broadcast: 'the root came late',
-  early_reduce: 'the root waits for the last one', late_data: 'the data came late', wait_at_init: 'MPI_Init: all wait for the last one',
-  wait_at_finalize: 'MPI_Finalize: all wait for the last one', below_clock_resolution: 'shorter than the clock error'};
+const WAIT_WORDS = {late_sender: 'late message', late_receiver: 'late receiver', wait_at_barrier: 'barrier', wait_at_nxn: 'collective',
+  wait_at_neighbours: 'neighbours', late_broadcast: 'late root', early_reduce: 'root waits', early_scan: 'ranks before it', late_data: 'late data',
+  wait_at_init: 'MPI_Init', wait_at_finalize: 'MPI_Finalize', below_clock_resolution: 'below the clock error'};
 const waitWords = row => WAIT_WORDS[row.wait || row.cause] || row.wait || row.cause;
 
 /* Most of it was behind the end of the rank that was waited for. */

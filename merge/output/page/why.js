@@ -82,7 +82,8 @@ function findingWords(name) {
 
   return 'Finding ' + item.dataset.finding + ': ' + (cause.example ? 'its longest stretch, ' + time(range[1] - range[0]) + ', on ' + rankName(rank) :
     range ? 'where most of it is' : 'no single place shows it') + (Number.isInteger(whom) && whom !== rank ? ', because of ' + rankName(whom) : '') +
-    '. ' + (range ? 'The marked time is what it is about; other ranks are pale.' : '');
+    '. ' + (range ? 'The marked time is what it is about.' : '') +
+    (selection.ranks.length > 0 && selection.ranks.length < (theReport.ranks || []).length ? ' Other ranks are pale.' : '');
 }
 
 /* The address of this page with the finding selected. */
