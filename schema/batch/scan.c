@@ -493,6 +493,17 @@ static int scan_run(struct scan *scan, uint32_t classes)
     return totals_check(scan);
 }
 
+/* Are there records of these classes? */
+static bool has_any(const struct columns_view *view, uint32_t classes)
+{
+    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        if ((classes >> cls & 1) != 0 && view->groups[cls].records > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int columns_scan(const struct columns_view *view,
                  uint32_t classes,
                  struct ck_batch_info *info,
@@ -500,11 +511,23 @@ int columns_scan(const struct columns_view *view,
                  void *state,
                  struct ck_err *err)
 {
-    struct scan scan = {.view = view, .take = take, .state = state};
+    struct scan scan;
     int rc = 0;
 
     classes &= ~((uint32_t)1 << CK_CLASS_TEXT | (uint32_t)1 << CK_CLASS_MODULE);
-    scan.classes = calloc(CK_CLASS_LIMIT, sizeof(*scan.classes));
+    info->skipped = 0;
+    if (!has_any(view, classes)) {
+        return 0;
+    }
+    /* Frames are small, and rooms for a whole piece are not: neither is zeroed
+     * as a whole. */
+    scan.view = view;
+    scan.take = take;
+    scan.state = state;
+    scan.number = scan.unknown = 0;
+    scan.count = 0;
+    memset(scan.totals, 0, sizeof(scan.totals));
+    scan.classes = malloc(CK_CLASS_LIMIT * sizeof(*scan.classes));
     if (scan.classes == NULL) {
         return ck_err_set(err, "no memory to read a batch");
     }
