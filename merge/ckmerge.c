@@ -79,6 +79,9 @@
 #define OF_MPI (OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER)) /* what is lost */
 #define OF_HOST (OF(MARK) | OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
 #define OF_RANKS (OF_HOST | OF(COUNTER) | OF(SAMPLE))
+/* What shows where ranks are. */
+#define OF_CALLS (OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
+#define WHERE_CLASSES (OF_CALLS | OF(TEXT) | OF(MODULE) | OF(CLOCK) | OF(OPEN))
 
 /* One merge from the run to its report. */
 struct job {
@@ -270,6 +273,14 @@ static int profiles_open(struct job *job, struct ck_err *err)
     return 0;
 }
 
+/* Is the only question where all ranks of a running job are? The answer is
+ * waited for: nothing else is looked at. */
+static bool is_where(const struct options *options)
+{
+    return options->is_live && options->outputs.count == 1 &&
+           options_has(options, CK_FORMAT_WHERE);
+}
+
 static int run_open(struct job *job, struct ck_err *err)
 {
     if (profile_is_foreign(job->options->run, err)) {
@@ -278,8 +289,9 @@ static int run_open(struct job *job, struct ck_err *err)
     if (!job->options->is_live) { /* their agents are at work */
         recover_rings(job->options->run);
     }
-    job->store = rundir_create(job->options->run, job->defs,
-                               align_taker(job->align), err);
+    job->store = rundir_create_of(
+        job->options->run, job->defs, align_taker(job->align),
+        is_where(job->options) ? WHERE_CLASSES : UINT32_MAX, err);
     return job->store == NULL ? -1 : 0;
 }
 
@@ -309,7 +321,8 @@ static int job_open(struct job *job, struct ck_err *err)
     clocktwins_split(job->defs, align_calibration(job->align));
     align_close(job->align, job->defs);
     if (opencalls_check(job->store, job->defs, err) != 0 ||
-        latelookup_sites(job->store, job->defs, err) != 0 ||
+        (!is_where(job->options) &&
+         latelookup_sites(job->store, job->defs, err) != 0) ||
         job_clocks(job, err) != 0) {
         return -1;
     }
@@ -570,8 +583,8 @@ static int job_run(struct job *job, struct ck_err *err)
 
     memcpy(consumers, witnesses, sizeof(witnesses));
     if (job->hang != NULL) {
-        consumers[count++] = (struct timeline_consumer){
-            hang_take, job->hang, OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE)};
+        consumers[count++] =
+            (struct timeline_consumer){hang_take, job->hang, OF_CALLS};
     }
     if (job->disagree != NULL) {
         consumers[count++] = (struct timeline_consumer){
@@ -656,15 +669,62 @@ static int job_report(struct job *job, struct ck_err *err)
     return writers_finish(&job->writers, err);
 }
 
+static int lookup_take(void *lookup, const struct timeline_event *event)
+{
+    latelookup_take(lookup, event->process, event->record);
+    return 0;
+}
+
+/* What output_where() writes, and nothing else of the report. */
+static int where_do(struct job *job, struct ck_err *err)
+{
+    const struct axis *axis = align_axis(job->align);
+    struct latelookup *lookup = latelookup_create(job->defs);
+    struct timeline_consumer consumers[] = {{lookup_take, lookup, OF_CALLS},
+                                            {hang_take, NULL, OF_CALLS}};
+    struct timeline timeline = {.store = job->store,
+                                .defs = job->defs,
+                                .axis = axis,
+                                .consumers = consumers,
+                                .consumers_count = 2,
+                                .witnesses_count = 2};
+    int rc;
+
+    job->hang = hang_create(job->defs);
+    job->ranks = ranks_create(job->defs, job->report.region);
+    consumers[1].consumer = job->hang;
+    rc = timeline_run(&timeline, &job->merged, err);
+    if (rc == 0) {
+        latelookup_ask(lookup);
+        ranks_report(job->ranks, job->align, &job->report);
+        hang_report(job->hang, &job->report);
+        if (hang_is_wanted(job->defs)) {
+            standings_report(job->defs, axis, job->hang, true, &job->report);
+        }
+        job->report.is_running = rundir_is_running(job->store);
+    }
+    latelookup_destroy(lookup);
+    return rc;
+}
+
+/* All of the report. */
+static int report_do(struct job *job, struct ck_err *err)
+{
+    return job_consumers(job, err) != 0 || job_rhythm(job, err) != 0 ||
+                   job_standstill(job, err) != 0 || job_run(job, err) != 0 ||
+                   job_report(job, err) != 0
+               ? -1
+               : 0;
+}
+
 static int job_do(struct job *job, struct ck_err *err)
 {
     struct results results = {.options = job->options, .report = &job->report};
     int code;
 
     if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
-        job_consumers(job, err) != 0 || job_rhythm(job, err) != 0 ||
-        job_standstill(job, err) != 0 || job_run(job, err) != 0 ||
-        job_report(job, err) != 0) {
+        (is_where(job->options) ? where_do(job, err) : report_do(job, err)) !=
+            0) {
         return CK_EXIT_FAILED;
     }
     if (job->options->is_verify) {

@@ -18,6 +18,7 @@
 #include "launch/child.h"
 #include "launch/log.h"
 #include "merge/model/array.h"
+#include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "schema/clock/domain.h"
 #include "schema/order.h"
@@ -36,9 +37,10 @@ struct site {
     const struct defs_module *module;
 };
 
-struct sites {
-    const struct defs *defs; /* borrowed */
-    struct table *keys;      /* process, address */
+struct latelookup {
+    struct defs *defs;        /* borrowed */
+    struct ck_domain machine; /* this one */
+    struct table *keys;       /* process, address */
     struct site *items;
     size_t count, room;
 };
@@ -55,10 +57,12 @@ static bool is_here(const struct defs_agent *agent, const char *boot_id)
     return theirs[0] != '\0' && strcmp(theirs, boot_id) == 0;
 }
 
-static bool is_wanted(const struct defs_agent *agent, const char *boot_id)
+static bool is_wanted(const struct latelookup *lookup, uint32_t number)
 {
+    const struct defs_agent *agent = &lookup->defs->agents[number];
+
     return !agent->has_symbols && !agent->has_exit && !agent->is_profile &&
-           is_here(agent, boot_id);
+           is_here(agent, lookup->machine.boot_id);
 }
 
 /* The newest module of the image that the call is in. */
@@ -75,28 +79,40 @@ static const struct defs_module *module_find(const struct defs_process *process,
     return NULL;
 }
 
-static void site_add(struct sites *sites, uint32_t process, uint64_t address)
+static void
+site_add(struct latelookup *lookup, uint32_t process, uint64_t address)
 {
     const struct defs_module *module =
-        module_find(&sites->defs->processes[process], address - 1);
+        module_find(&lookup->defs->processes[process], address - 1);
     struct table_key key = {process, address, 0};
     int64_t number;
 
     if (address == 0 || module == NULL || module->build_id[0] == '\0' ||
-        sites->count == LATELOOKUP_SITES_MAX) {
+        lookup->count == LATELOOKUP_SITES_MAX) {
         return;
     }
-    number = table_number(sites->keys, key);
-    if ((size_t)number < sites->count) {
+    number = table_number(lookup->keys, key);
+    if ((size_t)number < lookup->count) {
         return;
     }
-    array_grow(&sites->items, &sites->room, sites->count,
-               sizeof(*sites->items));
-    sites->items[sites->count++] = (struct site){process, address, module};
+    array_grow(&lookup->items, &lookup->room, lookup->count,
+               sizeof(*lookup->items));
+    lookup->items[lookup->count++] = (struct site){process, address, module};
 }
 
-static void rows_take(struct sites *sites,
-                      const struct rundir_stream *stream,
+void latelookup_take(struct latelookup *lookup,
+                     uint32_t process,
+                     const struct ck_event *record)
+{
+    /* The site is at the same place in all these classes. */
+    if (((uint32_t)1 << ck_kind_class(record->kind) & SITES) != 0 &&
+        is_wanted(lookup, lookup->defs->processes[process].agent)) {
+        site_add(lookup, process, ((const struct ck_call *)record)->site);
+    }
+}
+
+static void rows_take(struct latelookup *lookup,
+                      uint32_t process,
                       const struct store_rows *rows)
 {
     const uint8_t *at = rows->bytes;
@@ -105,16 +121,12 @@ static void rows_take(struct sites *sites,
     while (at < end) {
         const struct ck_event *event = (const struct ck_event *)at;
 
-        /* The site is at the same place in all these classes. */
-        if (((uint32_t)1 << ck_kind_class(event->kind) & SITES) != 0) {
-            site_add(sites, stream->process,
-                     ((const struct ck_call *)event)->site);
-        }
+        latelookup_take(lookup, process, event);
         at += (size_t)event->units * CK_UNIT_BYTES;
     }
 }
 
-static int stream_take(struct sites *sites,
+static int stream_take(struct latelookup *lookup,
                        struct rundir *store,
                        const struct rundir_stream *stream,
                        struct ck_err *err)
@@ -125,7 +137,7 @@ static int stream_take(struct sites *sites,
     for (size_t i = 0; rc == 0 && i < stream->frames_count; i++) {
         rc = rundir_read(store, &stream->frames[i], SITES, &rows, err);
         if (rc == 0) {
-            rows_take(sites, stream, &rows);
+            rows_take(lookup, stream->process, &rows);
         }
     }
     free(rows.bytes);
@@ -133,26 +145,26 @@ static int stream_take(struct sites *sites,
 }
 
 /* Calls that were never left. */
-static void opens_take(struct sites *sites, uint32_t agent)
+static void opens_take(struct latelookup *lookup, uint32_t agent)
 {
-    const struct defs_agent *owner = &sites->defs->agents[agent];
+    const struct defs_agent *owner = &lookup->defs->agents[agent];
 
     for (size_t i = 0; i < owner->opens_count; i++) {
         const struct ck_open *open = &owner->opens[i].open;
 
-        for (uint32_t p = 0; p < sites->defs->processes_count; p++) {
-            if (sites->defs->processes[p].agent == agent &&
-                sites->defs->processes[p].incarnation == open->incarnation) {
-                site_add(sites, p, open->site);
+        for (uint32_t p = 0; p < lookup->defs->processes_count; p++) {
+            if (lookup->defs->processes[p].agent == agent &&
+                lookup->defs->processes[p].incarnation == open->incarnation) {
+                site_add(lookup, p, open->site);
             }
         }
     }
 }
 
 /* Stacks of threads that were looked at. */
-static void standings_take(struct sites *sites, uint32_t agent)
+static void standings_take(struct latelookup *lookup, uint32_t agent)
 {
-    const struct defs_agent *owner = &sites->defs->agents[agent];
+    const struct defs_agent *owner = &lookup->defs->agents[agent];
 
     for (size_t i = 0; i < owner->standings_count; i++) {
         const struct defs_standing *standing = &owner->standings[i];
@@ -161,60 +173,80 @@ static void standings_take(struct sites *sites, uint32_t agent)
                 ? &owner->stacks[standing->stack - 1]
                 : NULL;
 
-        for (uint32_t p = 0; stack != NULL && p < sites->defs->processes_count;
+        for (uint32_t p = 0; stack != NULL && p < lookup->defs->processes_count;
              p++) {
-            const struct defs_process *process = &sites->defs->processes[p];
+            const struct defs_process *process = &lookup->defs->processes[p];
 
             if (process->agent != agent ||
                 process->incarnation != standing->incarnation) {
                 continue;
             }
             for (uint32_t f = 0; f < stack->depth; f++) {
-                site_add(sites, p, stack->frames[f]);
+                site_add(lookup, p, stack->frames[f]);
             }
         }
     }
 }
 
-static int
-sites_take(struct sites *sites, struct rundir *store, struct ck_err *err)
+struct latelookup *latelookup_create(struct defs *defs)
 {
-    struct ck_domain domain;
+    struct latelookup *lookup = xcalloc(1, sizeof(*lookup));
+    struct ck_err err;
 
-    if (ck_domain_read(&domain, err) != 0) {
-        return 0; /* nothing is known to be of this machine */
+    lookup->defs = defs;
+    lookup->keys = table_create();
+    if (ck_domain_read(&lookup->machine, &err) != 0) {
+        return lookup; /* nothing is known to be of this machine */
     }
-    for (uint32_t a = 0; a < sites->defs->agents_count; a++) {
-        if (is_wanted(&sites->defs->agents[a], domain.boot_id)) {
-            opens_take(sites, a);
-            standings_take(sites, a);
+    for (uint32_t a = 0; a < defs->agents_count; a++) {
+        if (is_wanted(lookup, a)) {
+            opens_take(lookup, a);
+            standings_take(lookup, a);
         }
     }
-    for (size_t i = 0; i < rundir_streams(store); i++) {
-        const struct rundir_stream *stream = rundir_stream(store, i);
+    return lookup;
+}
 
-        if (is_wanted(&sites->defs->agents[stream->agent], domain.boot_id) &&
-            stream->slot != CK_SLOT_COLLECTOR &&
-            stream_take(sites, store, stream, err) != 0) {
-            return -1;
-        }
+void latelookup_destroy(struct latelookup *lookup)
+{
+    if (lookup != NULL) {
+        table_destroy(lookup->keys);
+        free(lookup->items);
+        free(lookup);
     }
-    return 0;
 }
 
 /* ---- asking ------------------------------------------------------------- */
 
+/* Where in its file. */
+static uint64_t offset_of(const struct site *site)
+{
+    return site->address - site->module->bias;
+}
+
 CK_ORDER(by_module,
          struct site,
-         strcmp(a->module->path, b->module->path) ?: CK_UP(address))
+         strcmp(a->module->path, b->module->path)
+             ?: strcmp(a->module->build_id, b->module->build_id)
+             ?: CK_LESS(offset_of(a), offset_of(b)))
 
-static void questions_write(const struct sites *sites, FILE *file)
+/* Is it the same place of the same file as the one before? Ranks of a job have
+ * the same code at other addresses. */
+static bool is_again(const struct latelookup *lookup, size_t i)
 {
-    for (size_t i = 0; i < sites->count; i++) {
-        const struct site *site = &sites->items[i];
+    return i > 0 && by_module(&lookup->items[i - 1], &lookup->items[i]) == 0;
+}
 
-        fprintf(file, "%" PRIx64 " %" PRIx64 " %s %s\n", site->address,
-                site->module->bias, site->module->build_id, site->module->path);
+static void questions_write(const struct latelookup *lookup, FILE *file)
+{
+    for (size_t i = 0; i < lookup->count; i++) {
+        const struct site *site = &lookup->items[i];
+
+        if (!is_again(lookup, i)) {
+            fprintf(file, "%" PRIx64 " %" PRIx64 " %s %s\n", site->address,
+                    site->module->bias, site->module->build_id,
+                    site->module->path);
+        }
     }
 }
 
@@ -239,19 +271,25 @@ static bool answer_read(struct texts *texts, char *line, struct place *place)
     return place->function != NULL;
 }
 
-/* One answer a site, in their order. 0. */
+/* One answer a question, in their order. */
 static void
-answers_take(const struct sites *sites, struct defs *defs, FILE *file)
+answers_take(const struct latelookup *lookup, struct defs *defs, FILE *file)
 {
+    struct place place;
+    bool is_answer = false;
     char *line = NULL;
     size_t room = 0;
 
-    for (size_t i = 0; i < sites->count && getline(&line, &room, file) > 0;
-         i++) {
-        const struct site *site = &sites->items[i];
-        struct place place;
+    for (size_t i = 0; i < lookup->count; i++) {
+        const struct site *site = &lookup->items[i];
 
-        if (answer_read(defs->texts, line, &place)) {
+        if (!is_again(lookup, i)) {
+            if (getline(&line, &room, file) <= 0) {
+                break;
+            }
+            is_answer = answer_read(defs->texts, line, &place);
+        }
+        if (is_answer) {
             names_set_place(defs->processes[site->process].names, site->address,
                             place);
         }
@@ -287,7 +325,7 @@ static bool ask(int questions, int answers)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void sites_ask(const struct sites *sites, struct defs *defs)
+static void sites_ask(const struct latelookup *lookup, struct defs *defs)
 {
     int to = memfd_create("ck-questions", MFD_CLOEXEC);
     int from = memfd_create("ck-answers", MFD_CLOEXEC);
@@ -295,10 +333,10 @@ static void sites_ask(const struct sites *sites, struct defs *defs)
     FILE *answers = from >= 0 ? fdopen(from, "r") : NULL;
 
     if (questions != NULL && answers != NULL) {
-        questions_write(sites, questions);
+        questions_write(lookup, questions);
         if (fflush(questions) == 0 && lseek(to, 0, SEEK_SET) == 0 &&
             ask(to, from) && lseek(from, 0, SEEK_SET) == 0) {
-            answers_take(sites, defs, answers);
+            answers_take(lookup, defs, answers);
         }
     }
     if (questions != NULL) {
@@ -313,18 +351,32 @@ static void sites_ask(const struct sites *sites, struct defs *defs)
     }
 }
 
+void latelookup_ask(struct latelookup *lookup)
+{
+    if (lookup->count > 0) {
+        qsort(lookup->items, lookup->count, sizeof(*lookup->items), by_module);
+        sites_ask(lookup, lookup->defs);
+    }
+}
+
 int latelookup_sites(struct rundir *store,
                      struct defs *defs,
                      struct ck_err *err)
 {
-    struct sites sites = {.defs = defs, .keys = table_create()};
-    int rc = sites_take(&sites, store, err);
+    struct latelookup *lookup = latelookup_create(defs);
+    int rc = 0;
 
-    if (rc == 0 && sites.count > 0) {
-        qsort(sites.items, sites.count, sizeof(*sites.items), by_module);
-        sites_ask(&sites, defs);
+    for (size_t i = 0; rc == 0 && i < rundir_streams(store); i++) {
+        const struct rundir_stream *stream = rundir_stream(store, i);
+
+        if (is_wanted(lookup, stream->agent) &&
+            stream->slot != CK_SLOT_COLLECTOR) {
+            rc = stream_take(lookup, store, stream, err);
+        }
     }
-    table_destroy(sites.keys);
-    free(sites.items);
+    if (rc == 0) {
+        latelookup_ask(lookup);
+    }
+    latelookup_destroy(lookup);
     return rc;
 }

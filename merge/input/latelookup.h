@@ -18,6 +18,19 @@
 /* Call sites that are asked for. */
 #define LATELOOKUP_SITES_MAX ((size_t)65536)
 
+struct latelookup;
+/* It has the sites of open calls and the stacks of threads that were looked at,
+ * of agents that gave no names. Borrowed; `defs` gets the names. */
+struct latelookup *latelookup_create(struct defs *defs);
+void latelookup_destroy(struct latelookup *lookup);
+/* The site of a record, if it is a call. */
+void latelookup_take(struct latelookup *lookup,
+                     uint32_t process,
+                     const struct ck_event *record);
+/* Give names to all of these sites. What cannot be found is reported on stderr
+ * and is no failure. */
+void latelookup_ask(struct latelookup *lookup);
+
 /* Give names to the call sites of agents that gave none. What cannot be found
  * is reported on stderr and is no failure. 0, or -1 with err. */
 int latelookup_sites(struct rundir *store,

@@ -140,7 +140,8 @@ bool reading_frame(struct reading *reading,
     rc = opened_open(&opened, reading->opener, frame, err);
     reading->told = opened.header.records;
     if (rc != 0 ||
-        opened_decode(&opened, frame, FACTS, &reading->rows, err) != 0 ||
+        opened_decode(&opened, frame, FACTS & reading->classes, &reading->rows,
+                      err) != 0 ||
         !is_true(&opened, frame, &reading->rows, err)) {
         return false;
     }
@@ -151,8 +152,9 @@ bool reading_frame(struct reading *reading,
     rows_read(reading);
     errno = 0;
     if (frame->trim == 0 &&
-        ck_batch_scan(opened.payload, opened.bytes, SURVEY_CLASSES, &scanned,
-                      survey_take, &reading->survey, err) != 0) {
+        ck_batch_scan(opened.payload, opened.bytes,
+                      SURVEY_CLASSES & reading->classes, &scanned, survey_take,
+                      &reading->survey, err) != 0) {
         opened_short(opened.bytes);
         return false;
     }

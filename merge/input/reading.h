@@ -15,6 +15,7 @@ struct reading {
     struct defs *defs;
     struct clocktaker clocks;
     struct rundir_stream *stream;
+    uint32_t classes;       /* 1 << class; others are not looked at */
     struct store_rows rows; /* reused */
     struct survey survey;
     uint64_t others; /* records that the survey does not take */

@@ -251,14 +251,13 @@ manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
 }
 
 static int rundir_open(struct rundir *rundir,
-                       struct defs *defs,
-                       struct clocktaker clocks,
+                       struct reading reading,
                        const char *dir,
                        struct ck_err *err)
 {
-    struct reading reading = {
-        .opener = &rundir->opener, .defs = defs, .clocks = clocks};
+    struct defs *defs = reading.defs;
 
+    reading.opener = &rundir->opener;
     rundir->opener.paths = rundir->files.paths;
     if (readers_open(rundir, err) != 0) {
         return -1;
@@ -324,13 +323,13 @@ struct rundir *rundir_create(const char *dir,
                              struct clocktaker clocks,
                              struct ck_err *err)
 {
-    return rundir_create_all(&dir, 1, defs, clocks, err);
+    return rundir_create_of(dir, defs, clocks, UINT32_MAX, err);
 }
 
-struct rundir *rundir_create_all(const char *const *paths,
+/* What `reading` has by then: definitions, clocks, classes. */
+static struct rundir *paths_open(const char *const *paths,
                                  size_t count,
-                                 struct defs *defs,
-                                 struct clocktaker clocks,
+                                 struct reading reading,
                                  struct ck_err *err)
 {
     struct rundir *rundir = xcalloc(1, sizeof(*rundir));
@@ -348,7 +347,7 @@ struct rundir *rundir_create_all(const char *const *paths,
         rc = spools_take(rundir, paths[0], err);
     }
     if (rc != 0 ||
-        rundir_open(rundir, defs, clocks, is_run ? paths[0] : NULL, err) != 0) {
+        rundir_open(rundir, reading, is_run ? paths[0] : NULL, err) != 0) {
         if (is_run && rundir->streams_count == 0) {
             spools_name(paths[0], err);
         }
@@ -356,6 +355,30 @@ struct rundir *rundir_create_all(const char *const *paths,
         return NULL;
     }
     return rundir;
+}
+
+struct rundir *rundir_create_of(const char *dir,
+                                struct defs *defs,
+                                struct clocktaker clocks,
+                                uint32_t classes,
+                                struct ck_err *err)
+{
+    return paths_open(
+        &dir, 1,
+        (struct reading){.defs = defs, .clocks = clocks, .classes = classes},
+        err);
+}
+
+struct rundir *rundir_create_all(const char *const *paths,
+                                 size_t count,
+                                 struct defs *defs,
+                                 struct clocktaker clocks,
+                                 struct ck_err *err)
+{
+    return paths_open(
+        paths, count,
+        (struct reading){.defs = defs, .clocks = clocks, .classes = UINT32_MAX},
+        err);
 }
 
 int rundir_read(struct rundir *rundir,
