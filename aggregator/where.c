@@ -227,6 +227,7 @@ void where_step(struct where *where, ck_time_t now)
     const struct merging_wish wish = {.outputs = outputs,
                                       .is_pageless = true,
                                       .is_live = true,
+                                      .is_urgent = true,
                                       .cpu_s = WHERE_CPU_S};
     struct ck_err err;
     int code;

@@ -36,11 +36,13 @@ struct merging {
 #define LIVE_NICE 10
 
 /* A merge beside the job takes little of what the job could use. */
-static void child_restrain(pid_t pid, int64_t cpu_s)
+static void child_restrain(pid_t pid, const struct merging_wish *wish)
 {
-    struct rlimit limit = {(rlim_t)cpu_s, (rlim_t)cpu_s};
+    struct rlimit limit = {(rlim_t)wish->cpu_s, (rlim_t)wish->cpu_s};
 
-    (void)setpriority(PRIO_PROCESS, (id_t)pid, LIVE_NICE);
+    if (!wish->is_urgent) {
+        (void)setpriority(PRIO_PROCESS, (id_t)pid, LIVE_NICE);
+    }
     (void)prlimit(pid, RLIMIT_CPU, &limit, NULL);
 }
 
@@ -91,7 +93,7 @@ static int merging_spawn(struct merging *merging,
         return -1;
     }
     if (wish->is_live) {
-        child_restrain(merging->pid, wish->cpu_s);
+        child_restrain(merging->pid, wish);
     }
     return 0;
 }
