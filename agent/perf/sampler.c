@@ -127,6 +127,7 @@ struct sampler {
     uint16_t used[CK_RING_PROCESSES];
     unsigned used_count;
     uint64_t unmapped;        /* rings of samples */
+    uint64_t changes;         /* of code that processes have */
     struct last lasts[LASTS]; /* by tid */
     struct exits exits;
 };
@@ -697,6 +698,7 @@ static void mapping_take(const struct step *step,
     uint32_t incarnation = image_find(step, seen->pid);
     size_t room = seen->header.size - sizeof(*seen);
 
+    step->sampler->changes++;
     if (incarnation != 0 && step->symbols != NULL) {
         symbols_mapped(step->symbols, incarnation);
     }
@@ -717,6 +719,7 @@ static void mapping_take(const struct step *step,
 /* Another image runs under that number from then on. */
 static void image_begin(const struct step *step, uint32_t pid, ck_time_t since)
 {
+    step->sampler->changes++;
     step->sampler->images[pid % IMAGES] = (struct image){0};
     if (step->sampler->pythons != NULL) {
         pythons_forget(step->sampler->pythons, (pid_t)pid);
@@ -964,6 +967,19 @@ sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at)
     last = &sampler->lasts[tid % LASTS];
     *at = last->at;
     return last->tid == tid ? last->stack : 0;
+}
+
+uint64_t sampler_changes(const struct sampler *sampler)
+{
+    uint64_t sum = 1;
+
+    if (sampler == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < sampler->count[PERFEVENT_SAMPLES]; i++) {
+        sum += sampler->rings[PERFEVENT_SAMPLES][i].tally.lost;
+    }
+    return sum + sampler->changes;
 }
 
 uint64_t sampler_migrations(const struct sampler *sampler)

@@ -61,6 +61,9 @@ void sampler_step(struct sampler *sampler,
  * none is known. NULL: none. */
 uint32_t
 sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at);
+/* Another number once a process has mapped code, or become another one, since
+ * the last step; 0 = nobody reports that (`sampler` is NULL). */
+uint64_t sampler_changes(const struct sampler *sampler);
 /* Threads that came back on another CPU than they had left, so far. NULL: 0. */
 uint64_t sampler_migrations(const struct sampler *sampler);
 /* Are CPUs looked at in place of the target? */

@@ -178,7 +178,8 @@ void standings_take(struct standings *standings,
         standings->tally.left_out += count - THREADLOOK_THREADS_MAX;
         count = THREADLOOK_THREADS_MAX;
     }
-    standstack_begin(standings->stack, pid);
+    standstack_begin(standings->stack, pid,
+                     sampler_changes(standings->sampler));
     for (size_t i = 0; i < count; i++) {
         struct stand stand = {
             .incarnation = incarnation, .pid = pid, .tid = standings->tids[i]};

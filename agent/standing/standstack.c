@@ -16,7 +16,16 @@
 #define PIECE 4096
 #define PIECES (STANDSTACK_BYTES / PIECE + 1)
 
+/* Processes whose code is known from one look to the next. */
+#define LOOKED 64
+
+struct looked {
+    pid_t pid;
+    uint64_t changes;
+};
+
 struct standstack {
+    struct looked looked[LOOKED]; /* by pid */
     struct codemaps *codemaps;
     struct unwind *unwind;
     struct pythons *pythons;
@@ -56,10 +65,17 @@ void standstack_destroy(struct standstack *standstack)
     errno = saved;
 }
 
-void standstack_begin(struct standstack *standstack, pid_t pid)
+void standstack_begin(struct standstack *standstack,
+                      pid_t pid,
+                      uint64_t changes)
 {
-    codemaps_begin(standstack->codemaps, pid);
-    pythons_forget(standstack->pythons, pid);
+    struct looked *looked = &standstack->looked[(uint32_t)pid % LOOKED];
+
+    if (changes == 0 || looked->pid != pid || looked->changes != changes) {
+        *looked = (struct looked){pid, changes};
+        codemaps_begin(standstack->codemaps, pid);
+        pythons_forget(standstack->pythons, pid);
+    }
 }
 
 /* The stack's bytes as far as they go: pieces that end with pages, as one that

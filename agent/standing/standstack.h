@@ -39,8 +39,11 @@ struct standstack_frames {
     size_t count;
 };
 
-/* The process may have mapped code, or be another, since it was seen last. */
-void standstack_begin(struct standstack *standstack, pid_t pid);
+/* Look at that process. It may have mapped code, or be another, since it was
+ * seen last, if `changes` was another number then, or is 0. */
+void standstack_begin(struct standstack *standstack,
+                      pid_t pid,
+                      uint64_t changes);
 /* The thread's frames. */
 enum standstack_end standstack_take(struct standstack *standstack,
                                     pid_t pid,
