@@ -56,8 +56,10 @@ size_t stackplaces_number(struct stackplaces *stacks,
                           uint32_t process,
                           const struct ck_sample *record)
 {
-    return (size_t)table_number_of(stacks->keys, process, record->tid,
-                                   record->stack);
+    /* There are no such numbers: a damaged one must not become another. */
+    uint64_t stack = record->stack > UINT32_MAX ? UINT32_MAX : record->stack;
+
+    return (size_t)table_number_of(stacks->keys, process, record->tid, stack);
 }
 
 static struct evidence_item item_of(const struct stackplaces *stacks,
