@@ -348,6 +348,10 @@ static void a_file_without_symbols_is_named_with_what_helps_once(void **state)
     say(page_hot_answer, &report);
     assert_non_null(strstr(text, "pw.x: install libc6-dbg or compile"));
     report.unnamed.package[0] = '\0';
+    say(page_hot_answer, &report);
+    assert_non_null(strstr(text, "(debuginfod-find"));
+    assert_non_null(strstr(text, "ab12 fetches"));
+    assert_non_null(strstr(text, "/usr/lib/debug/.build-id/ab/12.debug"));
     report.unnamed.has_rpm = true;
     say(page_hot_answer, &report);
     assert_non_null(strstr(text, "/usr/lib/debug/.build-id/ab/12.debug"));

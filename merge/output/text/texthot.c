@@ -105,6 +105,13 @@ cure_put(const struct report_unnamed *unnamed, char *text, size_t room)
                        "install its debuginfo (dnf install "
                        "/usr/lib/debug/.build-id/%.2s/%s.debug)",
                        unnamed->build_id, unnamed->build_id + 2);
+    } else if (unnamed->build_id != NULL && strlen(unnamed->build_id) > 2) {
+        (void)snprintf(text, room,
+                       "put its debug symbols at /usr/lib/debug/.build-id/"
+                       "%.2s/%s.debug (debuginfod-find debuginfo %s fetches "
+                       "them, if DEBUGINFOD_URLS names a server that has them)",
+                       unnamed->build_id, unnamed->build_id + 2,
+                       unnamed->build_id);
     } else {
         (void)snprintf(text, room,
                        "install its debug symbols (its package's -dbgsym)");
