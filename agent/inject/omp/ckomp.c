@@ -24,12 +24,15 @@ typedef void (*code_f)(void *data);
 /* The next definition of a function of that type. */
 #define NEXT(runtime, symbol, type) ((type)(runtime)->next[OMP_##symbol])
 
-/* In the frame of the thread that begins the region. */
+/* In the frame of the thread that begins the region. The other threads fetch
+ * one line of it, to which nothing is written while they run. */
+#define LINE_BYTES 64
 struct team {
-    code_f code;
+    _Alignas(LINE_BYTES) code_f code;
     void *data;
     const struct omp_runtime *runtime;
-    struct omp_region region;
+    uint32_t number;                               /* of the region */
+    _Alignas(LINE_BYTES) struct omp_region region; /* of the first thread */
 };
 
 /* A thread's part of the region; behind its end the team may be gone. */
@@ -48,7 +51,7 @@ static void team_run(void *state)
         team->region.size = (uint16_t)size;
     }
     omp_past.region = 0;
-    omp_part_begin(&part, team->region.number, thread, size);
+    omp_part_begin(&part, team->number, thread, size);
     part.runtime = runtime;
     omp_here = &part;
     team->code(team->data);
@@ -74,6 +77,7 @@ static inline bool team_begin(struct team *team,
         !omp_region_begin(&team->region, site, (uint64_t)*code)) {
         return false;
     }
+    team->number = team->region.number;
     *code = (long)team_run;
     *data = (long)team;
     return true;
