@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# places.py RUN SHAPE RANK RANKS SOURCE - is the first cause of a report the planted one?
+#
+# SPDX-License-Identifier: Apache-2.0
+"""Judges a run of places.sh. Prints "ok: ..." or "WRONG: ..." with what is not as
+it was planted ("RANK" among it where another rank is blamed), status 0 or 1.
+"""
+import json
+import os
+import re
+import sys
+
+run, shape, rank, size, source = sys.argv[1:]
+rank, size = int(rank), int(size)
+report = json.load(open(run + "/report.json"))
+text = " ".join(open(run + "/report.txt").read().split())
+wrong = []
+
+
+def lines(name):
+    """Lines of the source that end in that mark, or one before or behind."""
+    with open(source) as file:
+        found = [i for i, line in enumerate(file, 1)
+                 if re.search(r"here: %s\b" % name, line)]
+    return {i + d for i in found for d in (-1, 0, 1)}
+
+
+def expect(what, holds):
+    if not holds:
+        wrong.append(what)
+
+
+def place(what, seen, function, mark=None):
+    """A place of the report is in that function, and at that mark."""
+    seen = seen or {}
+    expect("%s: function %s, not %s" % (what, seen.get("function"), function),
+           seen.get("function") == function)
+    expect("%s: line %s, not %s" % (what, seen.get("line"), mark or function),
+           seen.get("line") in lines(mark or function))
+
+
+def delay():
+    """What cost the ranks' waiting most; of the planted rank."""
+    items = report["delays"]["items"]
+    if not items:
+        wrong.append("no delays")
+        return {"did": {}}
+    expect("RANK %s in delays" % items[0]["rank"], items[0]["rank"] == rank)
+    late = report["stragglers"]
+    expect("RANK %s is the late one" % (late and late[0]["rank"]),
+           late and late[0]["rank"] == rank)
+    return items[0]
+
+
+def sentence(*words):
+    """One sentence of the text has them, in that order."""
+    pattern = ".{0,300}?".join(re.escape(str(word)) for word in words)
+    expect("no sentence with: " + ", ".join(map(str, words)),
+           re.search(pattern, text))
+
+
+def sampled(function):
+    place("sampled", (delay()["did"].get("sampled")), function)
+    sentence("rank %d" % rank, function)
+
+
+def team():
+    teams = report["openmp"]["regions"][0]
+    last = teams.get("last") or {}
+    delay()
+    expect("thread %s.%s" % (last.get("rank"), last.get("thread")),
+           (last.get("rank"), last.get("thread")) == (rank, 1))
+    place("last thread", teams.get("last_was_in"), "remesh")
+    place("region", teams, "team_step", "team")
+
+
+def teams():
+    region = report["openmp"]["regions"][0]
+    last = region.get("last") or {}
+    expect("thread %s" % last.get("thread"), last.get("thread") == 1)
+    expect("%s ranks" % region["ranks"], region["ranks"] == size)
+    place("last thread", region.get("last_was_in"), "remesh")
+    for late in report["stragglers"][:1]:
+        expect("RANK %s is called late" % late["rank"],
+               late["caused_ns"] < 0.2 * report["region"]["length_ns"])
+
+
+def convoy():
+    rows = report["lock_waits"]
+    row = rows[0] if rows else {}
+    expect("RANK %s of the lock" % row.get("rank"), row.get("rank") == rank)
+    place("lock", row, "convoy_thread", "convoy")
+    place("holders", row.get("holders_were_in"), "update")
+    delay()
+
+
+def faults():
+    place("faults", (report["fault_places"] or [None])[0], "fill")
+    sampled("fill")
+
+
+def stuck(call, function, mark):
+    """Who waits for a message, and where."""
+    rows = [row for row in report["awaited"] if row["call"] == call]
+    row = rows[0] if rows else {}
+    place("awaited", row, function, mark)
+    return row
+
+
+def missing():
+    row = stuck("MPI_Recv", "ring_step", "missing")
+    expect("RANK %s is waited for" % row.get("peer"), row.get("peer") == rank)
+    expect("waiting: %s" % row.get("waited"),
+           row.get("waited") == [(rank + 1) % size])
+
+
+def circle():
+    stuck("MPI_Ssend", "circle_step", "circle")
+    expect("all wait: %s" % report["awaited"],
+           sorted(r for row in report["awaited"] for r in row["waited"]) ==
+           list(range(size)))
+    sentence("waited for each other in a circle")
+
+
+def endless():
+    rows = report["impasses"]
+    row = rows[0] if rows else {}
+    expect("RANK %s is absent" % row.get("absent"), row.get("absent") == [rank])
+    stands = [s for s in report.get("standings", []) if s["rank"] == rank and
+              s["first"]]
+    frames = stands[0]["frames"] if stands else []
+    place("stands", next((f for f in frames if f["function"] == "spin"), None),
+          "spin")
+
+
+def pipeline():
+    sampled("filter")
+
+
+def window():
+    sampled("remesh")
+    late = (report["stragglers"] or [{}])[0]
+    seen = late.get("window") or {}
+    expect("steps %s to %s" % (seen.get("first_step"), seen.get("last_step")),
+           seen and abs(seen["first_step"] - 30) <= 2 and
+           abs(seen["last_step"] - 59) <= 2)
+
+
+def files():
+    did = delay()["did"]
+    mark = {"write": "save", "read": "load"}.get(did.get("call"))
+    expect("call %s" % did.get("call"), mark)
+    if mark:
+        place("call", did, mark)
+
+
+def fsync():
+    did = delay()["did"]
+    expect("call %s" % did.get("call"), did.get("call") == "fsync")
+    place("call", did, "commit", "fsync")
+
+
+def queue():
+    did = delay()["did"]
+    place("sampled", did.get("sampled"), "produce")
+
+
+def waitall():
+    sampled("assemble")
+
+
+def crash():
+    ends = [r for r in report["ranks"] if r["end"] == "signal"]
+    expect("RANK %s ended by a signal" % [r["rank"] for r in ends],
+           [(r["rank"], r["code"]) for r in ends][:1] == [(rank, 11)])
+    deaths = [d for d in report.get("deaths", []) if d.get("cause")]
+    place("death", deaths[0]["frames"][0] if deaths else None, "damage",
+          "crash")
+    expect("RANK of the death", deaths and deaths[0]["rank"] == rank)
+
+
+def sparse():
+    sampled("multiply")
+
+
+def kernels():
+    cause = report["causes"][0]
+    did = cause["host"]
+    expect("RANK %s" % cause.get("blamed_rank", cause["rank"]),
+           cause.get("blamed_rank", cause["rank"]) == rank)
+    if cause.get("blamed_rank") == rank:
+        did = cause["blamed"]
+    expect("call %s" % did.get("call"), did.get("call") == "clFinish")
+    expect("file %s" % did.get("file"),
+           os.path.basename(did.get("file") or "") == os.path.basename(source))
+
+
+def mpi4py():
+    sampled("rebalance")
+
+
+def ddp():
+    sampled("augment")
+
+
+try:
+    globals()[shape]()
+except (KeyError, IndexError, TypeError) as why:
+    wrong.append("the report has no %s" % why)
+print("WRONG: " + "; ".join(wrong) if wrong else "ok: %s on rank %d" % (
+    shape, rank))
+sys.exit(bool(wrong))
