@@ -21,6 +21,7 @@ struct module {
 struct question {
     uint64_t address;
     uint64_t bias;
+    bool is_frame; /* no call site: "@" is before it */
     char build_id[SYMBOLTABLE_ID_BYTES];
     const char *path; /* borrowed: the line's */
 };
@@ -54,6 +55,8 @@ static bool question_parse(char *line, struct question *question)
     int at = 0;
 
     line[strcspn(line, "\n")] = '\0';
+    question->is_frame = line[0] == '@';
+    line += question->is_frame;
     if (sscanf(line, "%" SCNx64 " %" SCNx64 " %63s %n", &question->address,
                &question->bias, question->build_id, &at) != 3 ||
         at == 0 || line[at] != '/') {
@@ -78,7 +81,11 @@ static void answer_put(const struct module *module,
     uint64_t address = question->address - 1 - question->bias;
     struct symbol_place place = {.function = NULL};
 
-    if (module->table != NULL) {
+    /* A library's frame is not worth reading its separate debug file. */
+    if (module->table != NULL && question->is_frame &&
+        !symboltable_has_lines(module->table)) {
+        place.function = symboltable_function(module->table, address);
+    } else if (module->table != NULL) {
         symboltable_find(module->table, address, &place);
     }
     fprintf(out, "%" PRIu32 "\t", place.line);

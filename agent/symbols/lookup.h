@@ -11,7 +11,9 @@
 #include <stdio.h>
 
 /* Answer each line "ADDRESS BIAS BUILD_ID PATH" (hexadecimal numbers; the
- * return address of a call, the module's load bias, its build id, its file)
+ * return address of a call, the module's load bias, its build id, its file; "@"
+ * before it: of a stack's frame, whose line is given where the file itself has
+ * lines)
  * by a line "LINE<tab>FUNCTION<tab>FILE"; 0 and nothing for what is not known.
  * Only a file with that very build id is believed. Questions about one module
  * are fastest together. 0, or -1 with errno.

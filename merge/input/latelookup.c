@@ -35,6 +35,7 @@ struct site {
     uint32_t process;
     uint64_t address;
     const struct defs_module *module;
+    bool is_call; /* not only a frame of a stack */
 };
 
 struct latelookup {
@@ -79,8 +80,10 @@ static const struct defs_module *module_find(const struct defs_process *process,
     return NULL;
 }
 
-static void
-site_add(struct latelookup *lookup, uint32_t process, uint64_t address)
+static void site_add(struct latelookup *lookup,
+                     uint32_t process,
+                     uint64_t address,
+                     bool is_call)
 {
     const struct defs_module *module =
         module_find(&lookup->defs->processes[process], address - 1);
@@ -93,11 +96,13 @@ site_add(struct latelookup *lookup, uint32_t process, uint64_t address)
     }
     number = table_number(lookup->keys, key);
     if ((size_t)number < lookup->count) {
+        lookup->items[number].is_call |= is_call;
         return;
     }
     array_grow(&lookup->items, &lookup->room, lookup->count,
                sizeof(*lookup->items));
-    lookup->items[lookup->count++] = (struct site){process, address, module};
+    lookup->items[lookup->count++] =
+        (struct site){process, address, module, is_call};
 }
 
 void latelookup_take(struct latelookup *lookup,
@@ -107,7 +112,7 @@ void latelookup_take(struct latelookup *lookup,
     /* The site is at the same place in all these classes. */
     if (((uint32_t)1 << ck_kind_class(record->kind) & SITES) != 0 &&
         is_wanted(lookup, lookup->defs->processes[process].agent)) {
-        site_add(lookup, process, ((const struct ck_call *)record)->site);
+        site_add(lookup, process, ((const struct ck_call *)record)->site, true);
     }
 }
 
@@ -155,7 +160,7 @@ static void opens_take(struct latelookup *lookup, uint32_t agent)
         for (uint32_t p = 0; p < lookup->defs->processes_count; p++) {
             if (lookup->defs->processes[p].agent == agent &&
                 lookup->defs->processes[p].incarnation == open->incarnation) {
-                site_add(lookup, p, open->site);
+                site_add(lookup, p, open->site, true);
             }
         }
     }
@@ -182,7 +187,7 @@ static void standings_take(struct latelookup *lookup, uint32_t agent)
                 continue;
             }
             for (uint32_t f = 0; f < stack->depth; f++) {
-                site_add(lookup, p, stack->frames[f]);
+                site_add(lookup, p, stack->frames[f], false);
             }
         }
     }
@@ -224,17 +229,18 @@ static uint64_t offset_of(const struct site *site)
     return site->address - site->module->bias;
 }
 
-CK_ORDER(by_module,
+CK_ORDER(by_place,
          struct site,
          strcmp(a->module->path, b->module->path)
              ?: strcmp(a->module->build_id, b->module->build_id)
              ?: CK_LESS(offset_of(a), offset_of(b)))
+CK_ORDER(by_module, struct site, by_place(a, b) ?: CK_DOWN(is_call))
 
 /* Is it the same place of the same file as the one before? Ranks of a job have
  * the same code at other addresses. */
 static bool is_again(const struct latelookup *lookup, size_t i)
 {
-    return i > 0 && by_module(&lookup->items[i - 1], &lookup->items[i]) == 0;
+    return i > 0 && by_place(&lookup->items[i - 1], &lookup->items[i]) == 0;
 }
 
 static void questions_write(const struct latelookup *lookup, FILE *file)
@@ -243,9 +249,9 @@ static void questions_write(const struct latelookup *lookup, FILE *file)
         const struct site *site = &lookup->items[i];
 
         if (!is_again(lookup, i)) {
-            fprintf(file, "%" PRIx64 " %" PRIx64 " %s %s\n", site->address,
-                    site->module->bias, site->module->build_id,
-                    site->module->path);
+            fprintf(file, "%s%" PRIx64 " %" PRIx64 " %s %s\n",
+                    site->is_call ? "" : "@", site->address, site->module->bias,
+                    site->module->build_id, site->module->path);
         }
     }
 }

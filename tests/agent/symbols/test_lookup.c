@@ -72,14 +72,19 @@ static char *ask(const char *questions)
     return answers;
 }
 
-static char *ask_of(const char *build_id)
+static char *ask_as(const char *before, const char *build_id)
 {
     char line[8192];
 
-    (void)snprintf(line, sizeof(line), "%" PRIx64 " %" PRIx64 " %s %s\n",
-                   (uint64_t)(uintptr_t)site_of_the_test + 4, self.bias,
+    (void)snprintf(line, sizeof(line), "%s%" PRIx64 " %" PRIx64 " %s %s\n",
+                   before, (uint64_t)(uintptr_t)site_of_the_test + 4, self.bias,
                    build_id, self.path);
     return ask(line);
+}
+
+static char *ask_of(const char *build_id)
+{
+    return ask_as("", build_id);
 }
 
 static void a_call_has_function_file_and_line(void **state)
@@ -92,6 +97,17 @@ static void a_call_has_function_file_and_line(void **state)
     assert_non_null(strstr(answer, "test_lookup.c\n"));
     assert_true(strtol(answer, NULL, 10) > 20);
     free(answer);
+}
+
+static void a_frame_has_the_line_of_a_file_with_lines(void **state)
+{
+    char *call = ask_of(self.build_id);
+    char *frame = ask_as("@", self.build_id);
+
+    (void)state;
+    assert_string_equal(frame, call);
+    free(call);
+    free(frame);
 }
 
 static void another_file_at_the_path_is_not_believed(void **state)
@@ -118,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_has_function_file_and_line),
+        cmocka_unit_test(a_frame_has_the_line_of_a_file_with_lines),
         cmocka_unit_test(another_file_at_the_path_is_not_believed),
         cmocka_unit_test(what_is_no_question_has_an_empty_answer),
     };
