@@ -39,17 +39,30 @@ def place(what, seen, function, mark=None):
            seen.get("line") in lines(mark or function))
 
 
-def delay():
+def is_crowded(row):
+    """Other programs of the machine kept the rank off the CPU: that is so, and
+    the report has it first, but nobody planted it."""
+    running = row["did"].get("running")
+    return report["load"]["verdict"] == "others" and running and \
+        running["preempted_share"] > 0.5
+
+
+def first(what, fits):
+    """The first row, but for others where the machine was crowded."""
+    for row in what:
+        if not is_crowded(row) or row["rank"] == rank and fits(row["did"]):
+            return row
+    wrong.append("nothing is found")
+    return {"did": {}, "rank": None}
+
+
+def delay(fits=lambda did: False):
     """What cost the ranks' waiting most; of the planted rank."""
-    items = report["delays"]["items"]
-    if not items:
-        wrong.append("no delays")
-        return {"did": {}}
-    expect("RANK %s in delays" % items[0]["rank"], items[0]["rank"] == rank)
-    late = report["stragglers"]
-    expect("RANK %s is the late one" % (late and late[0]["rank"]),
-           late and late[0]["rank"] == rank)
-    return items[0]
+    item = first(report["delays"]["items"], fits)
+    late = first(report["stragglers"], lambda did: True)
+    expect("RANK %s in delays" % item["rank"], item["rank"] == rank)
+    expect("RANK %s is the late one" % late["rank"], late["rank"] == rank)
+    return item
 
 
 def sentence(*words):
@@ -59,8 +72,12 @@ def sentence(*words):
            re.search(pattern, text))
 
 
+def is_in(function):
+    return lambda did: (did.get("sampled") or {}).get("function") == function
+
+
 def sampled(function):
-    place("sampled", (delay()["did"].get("sampled")), function)
+    place("sampled", delay(is_in(function))["did"].get("sampled"), function)
     sentence("rank %d" % rank, function)
 
 
@@ -80,9 +97,10 @@ def teams():
     expect("thread %s" % last.get("thread"), last.get("thread") == 1)
     expect("%s ranks" % region["ranks"], region["ranks"] == size)
     place("last thread", region.get("last_was_in"), "remesh")
-    for late in report["stragglers"][:1]:
+    length = report["region"]["end_rel_ns"] - report["region"]["start_rel_ns"]
+    for late in report["stragglers"][:report["load"]["verdict"] != "others"]:
         expect("RANK %s is called late" % late["rank"],
-               late["caused_ns"] < 0.2 * report["region"]["length_ns"])
+               late["caused_ns"] < 0.2 * length)
 
 
 def convoy():
@@ -126,11 +144,9 @@ def endless():
     rows = report["impasses"]
     row = rows[0] if rows else {}
     expect("RANK %s is absent" % row.get("absent"), row.get("absent") == [rank])
-    stands = [s for s in report.get("standings", []) if s["rank"] == rank and
-              s["first"]]
-    frames = stands[0]["frames"] if stands else []
-    place("stands", next((f for f in frames if f["function"] == "spin"), None),
-          "spin")
+    hot = (report["hot_spots"] or [{}])[0]
+    expect("RANK %s computes" % hot.get("rank"), hot.get("rank") == rank)
+    place("computes", hot, "spin")
 
 
 def pipeline():
@@ -139,30 +155,29 @@ def pipeline():
 
 def window():
     sampled("remesh")
-    late = (report["stragglers"] or [{}])[0]
-    seen = late.get("window") or {}
+    seen = first(report["stragglers"], is_in("remesh")).get("window") or {}
     expect("steps %s to %s" % (seen.get("first_step"), seen.get("last_step")),
            seen and abs(seen["first_step"] - 30) <= 2 and
            abs(seen["last_step"] - 59) <= 2)
 
 
 def files():
-    did = delay()["did"]
-    mark = {"write": "save", "read": "load"}.get(did.get("call"))
-    expect("call %s" % did.get("call"), mark)
-    if mark:
-        place("call", did, mark)
+    calls = {"write": ("save", "save"), "read": ("load", "load"),
+             "open": ("file_open", "open")}
+    did = delay(lambda did: did.get("call") in calls)["did"]
+    expect("call %s" % did.get("call"), did.get("call") in calls)
+    if did.get("call") in calls:
+        place("call", did, *calls[did["call"]])
 
 
 def fsync():
-    did = delay()["did"]
+    did = delay(lambda did: did.get("call") == "fsync")["did"]
     expect("call %s" % did.get("call"), did.get("call") == "fsync")
     place("call", did, "commit", "fsync")
 
 
 def queue():
-    did = delay()["did"]
-    place("sampled", did.get("sampled"), "produce")
+    place("sampled", delay(is_in("produce"))["did"].get("sampled"), "produce")
 
 
 def waitall():
@@ -170,9 +185,11 @@ def waitall():
 
 
 def crash():
-    ends = [r for r in report["ranks"] if r["end"] == "signal"]
-    expect("RANK %s ended by a signal" % [r["rank"] for r in ends],
-           [(r["rank"], r["code"]) for r in ends][:1] == [(rank, 11)])
+    # mpirun ends the others.
+    ends = sorted((r for r in report["ranks"] if r["end"] == "signal"),
+                  key=lambda r: r["end_time_ns"])
+    expect("RANK %s died first" % (ends and ends[0]["rank"]),
+           [(r["rank"], r["code"]) for r in ends[:1]] == [(rank, 11)])
     deaths = [d for d in report.get("deaths", []) if d.get("cause")]
     place("death", deaths[0]["frames"][0] if deaths else None, "damage",
           "crash")

@@ -253,7 +253,7 @@ static int file_open(int flags)
     char path[4096];
 
     (void)snprintf(path, sizeof(path), "%s/places.%d", folder, rank);
-    return open(path, flags, 0600);
+    return open(path, flags, 0600); /* here: open */
 }
 
 __attribute__((noipa)) static void save(void)
