@@ -62,7 +62,7 @@ void sampler_step(struct sampler *sampler,
 uint32_t
 sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at);
 /* Another number once a process has mapped code, or become another one, since
- * the last step; 0 = nobody reports that (`sampler` is NULL). */
+ * the last step; 0 = that is not known (`sampler` is NULL). */
 uint64_t sampler_changes(const struct sampler *sampler);
 /* Threads that came back on another CPU than they had left, so far. NULL: 0. */
 uint64_t sampler_migrations(const struct sampler *sampler);

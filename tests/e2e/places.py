@@ -41,7 +41,7 @@ def place(what, seen, function, mark=None):
 
 def is_crowded(row):
     """Other programs of the machine kept the rank off the CPU: that is so, and
-    the report has it first, but nobody planted it."""
+    the report has it first, but it was not planted."""
     running = row["did"].get("running")
     return report["load"]["verdict"] == "others" and running and \
         running["preempted_share"] > 0.5

@@ -15,8 +15,8 @@
  *   window    RANK computes longer in steps 30 to 59 of 90, in remesh
  *   files     RANK writes and reads files in each step, in save and load
  *   fsync     RANK waits for the disk in each step, in commit
- *   queue     RANK's step needs four pieces, of which two threads take care as
- *             one thread ("producer") has made them, in produce
+ *   queue     RANK's step needs four pieces that one thread ("producer") makes,
+ *             in produce, and two others take
  *   waitall   RANK sends late what others wait for in MPI_Waitall: assemble
  *   crash     RANK writes to no memory, in damage
  *   sparse    RANK has most of the matrix, in multiply
