@@ -210,19 +210,49 @@ static int half_copy(uint8_t *from, uint64_t bytes, uint8_t *to)
                : -1;
 }
 
+/* The address of one page of the bodies, from which the kernel maps all of them
+ * where they are needed, without the file: a program may close what it does not
+ * know, change its root or its user. All at once would be 1 GiB of its address
+ * space, which it may have limited. Made from the mapping of the header by the
+ * first thread that records, for most programs have none: what is between them
+ * in the file is mapped for a moment. NULL with errno. */
+static uint8_t *bodies_anchor(struct ck_ring *ring)
+{
+    uint64_t before = ring->layout.slot_offset;
+    uint8_t *anchor = atomic_load(&ring->bodies);
+    uint8_t *none = NULL;
+    long all;
+
+    if (anchor != NULL) {
+        return anchor;
+    }
+    all = syscall(SYS_mremap, ring->header, (uint64_t)0, before + PAGE_BYTES,
+                  (unsigned long)MREMAP_MAYMOVE, 0);
+    if (all == -1) {
+        return NULL;
+    }
+    (void)munmap((void *)all, before);
+    anchor = (uint8_t *)all + before;
+    (void)mprotect(anchor, PAGE_BYTES, PROT_NONE);
+    if (!atomic_compare_exchange_strong(&ring->bodies, &none, anchor)) {
+        (void)munmap(anchor, PAGE_BYTES);
+        return none;
+    }
+    return anchor;
+}
+
 /* Both halves at `base`, which is reserved. All bodies up to this one are
  * mapped for a moment: from their first page, an old size of 0 gives what
  * follows it in the file, too. */
-static int halves_copy(uint8_t *base,
-                       const struct ck_ring *ring,
-                       uint64_t index,
-                       uint64_t bytes)
+static int
+halves_copy(uint8_t *base, struct ck_ring *ring, uint64_t index, uint64_t bytes)
 {
     uint64_t before = index * ring->layout.slot_bytes;
-    long all = ring->bodies == NULL
+    uint8_t *anchor = bodies_anchor(ring);
+    long all = anchor == NULL
                    ? -1
-                   : syscall(SYS_mremap, ring->bodies, (uint64_t)0,
-                             before + bytes, (unsigned long)MREMAP_MAYMOVE, 0);
+                   : syscall(SYS_mremap, anchor, (uint64_t)0, before + bytes,
+                             (unsigned long)MREMAP_MAYMOVE, 0);
     uint8_t *from = (uint8_t *)all + before;
     int rc = -1;
 
@@ -296,8 +326,7 @@ static void body_ready(uint8_t *base,
 }
 
 /* Map the body twice in a row: reserve the addresses, then fix both. */
-static uint8_t *body_map(const struct ck_ring *ring,
-                         const struct ck_ring_slot *slot)
+static uint8_t *body_map(struct ck_ring *ring, const struct ck_ring_slot *slot)
 {
     uint64_t bytes = body_bytes(ring, slot);
     uint64_t index = (uint64_t)(slot - ck_ring_heads(ring->header));
@@ -334,7 +363,7 @@ static uint64_t body_seal(const struct ck_ring_slot *slot, uint64_t body)
 
 /* The slot's body as another library of this image has mapped it, else mapped
  * now. NULL with errno. */
-static uint8_t *body_take(const struct ck_ring *ring, struct ck_ring_slot *slot)
+static uint8_t *body_take(struct ck_ring *ring, struct ck_ring_slot *slot)
 {
     uint64_t body = slot->body;
 

@@ -256,7 +256,8 @@ static inline uint64_t ck_ring_body_bytes(const struct ck_ring_layout *layout,
 struct ck_ring {
     struct ck_ring_header *header; /* NULL = not mapped */
     struct ck_ring_layout layout;
-    uint8_t *bodies; /* first page of body 0, not to be touched; or NULL */
+    /* First page of body 0, not to be touched; NULL = not needed yet. */
+    _Atomic(uint8_t *) bodies;
     /* Threads that enter at the same time store the same. */
     _Atomic(struct ck_ring_process *) process;
     _Atomic uint32_t incarnation; /* 0 = not entered */

@@ -61,17 +61,17 @@ START static int header_check(const struct ck_ring_header *header,
     return 0;
 }
 
-/* A part of the file, shared; NULL with errno. */
-START static void *file_map(int fd, uint64_t bytes, int rights, uint64_t at)
+/* The first bytes of the file, shared; NULL with errno. */
+START static void *file_map(int fd, uint64_t bytes)
 {
-    int flags = MAP_SHARED | (rights == PROT_NONE ? MAP_NORESERVE : 0);
+    int rights = PROT_READ | PROT_WRITE;
 #if defined(__x86_64__)
     long place = ck_kernel_ask(
-        SYS_mmap, (long[6]){0, (long)bytes, rights, flags, fd, (long)at});
+        SYS_mmap, (long[6]){0, (long)bytes, rights, MAP_SHARED, fd, 0});
 
     return place == -1 ? NULL : (void *)place;
 #else
-    void *map = mmap(NULL, bytes, rights, flags, fd, (off_t)at);
+    void *map = mmap(NULL, bytes, rights, MAP_SHARED, fd, 0);
 
     return map == MAP_FAILED ? NULL : map;
 #endif
@@ -101,7 +101,7 @@ START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
         errno = EPROTO;
         return -1;
     }
-    map = file_map(fd, copy.header_bytes, PROT_READ | PROT_WRITE, 0);
+    map = file_map(fd, copy.header_bytes);
     if (map == NULL) {
         return -1;
     }
@@ -109,16 +109,6 @@ START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
     ring->layout = ck_ring_layout(&copy);
     ring->loaded = copy.loaded;
     return 0;
-}
-
-/* The address of one page of the bodies, from which the kernel maps all of them
- * where they are needed, without the file: a program may close what it does not
- * know, change its root or its user. All at once would be 1 GiB of its address
- * space, which it may have limited. */
-START static void bodies_anchor(struct ck_ring *ring, int fd)
-{
-    ring->bodies =
-        file_map(fd, CK_RING_PAGE_BYTES, PROT_NONE, ring->layout.slot_offset);
 }
 
 /* A plain file of this user that no other can write to or shorten; its size
@@ -169,7 +159,6 @@ START int ck_ring_map(struct ck_ring *ring)
         rc = header_map(&made, fd, (uint64_t)bytes);
     }
     if (rc == 0) {
-        bodies_anchor(&made, fd);
         made.clock = (enum ck_clock)made.layout.clock;
         *ring = made;
     }

@@ -148,17 +148,27 @@ def looks(library):
     return text.count('"/bin/true"') if " vfork(" in text else -1
 
 
-def faults_in_ring(build, library):
-    """The same below an agent, which this script runs in once more."""
-    return int(subprocess.run(
+def mappings(library):
+    """Parts of the ring that a program maps which records nothing."""
+    maps = subprocess.run(
+        ["/bin/cat", "/proc/self/maps"], check=True, capture_output=True,
+        text=True, env={"LD_PRELOAD": library, "CKAGENT_RING":
+                        os.environ.get("CKAGENT_RING", "")}).stdout
+    return maps.count(".ring\n")
+
+
+def in_ring_of(build, library):
+    """Faults and mappings below an agent, which this script runs in once
+    more."""
+    return map(int, subprocess.run(
         [os.path.join(build, "tests", "ringrun"), os.devnull, "--",
          sys.executable, __file__, "--faults", library],
-        check=True, capture_output=True, text=True).stdout)
+        check=True, capture_output=True, text=True).stdout.split())
 
 
 def main():
     if sys.argv[1] == "--faults":
-        print(faults(sys.argv[2]))
+        print(faults(sys.argv[2]), mappings(sys.argv[2]))
         return
     library = os.path.join(sys.argv[1], "lib", "ck", "libck.so")
     needed = re.findall(r"NEEDED.*\[(.*)\]", read("-d", library))
@@ -173,7 +183,10 @@ def main():
         wrong.append("a program is read each time that it is executed")
     plain = faults(None)
     more = faults(library) - plain
-    in_ring = faults_in_ring(sys.argv[1], library) - plain
+    in_ring, mapped = in_ring_of(sys.argv[1], library)
+    in_ring -= plain
+    if mapped != 1:
+        wrong.append("%d mappings of the ring" % mapped)
     cuda = os.path.join(sys.argv[1], "lib", "ck", "libckcuda.so")
     with_cuda = faults(library + ":" + cuda) - plain - more
     # Symbols that the loader looks up at the start, beside lazy ones.
