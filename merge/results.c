@@ -27,8 +27,8 @@
 #include "merge/output/text/fold.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
+#include "merge/runplace.h"
 #include "merge/writers.h"
-#include "schema/store/run.h"
 
 /* Bars where the terminal can show them. */
 static struct text_style style_of(const struct results *results, int fd)
@@ -147,9 +147,15 @@ write_page(const struct results *results, const char *path, struct ck_err *err)
         return -1;
     }
     if (path == NULL && !options->is_kernel_only) {
-        tempfiles_hold();
-        rc = ck_run_replace(options->run, OPTIONS_PAGE, html, length, err);
-        tempfiles_release();
+        struct runplace place;
+
+        rc = runplace_open(&place, options->run, results->defs, err);
+        if (rc == 0) {
+            tempfiles_hold();
+            rc = runplace_replace(&place, OPTIONS_PAGE, html, length, err);
+            tempfiles_release();
+            runplace_close(&place);
+        }
     } else {
         rc = write_out(path == NULL ? beside : path, html, length, err);
     }
@@ -227,26 +233,43 @@ static int write_format(const struct results *results,
 /* report.txt and report.json beside the segments. 0, or -1 with err. */
 static int write_reports(const struct results *results, struct ck_err *err)
 {
-    const char *dir = results->options->run;
     size_t text_length, json_length;
     char *text = text_make(results, false, -1, &text_length);
     char *json = output_json(results->report, &json_length);
+    struct runplace place;
     int rc;
 
     if (json == NULL) {
         rc = ck_err_set(err, "out of memory");
     } else {
+        rc = runplace_open(&place, results->options->run, results->defs, err);
+    }
+    if (rc == 0) {
         /* Both, or none. */
         tempfiles_hold();
-        rc = ck_run_replace(dir, "report.txt", text, text_length, err);
+        rc = runplace_replace(&place, "report.txt", text, text_length, err);
         if (rc == 0) {
-            rc = ck_run_replace(dir, "report.json", json, json_length, err);
+            rc =
+                runplace_replace(&place, "report.json", json, json_length, err);
         }
         tempfiles_release();
+        runplace_close(&place);
     }
     free(text);
     free(json);
     return rc;
+}
+
+static void page_remove(const struct results *results)
+{
+    struct runplace place;
+    struct ck_err unused;
+
+    if (runplace_open(&place, results->options->run, results->defs, &unused) ==
+        0) {
+        runplace_remove(&place, OPTIONS_PAGE);
+        runplace_close(&place);
+    }
 }
 
 /* They and the page, which gives up its room for them. A directory that may
@@ -258,7 +281,7 @@ static void write_run(struct results *results)
     int rc = write_reports(results, &err);
 
     if (rc != 0 && results->page[0] != '\0') {
-        (void)unlink(results->page);
+        page_remove(results);
         results->page[0] = '\0';
         page_err = err;
         page_rc = -1;
