@@ -61,10 +61,20 @@ class Numbers {
 }
 
 /* Columns of one level: start, end, busy, longest in ns; kind: class; name;
- * many: how many items it is. */
-function levelOf(count) {
-  return {count: 0, start: new Float64Array(count), end: new Float64Array(count), busy: new Float64Array(count),
-    longest: new Float64Array(count), kind: new Uint8Array(count), name: new Uint32Array(count), many: new Uint32Array(count), names: []};
+ * many: how many items it is. Lengths have the seven digits of a float, and are
+ * shown with three. */
+function levelOf(count, Names = Uint32Array) {
+  return {count: 0, start: new Float64Array(count), end: new Float64Array(count), busy: new Float32Array(count),
+    longest: new Float32Array(count), kind: new Uint8Array(count), name: new Names(count), many: new Uint32Array(count), names: []};
+}
+
+const NAMES_SHORT = 65536;
+
+/* Numbers of names, in two bytes each if they are few. */
+function namesOf(column) {
+  const isShort = column.every(number => number < NAMES_SHORT);
+
+  return isShort ? new Uint16Array(column) : new Uint32Array(column);
 }
 
 /* A column of ticks in ns. */
@@ -83,7 +93,7 @@ function readLevel(info, data, isFolded) {
   const numbers = new Numbers(data, info.offset, info.offset + info.bytes);
   const {items, tick_ns: tick} = info;
   const start = numbers.column(items), end = numbers.column(items);
-  const kind = numbers.small(items), name = new Uint32Array(numbers.column(items));
+  const kind = numbers.small(items), name = namesOf(numbers.column(items));
   let at = 0;
 
   for (let i = 0; i < items; i++) {
@@ -96,11 +106,11 @@ function readLevel(info, data, isFolded) {
 
   if (isFolded) {
     level.many = new Uint32Array(numbers.column(items));
-    level.busy = inNs(numbers.column(items), tick);
-    level.longest = inNs(numbers.column(items), tick);
+    level.busy = new Float32Array(inNs(numbers.column(items), tick));
+    level.longest = new Float32Array(inNs(numbers.column(items), tick));
   } else {
     level.many = new Uint8Array(items).fill(1);
-    level.busy = level.longest = new Float64Array(items);
+    level.busy = level.longest = new Float32Array(items);
     for (let i = 0; i < items; i++) {
       level.busy[i] = end[i] - start[i];
     }
@@ -111,7 +121,7 @@ function readLevel(info, data, isFolded) {
 /* FOLD(w) of a finer level. */
 function foldLevel(from, w) {
   const {start, end, busy, longest, kind, name, many, count: all} = from;
-  const to = levelOf(all);
+  const to = levelOf(all, name.constructor);
   const half = w / 2;
   let last = -1, isRun = false;
 
@@ -179,6 +189,7 @@ class Lane {
     if (this.levels.length === 0) {
       this.levels.push({w: this.w, level: readLevel(this.info, this.data, this.w > 0)});
       this.levels[0].level.names = this.names;
+      this.data = null; /* what all lanes were read from is let go with the last */
     }
     return this.levels[0].level;
   }
