@@ -55,11 +55,12 @@ fi
 # std::thread and std::mutex, inlined: the line is the program's own. By its own
 # clock it has how long its workers waited for the lock and how long they had it.
 workers() {
-    source=$here/../targets/openmp/workers.cpp
+    local source=$here/../targets/openmp/workers.cpp
+    rm -rf "${work:?}/workers"
     timeout 100 "$bin/ckagent" --dir "$work/workers" -- "$tests/workers" 60 \
-        >"$work/workers.out" 2>&1 </dev/null || fail "workers"
-    check workers "(workers.cpp:$(line workers))" "merge_into_table" \
-        "$(line workers)"
+        >"$work/workers.out" 2>"$work/workers.err" </dev/null || fail "workers"
+    check workers "(anonymous)::Pool::work (workers.cpp:$(line workers))" \
+        "merge_into_table" "$(line workers)"
     /usr/bin/python3 - "$work/workers" <<'PY'
 import json, sys
 truth = next(line.split() for line in open(sys.argv[1] + ".out")
@@ -70,12 +71,12 @@ print("waited %.1f ms, %.1f by the program; alone %.1f of %.1f ms that the "
       "lock was held" % (row["ns"] / 1e6, waited / 1e6, row["serial_ns"] / 1e6,
                          held / 1e6))
 assert abs(row["ns"] - waited) < 0.02 * waited, "waits"
-assert 0.5 * held < row["serial_ns"] < 1.02 * held, "serial"
+# A worker that lost its CPU outside of the lock does not wait for it.
+assert 0.3 * held < row["serial_ns"] < 1.02 * held, "serial"
 PY
 }
 if [ -x "$tests/workers" ]; then
-    rm -rf "${work:?}/workers"
-    (workers) || exit 1
+    fair workers
 fi
 record queue "$bin/ckagent" --dir "$work/queue" -- "$tests/pool" queue
 [ -z "$(headline queue)" ] || fail "producer and consumers are no convoy"
