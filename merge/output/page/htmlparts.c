@@ -69,11 +69,15 @@ static void words_join(struct words *words)
     words->length = to;
 }
 
-/* What joins a line of its own in the text to the one before. */
-static const char *between(const char *text)
+/* What joins a line of its own in the text to the one before, which ended with
+ * `last`. */
+static const char *between(const char *text, char last)
 {
     size_t digits = strspn(text, "0123456789");
 
+    if (last == ':') {
+        return " ";
+    }
     if (strncmp(text, "its last ", 9) == 0 ||
         strncmp(text, "it was thread ", 14) == 0 ||
         (digits > 0 && strncmp(text + digits, " of ", 4) == 0)) {
@@ -101,8 +105,8 @@ static void put_items(FILE *file, const struct words *words)
         if (line + blanks >= feed) {
             continue;
         }
-        if (blanks > 1 && line > words->text) {
-            fputs(between(line + blanks), file);
+        if (blanks > 1 && line > words->text + 1) {
+            fputs(between(line + blanks, line[-2]), file);
         } else {
             fputs(line > words->text ? "</li>\n<li>" : "<li>", file);
         }

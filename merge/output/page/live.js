@@ -74,7 +74,7 @@ function startLive() {
   const before = beforeLoad();
   const text = el('span', {role: 'status'}, 'The job is running.');
   const load = button('Show newer results', loadNewer, {disabled: ''});
-  const follows = el('input', {type: 'checkbox', id: 'live-follows', 'aria-label': 'newer results by itself'});
+  const follows = el('input', {type: 'checkbox', id: 'live-follows', 'aria-label': 'newer results automatically'});
 
   live.follows = before.follows;
   follows.checked = live.follows;
@@ -87,7 +87,7 @@ function startLive() {
     }, {passive: true});
   }
   document.body.prepend(el('div', {class: 'live', id: 'live'}, text, ' ', load, ' ',
-    el('label', {for: 'live-follows'}, follows, ' by itself')));
+    el('label', {for: 'live-follows'}, follows, ' automatically')));
   if (before.scroll !== null) {
     window.scrollTo(0, before.scroll);
   }

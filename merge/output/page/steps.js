@@ -151,7 +151,8 @@ function stepWaits(rows) {
 
   return shown.length === 0 ? [] : [el('h3', null, 'Waits and idle time of each step, all ranks added up'), heatLegend('0', time(most)), new HeatGrid({
     name: 'waits and idle time (down) of each step (across)', rows: shown.length, columns: rows.length, rowName: row => shown[row].name, mark: stepMark(rows),
-    hint: 'Click: select that step.' + (shown.length > 1 ? ' Rows but the first one: why devices were idle.' : ''),
+    hint: 'Click: select that step.' + (shown[0].name !== 'ranks waited' ? ' Rows: why devices were idle.' :
+      shown.length > 1 ? ' Rows but the first one: why devices were idle.' : ''),
     part: (row, column) => shown[row].of(rows[column]) / most,
     label: (row, column) => 'step ' + rows[column].number + ': ' + shown[row].what + ', ' + time(shown[row].of(rows[column])) +
       (row === 0 && Number.isInteger(rows[column].worst_rank) ? ', mostly for ' + rankName(rows[column].worst_rank) : ''),
@@ -166,7 +167,7 @@ view('steps', 'Steps and ranks', (report, body) => {
   if (rows.length === 0) {
     return 'the program marks no steps, and no collective ends its loop in a rhythm';
   }
-  body.append(el('p', null, count(steps.count) + ' steps, median of their slowest ranks ' + time(steps.median_ns) +
+  body.append(el('p', null, count(steps.count) + (steps.count === 1 ? ' step' : ' steps') + ', median of their slowest ranks ' + time(steps.median_ns) +
     ', ' + count(steps.outliers) + ' of 1.5 times that or more' +
     (steps.ended_by ? '. A step ends with ' + safe(steps.ended_by) + ' (' +
       place({file: steps.ended_in, line: steps.ended_line}) + ')' : '') + '.'),
