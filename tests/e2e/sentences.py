@@ -485,7 +485,7 @@ class Judge:
         return 0.5 / max(1, spent / 1e9 * 99) ** 0.5
 
     def on_during(self, share, call):
-        r"""During ([\d.]+) % of the wait it was seen in (MPI_\w+) \(diary\.c:\d+\)(?:, [\d.]+ % of it ready to run, without a CPU)?\."""
+        r"""During ([\d.]+) % of the wait it was seen (?:ready to run without a CPU \([\d.]+ % of it\) )?in (MPI_\w+) \(diary\.c:\d+\)(?:, [\d.]+ % of it ready to run, without a CPU)?\."""
         assert (self.shape, call) == ("circle", "MPI_Recv") and \
             float(share) > 50
 
@@ -600,6 +600,10 @@ def main():
     text = open(run + "/report.txt").read()
     ranks = diaries(folder)
     ends = context.get("ended", [None])
+    if "ended" in context:
+        # The first thread of a rank may end long before all of its threads.
+        seen = max(max(e.begin, e.end) for r in ranks for e in r)
+        ends[0] = max(ends[0] - 150e6, seen)
     truths = [Truth(ranks, end) for end in ends]
     judge = Judge(shape, text, truths, context)
     first, late = parts_of(text)
