@@ -155,5 +155,5 @@ cases=("$@")
     "shape window 2" "ended circle 1.2" "ended healthy 0.6")
 for case in "${cases[@]}"; do
     # shellcheck disable=SC2086 # a function and its words
-    once $case
+    fair $case
 done
