@@ -253,11 +253,23 @@ struct ck_team {
     uint32_t level;
 };
 
+struct ck_stacked {
+    struct ck_event e;
+    uint64_t address; /* of the block */
+    uint64_t site;    /* 0 = not known */
+    uint64_t bytes;
+    uint32_t stack; /* 0 = none */
+    uint32_t mean;  /* bytes from one sample to the next, on average */
+    uint64_t reserved[2];
+};
+
 static_assert(sizeof(struct ck_event) == 16, "head of every record");
 static_assert(CK_CLASS_MARK == 1 && CK_CLASS_COPY == 6,
               "the classes with a length come first, but for those of teams");
 static_assert(offsetof(struct ck_team, dur) == offsetof(struct ck_mark, dur) &&
                   offsetof(struct ck_team, site) ==
+                      offsetof(struct ck_call, site) &&
+                  offsetof(struct ck_stacked, site) ==
                       offsetof(struct ck_call, site),
               "one place for the length and for the site");
 #define CK_CLASS(number, NAME, type, units, text)                              \

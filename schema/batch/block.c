@@ -234,7 +234,8 @@ _Static_assert(offsetof(struct ck_call, site) ==
 static inline bool has_site(unsigned cls)
 {
     return cls == CK_CLASS_CALL || cls == CK_CLASS_MESSAGE ||
-           cls == CK_CLASS_COLLECTIVE || cls == CK_CLASS_TEAM;
+           cls == CK_CLASS_COLLECTIVE || cls == CK_CLASS_TEAM ||
+           cls == CK_CLASS_STACKED;
 }
 
 /* Sites that differ from that of the record before in the same context. */

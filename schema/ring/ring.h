@@ -36,6 +36,10 @@
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
+/* Stacks that processes take themselves have numbers of an agent behind those
+ * of its collector, of so many. */
+#define CK_RING_STACKS_BEFORE 65536
+#define CK_RING_STACKS_MAX 65536
 #define CK_RING_PAGE_BYTES ((uint64_t)4096)
 #define CK_RING_ENDPOINT_BYTES 1024
 #define CK_RING_SLOT_BYTES ((uint64_t)4 << 20)   /* default */
@@ -138,6 +142,7 @@ enum ck_library {
     CK_LIBRARY_CUDA = 128,
     CK_LIBRARY_NVTX = 256,
     CK_LIBRARY_OPENMP = 512,
+    CK_LIBRARY_MEMORY = 1024,
 };
 
 struct ck_ring_header {
@@ -175,7 +180,10 @@ struct ck_ring_header {
     uint64_t small_bytes;    /* the others such: a power of two, whole pages */
     uint64_t layout_sum;     /* ck_ring_layout_sum() */
     uint32_t is_openmp_off;  /* 1: ckomp records nothing */
-    uint8_t pad0[28];
+    uint32_t allocation_mean; /* ckmemory samples one of so many bytes; 0 = off
+                               */
+    _Atomic uint32_t stacks;  /* numbers given to stacks of processes */
+    uint8_t pad0[20];
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     uint8_t pad[1840];
