@@ -112,6 +112,16 @@ static bool is_ours(const char *path)
            strncmp(name, "/libck", 6) == 0;
 }
 
+static void object_find_load(void)
+{
+    union {
+        void *object;
+        int (*call)(void *, struct found_object *);
+    } find = {symbol_first("_dl_find_object")};
+
+    object_find = find.call;
+}
+
 static bool object_at(uint64_t address, struct found_object *found)
 {
     memset(found, 0, sizeof(*found));
@@ -167,7 +177,7 @@ static uint64_t address_look(uint64_t pc)
     }
     path = found.map->l_name;
     if (path[0] == '\0' || !(is_of_system(path) || is_ours(path))) {
-        return IS_USERS;
+        known = IS_USERS;
     }
     module = (struct ehframe_module){
         .begin = (uint64_t)(uintptr_t)found.begin,
@@ -176,7 +186,7 @@ static uint64_t address_look(uint64_t pc)
     };
     if (module.header != 0 &&
         ehframe_find(&module, pc, &rule) == EHFRAME_FOUND) {
-        known = rule_pack(&rule);
+        known |= rule_pack(&rule);
     }
     return known;
 }
@@ -274,6 +284,60 @@ __attribute__((always_inline)) static inline struct frame frame_own(void)
 #endif
 }
 
+/* The wrapper's caller and the frames above it, as far as there are rules. */
+static size_t
+walk_all(struct frame frame, uint64_t site, uint64_t *frames, size_t room)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < CALL_FRAMES_MAX && count < room; i++) {
+        if (count > 0 || frame.pc == site) {
+            frames[count++] = frame.pc;
+        }
+        if (!frame_up(&frame, address_known(frame.pc))) {
+            break;
+        }
+    }
+    if (count == 0 && room > 0) {
+        frames[count++] = site;
+    }
+    return count;
+}
+
+__attribute__((noinline)) size_t
+call_stack_take(uint64_t site, uint64_t *frames, size_t room)
+{
+    int saved = errno;
+    size_t count = 0;
+
+    if (python_is_on) {
+        count = python_stack_take(frames, room);
+    }
+    if (count == 0 && EHFRAME_IS_READ && site != 0) {
+        count = walk_all(frame_own(), site, frames, room);
+    }
+    errno = saved;
+    return count;
+}
+
+void call_site_module(const void *address, uint64_t *begin, uint64_t *size)
+{
+    struct found_object found;
+    const char *name;
+
+    *begin = *size = 0;
+    object_find_load();
+    if (!object_at((uint64_t)(uintptr_t)address, &found)) {
+        return;
+    }
+    name = strrchr(found.map->l_name, '/');
+    if (name != NULL && strncmp(name, "/libc.so", 8) == 0) {
+        return;
+    }
+    *begin = (uint64_t)(uintptr_t)found.begin;
+    *size = (uint64_t)(uintptr_t)found.end - *begin;
+}
+
 __attribute__((noinline)) uint64_t call_site_find(uint64_t site)
 {
     int saved = errno;
@@ -304,18 +368,14 @@ static bool program_find(struct found_object *found)
 
 void call_site_load(void)
 {
-    union {
-        void *object;
-        int (*call)(void *, struct found_object *);
-    } find = {symbol_first("_dl_find_object")};
     struct found_object found;
 
     python_site_load();
+    object_find_load();
     if (python_is_on) {
         call_site_size = 0;
         return;
     }
-    object_find = find.call;
     if (!EHFRAME_IS_READ || !object_at((uint64_t)(uintptr_t)entries, &found)) {
         return;
     }

@@ -15,6 +15,7 @@
 #ifndef CK_AGENT_INJECT_CALLSITE_H
 #define CK_AGENT_INJECT_CALLSITE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Return addresses that each library remembers; others end a walk. */
@@ -34,6 +35,14 @@ void call_site_load(void);
  * wrapper's frame is still there; 0 where that is not known. Only with a
  * writer, not within a record. Keeps errno. */
 uint64_t call_site_find(uint64_t site);
+
+/* The callers of this thread's call with the return address `site`, innermost
+ * first, which is the first of them; of a Python program its places. The count,
+ * 0 where they are not known. As call_site_find(). */
+size_t call_stack_take(uint64_t site, uint64_t *frames, size_t room);
+
+/* The code that the address is in; [0, 0) = that of libc, or not known. */
+void call_site_module(const void *address, uint64_t *begin, uint64_t *size);
 
 static inline uint64_t call_site(const void *site)
 {

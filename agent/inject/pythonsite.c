@@ -329,6 +329,27 @@ uint64_t python_site_find(uint64_t site)
     return site;
 }
 
+size_t python_stack_take(uint64_t *frames, size_t room)
+{
+    int saved = errno;
+    uint64_t frame = layout == NULL ? 0 : frame_find();
+    size_t count = 0;
+
+    for (int i = 0;
+         i < FRAMES_MAX && count < room && frame != 0 && frame % 8 == 0; i++) {
+        if (is_of(code_of(frame), type_code)) {
+            uint64_t site = place_site(frame, 0);
+
+            if (site != 0) {
+                frames[count++] = site;
+            }
+        }
+        frame = word_at(frame + layout->previous);
+    }
+    errno = saved;
+    return count;
+}
+
 static uint64_t address_find(const char *name)
 {
     return (uint64_t)(uintptr_t)symbol_first(name);

@@ -16,6 +16,7 @@
 #define CK_AGENT_INJECT_PYTHONSITE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Places of a process that each library keeps; calls from others have the
@@ -32,5 +33,9 @@ void python_site_load(void);
  * place, or `site` itself where none is known. Only with a writer, not within
  * a record. Keeps errno. */
 uint64_t python_site_find(uint64_t site);
+
+/* The places of this thread, innermost first, from the one on that
+ * python_site_find() finds; 0 = none. As that. */
+size_t python_stack_take(uint64_t *frames, size_t room);
 
 #endif
