@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "agent/inject/launchstack.h"
 #include "agent/inject/opencl/openclkernel.h"
 
 cl_event *command_enter(struct command *command,
@@ -18,6 +19,7 @@ cl_event *command_enter(struct command *command,
 
     command->work = how->work;
     command->is_blocking = how->is_blocking;
+    command->from = site;
     command->event = event;
     command->own = NULL;
     command->queue = queue;
@@ -82,6 +84,7 @@ cl_int command_leave(struct command *command, cl_int rc)
     if (pending->work.name == 0) {
         pending->work.name = call->call.name;
     }
+    launch_stack_say(&call->call, command->from);
     queue_watch(command->queue, pending);
     errno = saved;
     return rc;

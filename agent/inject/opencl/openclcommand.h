@@ -32,6 +32,7 @@ struct command {
     struct opencl_call call;
     struct command_work work;
     bool is_blocking;
+    const void *from; /* the program's */
     struct opencl_queue *queue;
     struct pending *pending; /* NULL: its end is not recorded */
     cl_event *event;         /* the program's, may be NULL */

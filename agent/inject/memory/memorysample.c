@@ -1,0 +1,246 @@
+/* memorysample.c - which blocks are sampled, and their records
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "agent/inject/memory/memorysample.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/inject/stacknumber.h"
+
+/* Blocks that threads give back which cannot record, at their end above all:
+ * the next thread that records something does it for them. */
+#define LATE_MAX 256
+/* Where nothing is recorded, or not yet, a thread asks again so seldom. */
+#define PAUSE_BYTES (1 << 16)
+#define LN_2 0.69314718055994530942
+
+INJECT_NEAR __thread int64_t memorysample_left;
+static INJECT_NEAR __thread uint64_t thread_random;
+static INJECT_NEAR __thread bool is_drawn;
+static INJECT_NEAR __thread bool is_inside; /* what recording itself asks for */
+
+enum late_state {
+    LATE_FREE = 0,
+    LATE_BUSY = 1,
+    LATE_THERE = 2,
+};
+static INJECT_ROOM struct late {
+    _Atomic int state; /* enum late_state */
+    struct live_block block;
+} late[LATE_MAX];
+static _Atomic int late_count; /* about */
+
+static uint32_t mean; /* 0 = nothing is recorded */
+static _Atomic bool is_noted;
+static _Atomic(const char *) lacks; /* NULL = nothing, or recorded */
+
+void memorysample_begin(uint32_t bytes)
+{
+    mean = bytes;
+    memorysample_left = 0;
+}
+
+void memorysample_lacks(const char *what)
+{
+    atomic_store(&lacks, what);
+}
+
+/* Natural logarithm of 0 < x <= 1: of 2^e * m with m in [0.7, 1.4], and of m
+ * by its series in (m - 1) / (m + 1), within 1e-7. */
+static double logarithm(double x)
+{
+    uint64_t bits;
+    int exponent;
+    double m, s, square;
+
+    memcpy(&bits, &x, sizeof(bits));
+    exponent = (int)(bits >> 52 & 0x7ff) - 1022;
+    bits = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(1022) << 52;
+    memcpy(&m, &bits, sizeof(m));
+    if (m < 0.70710678) {
+        m *= 2;
+        exponent--;
+    }
+    s = (m - 1) / (m + 1);
+    square = s * s;
+    return 2 * s *
+               (1 + square * (1.0 / 3 +
+                              square * (1.0 / 5 +
+                                        square * (1.0 / 7 + square / 9)))) +
+           exponent * LN_2;
+}
+
+/* xorshift64* */
+static uint64_t random_next(void)
+{
+    uint64_t x = thread_random;
+
+    if (x == 0) {
+        x = (uint64_t)inject_now() ^
+            (uint64_t)(uintptr_t)&thread_random * UINT64_C(0x9e3779b97f4a7c15);
+        x |= 1;
+    }
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    thread_random = x;
+    return x * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+/* Bytes to the next sample. */
+static int64_t distance_draw(void)
+{
+    double unit = ((double)(random_next() >> 12) + 1) * 0x1p-52; /* (0, 1] */
+
+    return (int64_t)(-logarithm(unit) * mean);
+}
+
+static bool block_put(const struct live_block *block,
+                      enum ck_kind kind,
+                      uint32_t name,
+                      int64_t now)
+{
+    struct ck_stacked *record = ck_ring_begin(&inject_thread, inject_ring.clock,
+                                              sizeof(*record) / CK_UNIT_BYTES);
+
+    if (record == NULL) {
+        return false;
+    }
+    *record = (struct ck_stacked){
+        .e = {.kind = (uint16_t)kind,
+              .units = sizeof(*record) / CK_UNIT_BYTES,
+              .name = name,
+              .start = now},
+        .address = block->address,
+        .site = block->site,
+        .bytes = block->bytes,
+        .stack = block->stack,
+        .mean = block->mean,
+    };
+    ck_ring_commit(&inject_thread, record->e.units);
+    return true;
+}
+
+static void late_put(const struct live_block *block)
+{
+    for (int i = 0; i < LATE_MAX; i++) {
+        int state = LATE_FREE;
+
+        if (atomic_compare_exchange_strong(&late[i].state, &state, LATE_BUSY)) {
+            late[i].block = *block;
+            /* release: pairs with the exchange in late_take() */
+            atomic_store(&late[i].state, LATE_THERE);
+            atomic_fetch_add(&late_count, 1);
+            return;
+        }
+    }
+}
+
+static void late_take(uint32_t name)
+{
+    for (int i = 0; i < LATE_MAX && atomic_load(&late_count) > 0; i++) {
+        int state = LATE_THERE;
+
+        if (atomic_compare_exchange_strong(&late[i].state, &state, LATE_BUSY)) {
+            (void)block_put(&late[i].block, CK_KIND_FREED, name, inject_now());
+            atomic_fetch_sub(&late_count, 1);
+            atomic_store(&late[i].state, LATE_FREE);
+        }
+    }
+}
+
+/* So many blocks of one set are live that this one cannot be followed. */
+static void unfollowed_note(void)
+{
+    if (!atomic_exchange(&is_noted, true)) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "more sampled blocks of memory were live than ck can "
+                         "follow: the later ones count as given back at once. "
+                         "A larger --allocations samples fewer");
+    }
+}
+
+static void block_record(const void *address,
+                         size_t bytes,
+                         struct inject_label *function,
+                         const void *from)
+{
+    struct live_block block = {
+        .address = (uint64_t)(uintptr_t)address, .bytes = bytes, .mean = mean};
+    uint32_t name = inject_label_id(function);
+    const char *what = NULL;
+
+    if (__builtin_expect(atomic_load(&lacks) != NULL, 0)) {
+        what = atomic_exchange(&lacks, NULL);
+    }
+    if (what != NULL) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0, what);
+    }
+    if (atomic_load_explicit(&late_count, memory_order_relaxed) > 0) {
+        late_take(name);
+    }
+    block.site = call_site(from);
+    block.stack = stack_number_find(from, block.site);
+    if (block_put(&block, CK_KIND_ALLOCATED, name, inject_now()) &&
+        !liveblocks_add(&block)) {
+        (void)block_put(&block, CK_KIND_FREED, name, inject_now());
+        unfollowed_note();
+    }
+}
+
+/* Is the thread's count at its end? */
+static bool is_due(void)
+{
+    if (mean == 0 || atomic_load_explicit(&inject_ring.header->is_off,
+                                          memory_order_relaxed) != 0) {
+        memorysample_left = PAUSE_BYTES;
+        return false;
+    }
+    if (!is_drawn) {
+        is_drawn = true;
+        memorysample_left += distance_draw();
+    }
+    return memorysample_left < 0;
+}
+
+void memorysample_take(const void *block,
+                       size_t bytes,
+                       struct inject_label *function,
+                       const void *from)
+{
+    int saved = errno;
+
+    if (is_inside) {
+        return;
+    }
+    is_inside = true;
+    if (is_due()) {
+        memorysample_left = distance_draw();
+        if (inject_writer() != NULL) {
+            block_record(block, bytes, function, from);
+        }
+    }
+    is_inside = false;
+    errno = saved;
+}
+
+void memorysample_gone(const struct live_block *block,
+                       struct inject_label *function)
+{
+    int saved = errno;
+
+    if (!is_inside) {
+        is_inside = true;
+        if (inject_writer() != NULL) {
+            (void)block_put(block, CK_KIND_FREED, inject_label_id(function),
+                            inject_now());
+        } else {
+            late_put(block);
+        }
+        is_inside = false;
+    }
+    errno = saved;
+}
