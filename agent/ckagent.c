@@ -41,6 +41,9 @@
 #define SLOT_BYTES_MOST ((int64_t)1 << 30)
 /* Rings of a host take one such part of its memory at most. */
 #define MEMORY_PARTS 8
+/* From one sample of --allocations to the next. */
+#define ALLOCATIONS_LEAST ((int64_t)1 << 10)
+#define ALLOCATIONS_MOST ((int64_t)1 << 30)
 /* Of a ring with an outbox and a few slots. */
 #define RING_BYTES_LEAST ((int64_t)256 << 10)
 
@@ -67,6 +70,7 @@ static struct options {
     int64_t sample_hz;
     int64_t stack_bytes;
     int64_t off_cpu;
+    int64_t allocations;
     bool has_page;
     bool is_insecure;
     bool is_strict;
@@ -127,6 +131,10 @@ static const struct ck_cli_option table[] = {
     {CK_CLI_DURATION, "off-cpu", 0, "TIME", &options.off_cpu, NULL,
      "Record the stack of a thread that waits in the kernel for at least TIME; "
      "0 records none (default 1ms)"},
+    {CK_CLI_BYTES_OR, "allocations", 0, "SIZE", &options.allocations, "512K",
+     "Record where memory comes from: one in SIZE bytes that the program asks "
+     "of its allocator, with the stack, and whether it was given back "
+     "(512 KiB without =SIZE; default: none)"},
     {CK_CLI_CHOICE, "python", 0, NULL, &options.python, "on|off",
      "Read function, file and line of the Python code that sampled threads "
      "run, from outside of the program (default on)"},
@@ -352,6 +360,10 @@ static int options_check(struct ck_err *err)
     }
     if (options.off_cpu < 0 || options.off_cpu > CK_TIME_S) {
         return ck_err_set(err, "--off-cpu: 0 to 1s");
+    }
+    if (options.allocations != 0 && (options.allocations < ALLOCATIONS_LEAST ||
+                                     options.allocations > ALLOCATIONS_MOST)) {
+        return ck_err_set(err, "--allocations: 1KiB to 1GiB");
     }
     if (options.posix_threshold < 0 || options.posix_threshold > CK_TIME_S) {
         return ck_err_set(err, "--posix-threshold: 0 to 1s");
@@ -590,10 +602,14 @@ static int run_ringed(char **argv,
     }
     /* 0 in the ring is the library's own default. */
     ring.header->is_openmp_off = strcmp(options.openmp, "off") == 0;
+    ring.header->allocation_mean = (uint32_t)options.allocations;
     ring.header->posix_threshold_ns =
         options.posix_threshold > 0 ? (uint32_t)options.posix_threshold : 1;
-    if (libraries_find(&libraries, strcmp(options.posix, "off") != 0, &err) !=
-        0) {
+    if (libraries_find(&libraries,
+                       &(struct libraries_wish){
+                           .has_posix = strcmp(options.posix, "off") != 0,
+                           .has_allocations = options.allocations != 0},
+                       &err) != 0) {
         if (options.is_strict) {
             ringfile_unlink(&ring);
             return run_unclaimed(argv, places, &err);

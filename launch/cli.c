@@ -193,6 +193,7 @@ static int set_value(const struct scan *scan,
         wanted = "a whole number";
         break;
     case CK_CLI_BYTES:
+    case CK_CLI_BYTES_OR:
         is_bad = ck_cli_bytes(text, option->value);
         wanted = "a size like 64K, 8M or 1G";
         break;
@@ -233,6 +234,9 @@ static int take_value(struct scan *scan,
                       const struct ck_cli_option *option,
                       const char *attached)
 {
+    if (attached == NULL && option->type == CK_CLI_BYTES_OR) {
+        attached = option->values;
+    }
     if (attached == NULL) {
         if (scan->next == scan->count) {
             return ck_err_set(

@@ -20,6 +20,8 @@
     FORMAT(CSV, "csv")                                                         \
     FORMAT(FOLDED, "folded")                                                   \
     FORMAT(FOLDED_WAITS, "folded-waits")                                       \
+    FORMAT(FOLDED_MEMORY, "folded-memory")                                     \
+    FORMAT(FOLDED_DEVICE, "folded-device")                                     \
     FORMAT(SPEEDSCOPE, "speedscope")                                           \
     FORMAT(FLAMESCOPE, "flamescope")                                           \
     FORMAT(FIREFOX, "firefox")                                                 \

@@ -37,6 +37,8 @@ static const char *type_name(enum ck_cli_type type)
         return "bytes";
     case CK_CLI_DURATION:
         return "duration";
+    case CK_CLI_BYTES_OR:
+        return "bytes";
     case CK_CLI_CHOICE:
         return "choice";
     case CK_CLI_HEADING:
@@ -94,7 +96,9 @@ print_option(FILE *out, const struct ck_cli_option *option, int width)
         argument = option->values;
     }
     column += fprintf(out, "--%s", option->name);
-    if (option->type != CK_CLI_FLAG) {
+    if (option->type == CK_CLI_BYTES_OR) {
+        column += fprintf(out, "[=%s]", argument);
+    } else if (option->type != CK_CLI_FLAG) {
         column += fprintf(out, " %s", argument != NULL ? argument : "VALUE");
     }
     if (column + 2 > HELP_COLUMN) {
@@ -132,7 +136,8 @@ static bool has_type(const struct ck_cli_option *options, enum ck_cli_type type)
 static void
 print_units(FILE *out, const struct ck_cli_option *options, int width)
 {
-    bool has_bytes = has_type(options, CK_CLI_BYTES);
+    bool has_bytes =
+        has_type(options, CK_CLI_BYTES) || has_type(options, CK_CLI_BYTES_OR);
     bool has_time = has_type(options, CK_CLI_DURATION);
 
     if (has_bytes || has_time) {

@@ -16,6 +16,7 @@ enum ck_cli_type {
     CK_CLI_LIST,     /* struct ck_cli_list: may be given several times */
     CK_CLI_INT,      /* int64_t: decimal */
     CK_CLI_BYTES,    /* int64_t: 64K, 8M, 1GiB */
+    CK_CLI_BYTES_OR, /* the same, only as --name=64K; --name alone: `values` */
     CK_CLI_DURATION, /* int64_t ns: 20ms, 5s, 1m; a bare number is seconds */
     CK_CLI_CHOICE,   /* const char *: one of `values`, "a|b|c" */
     CK_CLI_HEADING,  /* no option: a title line in --help */

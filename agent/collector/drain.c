@@ -89,6 +89,43 @@ void drain_symbols(struct drain *drain, struct symbols *symbols)
     drain->symbols = symbols;
 }
 
+/* The frames of a stack that a library of ours recorded. */
+static void stack_note(struct drain *drain,
+                       uint32_t incarnation,
+                       const struct ck_text *stack)
+{
+    const uint64_t *frames = (const uint64_t *)ck_text_bytes(stack);
+    size_t count = stack->length / sizeof(*frames);
+
+    if (ck_text_units(stack->length) != stack->e.units) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (frames[i] < CK_SITE_TOLD) {
+            symbols_frame(drain->symbols, incarnation, frames[i]);
+        }
+    }
+}
+
+static void stacks_note(struct drain *drain,
+                        const struct framewriter_cut *cut,
+                        uint32_t units)
+{
+    const struct ck_event *event;
+
+    for (uint32_t at = 0; at < units; at += event->units) {
+        event = (const struct ck_event *)(cut->records +
+                                          (size_t)at * CK_UNIT_BYTES);
+        if (event->units == 0 || at + event->units > units) {
+            return;
+        }
+        if (event->kind == CK_KIND_STACK) {
+            stack_note(drain, cut->stream.incarnation,
+                       (const struct ck_text *)event);
+        }
+    }
+}
+
 /* Make a frame and note the call sites in it. As framewriter_put(). */
 static int
 cut_put(struct drain *drain, const struct framewriter_cut *cut, uint32_t *units)
@@ -102,6 +139,11 @@ cut_put(struct drain *drain, const struct framewriter_cut *cut, uint32_t *units)
     count = ck_batch_sites(drain->framewriter->writer, &sites);
     for (size_t i = 0; drain->symbols != NULL && i < count; i++) {
         symbols_site(drain->symbols, cut->stream.incarnation, sites[i]);
+    }
+    if (drain->symbols != NULL &&
+        atomic_load_explicit(&drain->ring->header->stacks,
+                             memory_order_relaxed) > 0) {
+        stacks_note(drain, cut, *units);
     }
     return 0;
 }

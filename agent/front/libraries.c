@@ -38,7 +38,7 @@ static const struct {
     {"libcknvtx.so", "NVTX_INJECTION64_PATH", TARGET_UNSET},
 };
 #define NAMED (sizeof(named) / sizeof(named[0]))
-_Static_assert(NAMED <= LIBRARIES_NAMED, "struct libraries has room");
+_Static_assert(NAMED + 1 <= LIBRARIES_NAMED, "struct libraries has room");
 
 /* Those that are preloaded: of a program whose calls of libc are recorded, and
  * of one whose are not. libckcuda.so is last, for it may be left out. */
@@ -180,12 +180,30 @@ static bool is_cuda_wanted(void)
            access(devices[1], F_OK) == 0;
 }
 
+/* In front of an allocator that the user preloads, whose functions it calls;
+ * but behind a sanitizer's, which wants to be the first of all. */
+static int allocations_find(struct libraries *libraries, struct ck_err *err)
+{
+    const char *theirs = getenv("LD_PRELOAD");
+    char *path = libraries->paths[NAMED];
+    int rc = library_find("libckmemory.so", path, err);
+
+    if (path[0] != '\0') {
+        platform_insert(path);
+        libraries->named[libraries->named_count++] = (struct target_variable){
+            "LD_PRELOAD", path,
+            theirs != NULL && strstr(theirs, "san.so") != NULL ? TARGET_AFTER
+                                                               : TARGET_BEFORE};
+    }
+    return rc;
+}
+
 int libraries_find(struct libraries *libraries,
-                   bool has_posix,
+                   const struct libraries_wish *wish,
                    struct ck_err *err)
 {
-    const char *const *preloads = has_posix ? all : no_posix;
-    size_t count = (has_posix ? ALL : NO_POSIX) - !is_cuda_wanted();
+    const char *const *preloads = wish->has_posix ? all : no_posix;
+    size_t count = (wish->has_posix ? ALL : NO_POSIX) - !is_cuda_wanted();
     char path[PATH_MAX];
     size_t used = 0;
     int rc = 0;
@@ -208,5 +226,5 @@ int libraries_find(struct libraries *libraries,
             named[i].variable, found[0] != '\0' ? found : NULL, named[i].how};
     }
     libraries->named_count = NAMED;
-    return rc;
+    return wish->has_allocations ? allocations_find(libraries, err) | rc : rc;
 }

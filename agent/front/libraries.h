@@ -25,12 +25,17 @@ struct libraries {
     size_t named_count;
 };
 
+struct libraries_wish {
+    bool has_posix;       /* calls of libc are recorded */
+    bool has_allocations; /* what is asked of the allocator, too */
+};
+
 /* Find what was built. A directory with a blank or a colon in its name, which
  * LD_PRELOAD cannot take, is reached by a link in our private runtime
  * directory. 0, or -1 with err: no such link can be made, and where to put ck
  * instead; *libraries is complete but for what cannot be loaded. */
 int libraries_find(struct libraries *libraries,
-                   bool has_posix,
+                   const struct libraries_wish *wish,
                    struct ck_err *err);
 
 /* The path by which the loader takes a library at `path`: itself, or one by

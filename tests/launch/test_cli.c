@@ -25,6 +25,7 @@ static struct {
     int64_t ranks;
     int64_t limit;
     int64_t period;
+    int64_t every;
 } got;
 
 static const struct ck_cli_option options[] = {
@@ -40,6 +41,7 @@ static const struct ck_cli_option options[] = {
     {CK_CLI_INT, "ranks", 'n', "N", &got.ranks, NULL, "ranks"},
     {CK_CLI_BYTES, "limit", 0, "SIZE", &got.limit, NULL, "bound of the store"},
     {CK_CLI_DURATION, "period", 0, "TIME", &got.period, NULL, "how often"},
+    {CK_CLI_BYTES_OR, "every", 0, "SIZE", &got.every, "512K", "how many"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };
 
@@ -115,6 +117,21 @@ static void each_type_takes_its_value_attached_or_apart(void **state)
     assert_string_equal(got.listen.items[0], "a");
     assert_string_equal(got.listen.items[1], "b");
     assert_null(got.listen.items[2]);
+}
+
+static void a_size_may_be_left_out_where_there_is_a_usual_one(void **state)
+{
+    struct parsed p = parse(&cli, "--every", "64K", NULL);
+
+    (void)state;
+    assert_int_equal(p.result, CK_CLI_RUN);
+    assert_int_equal(got.every, 512 << 10);
+    assert_int_equal(p.argc, 1); /* it is an operand */
+    p = parse(&cli, "--every=64K", NULL);
+    assert_int_equal(p.result, CK_CLI_RUN);
+    assert_int_equal(got.every, 64 << 10);
+    assert_int_equal(p.argc, 0);
+    assert_int_equal(parse(&cli, "--every=x", NULL).result, CK_CLI_WRONG);
 }
 
 static void operands_keep_their_order_between_options(void **state)
@@ -376,6 +393,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(each_type_takes_its_value_attached_or_apart,
                                   forget),
+        cmocka_unit_test_teardown(
+            a_size_may_be_left_out_where_there_is_a_usual_one, forget),
         cmocka_unit_test_teardown(operands_keep_their_order_between_options,
                                   forget),
         cmocka_unit_test_teardown(a_command_keeps_its_own_options, forget),
