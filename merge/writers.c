@@ -93,6 +93,8 @@ int writers_where(struct writers *writers, struct ck_err *err)
         {CK_FORMAT_PERFETTO, "trace.pftrace", writers->perfetto_path},
         {CK_FORMAT_FOLDED, "stacks.folded", writers->folded_path},
         {CK_FORMAT_FOLDED_WAITS, "waits.folded", writers->waits_path},
+        {CK_FORMAT_FOLDED_MEMORY, "memory.folded", writers->memory_path},
+        {CK_FORMAT_FOLDED_DEVICE, "device.folded", writers->device_path},
         {CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
          writers->speedscope_path},
         {CK_FORMAT_FLAMESCOPE, "stacks.perf", writers->flamescope_path},
@@ -118,7 +120,9 @@ bool writers_has(int format)
     return format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
            format == CK_FORMAT_SQLITE || format == CK_FORMAT_FOLDED ||
            format == CK_FORMAT_SPEEDSCOPE || format == CK_FORMAT_FLAMESCOPE ||
-           format == CK_FORMAT_FIREFOX || format == CK_FORMAT_FOLDED_WAITS;
+           format == CK_FORMAT_FIREFOX || format == CK_FORMAT_FOLDED_WAITS ||
+           format == CK_FORMAT_FOLDED_MEMORY ||
+           format == CK_FORMAT_FOLDED_DEVICE;
 }
 
 /* Are samples asked for one by one? */
@@ -341,6 +345,9 @@ static int files_open(struct writers *writers, struct ck_err *err)
         writers->waits = stacktable_create(writers->defs, part);
         stacktable_of_waits(writers->waits);
     }
+    if (writers->memory_path[0] != '\0') {
+        writers->memory = stacktable_create(writers->defs, part);
+    }
     return 0;
 }
 
@@ -413,6 +420,11 @@ size_t writers_consumers(const struct writers *writers,
         consumers[count++] = (struct timeline_consumer){
             stacktable_take, writers->waits, (uint32_t)1 << CK_CLASS_SAMPLE};
     }
+    if (writers->memory != NULL) {
+        consumers[count++] =
+            (struct timeline_consumer){stacktable_take_memory, writers->memory,
+                                       (uint32_t)1 << CK_CLASS_STACKED};
+    }
     return writers->is_held ? count : writers_across(writers, consumers, count);
 }
 
@@ -469,6 +481,22 @@ static int waits_finish(const struct writers *writers, struct ck_err *err)
                         writers->waits_path, err);
 }
 
+/* Stacks of launches and of allocations. */
+static int asked_finish(const struct writers *writers, struct ck_err *err)
+{
+    if (writers->device_path[0] != '\0' &&
+        folded_launches(&writers->report->launch_stacks, writers->device_path,
+                        err) != 0) {
+        return -1;
+    }
+    if (writers->memory == NULL) {
+        return 0;
+    }
+    stacktable_resolve(writers->memory);
+    return folded_write(writers->memory, FOLDED_WEIGHTS, writers->memory_path,
+                        err);
+}
+
 static int stacks_finish(const struct writers *writers, struct ck_err *err)
 {
     const struct speedscope about = {writers->report->name,
@@ -493,7 +521,8 @@ static int stacks_finish(const struct writers *writers, struct ck_err *err)
 
 int writers_finish(struct writers *writers, struct ck_err *err)
 {
-    if (stacks_finish(writers, err) != 0 || waits_finish(writers, err) != 0) {
+    if (stacks_finish(writers, err) != 0 || waits_finish(writers, err) != 0 ||
+        asked_finish(writers, err) != 0) {
         return -1;
     }
     if (writers->lanes != NULL) {
@@ -540,6 +569,16 @@ void writers_say(const struct writers *writers)
         ck_info("the stacks of waits are in %s, a line each with microseconds, "
                 "for flamegraph.pl",
                 writers->waits_path);
+    }
+    if (writers->device_path[0] != '\0') {
+        ck_info("device work by the stack that launched it is in %s, a line "
+                "each with microseconds, for flamegraph.pl",
+                writers->device_path);
+    }
+    if (writers->memory_path[0] != '\0') {
+        ck_info("the stacks that asked for memory are in %s, a line each with "
+                "bytes, for flamegraph.pl",
+                writers->memory_path);
     }
     if (writers->speedscope_path[0] != '\0') {
         ck_info("the stacks are in %s: open it at https://www.speedscope.app",

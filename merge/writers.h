@@ -37,6 +37,8 @@ struct writers {
     char perfetto_path[PATH_MAX];
     char folded_path[PATH_MAX];
     char waits_path[PATH_MAX];
+    char memory_path[PATH_MAX];
+    char device_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
     char flamescope_path[PATH_MAX];
     char firefox_path[PATH_MAX];
@@ -49,7 +51,8 @@ struct writers {
     size_t dids_count;
     struct flames *flames;
     struct stacktable *stacks;
-    struct stacktable *waits; /* without a CPU */
+    struct stacktable *waits;  /* without a CPU */
+    struct stacktable *memory; /* that was asked for */
 };
 
 /* Where they go; no output replaces what is read, or what is not of ckmerge.

@@ -21,6 +21,7 @@
 #include "merge/analysis/waits/pendings.h"
 #include "merge/analysis/totals/idealnetwork.h"
 #include "merge/analysis/history/lookback.h"
+#include "merge/analysis/memory/allocplaces.h"
 #include "merge/analysis/memory/faultplaces.h"
 #include "merge/analysis/memory/memoryuse.h"
 #include "merge/analysis/steps/steps.h"
@@ -52,6 +53,8 @@ struct analysis {
     struct idealnetwork *idealnetwork;
     struct hotspots *hotspots;
     struct faultplaces *faultplaces;
+    struct allocplaces *allocplaces;
+    struct allocplaces *devicememory;
     struct blockedplaces *blockedplaces;
     struct launchstacks *launchstacks; /* NULL = there is no device */
     struct memoryuse *memoryuse;
@@ -169,6 +172,10 @@ struct analysis *analysis_create(const struct defs *defs,
     analysis->hotspots = hotspots_create(defs, analysis->lookback, region);
     analysis->faultplaces =
         faultplaces_create(defs, analysis->lookback, region);
+    analysis->allocplaces =
+        allocplaces_create(defs, analysis->lookback, ALLOCPLACES_HOST);
+    analysis->devicememory =
+        allocplaces_create(defs, analysis->lookback, ALLOCPLACES_DEVICES);
     analysis->blockedplaces =
         blockedplaces_create(defs, analysis->lookback, region);
     if (defs->physicals_count > 0 && has_stacks(defs)) {
@@ -197,6 +204,8 @@ void analysis_destroy(struct analysis *analysis)
     idealnetwork_destroy(analysis->idealnetwork);
     hotspots_destroy(analysis->hotspots);
     faultplaces_destroy(analysis->faultplaces);
+    allocplaces_destroy(analysis->allocplaces);
+    allocplaces_destroy(analysis->devicememory);
     blockedplaces_destroy(analysis->blockedplaces);
     launchstacks_destroy(analysis->launchstacks);
     memoryuse_destroy(analysis->memoryuse);
@@ -566,9 +575,21 @@ static inline bool is_for_steps(struct analysis *analysis,
     return analysis->has_steps;
 }
 
-int analysis_take(void *state, const struct timeline_event *event)
+/* What has a stack of its own process. */
+static void stacked_take(struct analysis *analysis,
+                         const struct timeline_event *event)
 {
-    struct analysis *analysis = state;
+    allocplaces_take(analysis->allocplaces, event);
+    allocplaces_take(analysis->devicememory, event);
+    if (analysis->launchstacks != NULL) {
+        launchstacks_take(analysis->launchstacks, event);
+    }
+}
+
+/* Any other record. */
+static int event_take(struct analysis *analysis,
+                      const struct timeline_event *event)
+{
     bool is_persistent = (event->record->flags & CK_FLAG_PERSISTENT) != 0;
     bool is_call = is_mpi(event) && !is_persistent &&
                    event->thread < analysis->defs->threads_count;
@@ -624,6 +645,15 @@ int analysis_take(void *state, const struct timeline_event *event)
     default:
         return 0;
     }
+}
+
+int analysis_take(void *state, const struct timeline_event *event)
+{
+    if (ck_kind_class(event->record->kind) == CK_CLASS_STACKED) {
+        stacked_take(state, event);
+        return 0;
+    }
+    return event_take(state, event);
 }
 
 void analysis_finish(struct analysis *analysis)
@@ -712,6 +742,8 @@ int analysis_report(struct analysis *analysis, struct report *report)
     memoryuse_report(analysis->memoryuse, analysis->steps, analysis->region,
                      report);
     faultplaces_report(analysis->faultplaces, report);
+    allocplaces_report(analysis->allocplaces, report);
+    allocplaces_report(analysis->devicememory, report);
     blockedplaces_report(analysis->blockedplaces, report);
     if (analysis->launchstacks != NULL) {
         launchstacks_report(analysis->launchstacks, report);

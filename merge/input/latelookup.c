@@ -29,7 +29,8 @@
 
 #define SITES                                                                  \
     ((uint32_t)1 << CK_CLASS_CALL | (uint32_t)1 << CK_CLASS_MESSAGE |          \
-     (uint32_t)1 << CK_CLASS_COLLECTIVE | (uint32_t)1 << CK_CLASS_TEAM)
+     (uint32_t)1 << CK_CLASS_COLLECTIVE | (uint32_t)1 << CK_CLASS_TEAM |       \
+     (uint32_t)1 << CK_CLASS_STACKED)
 
 struct site {
     uint32_t process;

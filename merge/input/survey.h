@@ -19,7 +19,7 @@
      (uint32_t)1 << CK_CLASS_MESSAGE | (uint32_t)1 << CK_CLASS_COLLECTIVE |    \
      (uint32_t)1 << CK_CLASS_KERNEL | (uint32_t)1 << CK_CLASS_COPY |           \
      (uint32_t)1 << CK_CLASS_SAMPLE | (uint32_t)1 << CK_CLASS_AWAIT |          \
-     (uint32_t)1 << CK_CLASS_TEAM)
+     (uint32_t)1 << CK_CLASS_TEAM | (uint32_t)1 << CK_CLASS_STACKED)
 
 /* Devices of one frame that wait for its end; more go to the definitions at
  * once. */

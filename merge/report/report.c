@@ -65,6 +65,10 @@ static void memory_fini(struct report *report)
     free(report->blocked);
     free(report->faults);
     free(report->fault_places);
+    free(report->allocations.places);
+    free(report->allocations.ranks);
+    free(report->device_memory.places);
+    free(report->device_memory.ranks);
     for (size_t i = 0; i < report->memory_count; i++) {
         free(report->memory[i].points);
     }

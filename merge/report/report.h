@@ -814,6 +814,8 @@ struct report {
     size_t faults_count;
     struct report_fault_place *fault_places; /* most first */
     size_t fault_places_count;
+    struct report_allocations allocations;
+    struct report_allocations device_memory;
     struct report_memory *memory; /* by rank */
     size_t memory_count;
     struct report_counter *counters;

@@ -34,6 +34,7 @@ struct report_launch_row {
 struct report_launch_stacks {
     struct report_launch_row *rows; /* longest first */
     size_t count;
+    size_t listed;        /* of these, in a report */
     uint64_t matched;     /* launches whose call was sampled by then, */
     uint64_t deferred;    /* later, */
     uint64_t by_function; /* whose function was sampled elsewhere, */

@@ -80,4 +80,43 @@ struct report_memory {
     struct report_growth growth;
 };
 
+/* Bytes that were asked of the allocator, by samples, so about so many; errors
+ * are standard deviations. */
+struct report_held {
+    uint64_t bytes; /* in all */
+    uint64_t bytes_error;
+    uint64_t peak; /* at the peak of each process */
+    uint64_t peak_error;
+    uint64_t last;   /* not given back at the end */
+    uint64_t blocks; /* in all */
+    uint64_t samples;
+};
+
+/* A function's of all ranks, in the whole run. */
+struct report_allocation {
+    struct place place; /* the line with the most */
+    struct report_callers callers;
+    struct report_held held;
+    uint32_t ranks;
+    int32_t rank; /* with the most at its peak */
+    uint64_t rank_peak;
+};
+
+struct report_allocation_rank {
+    int32_t rank;
+    uint32_t process; /* of it that had the most at once */
+    uint32_t device;  /* number in that; 0 = of several, or no device's */
+    const char *device_name; /* NULL = none */
+    struct report_held held;
+    ck_time_t peak_at;
+};
+
+struct report_allocations {
+    uint64_t mean; /* one in so many bytes is sampled; 0 = nothing was */
+    struct report_allocation *places; /* most at the peak first */
+    size_t places_count;
+    struct report_allocation_rank *ranks; /* by rank */
+    size_t ranks_count;
+};
+
 #endif

@@ -31,6 +31,7 @@ HOSTILE = ["</script><script>window.hacked=1</script>",
 
 # Lists of report.json that have a table.
 TABLES = {"deaths": "Threads when a signal ended them", "memory": "Memory", "fault_places": "Places of page faults",
+          "allocations.places": "Where memory came from", "device_memory.places": "Device memory",
           "blocked_places": "Where threads were blocked", "kernels": "Kernels", "calls": "Calls by place",
           "launch_stacks.rows": "Device work by the stack that launched it", "openmp.regions": "Parallel regions",
           "openmp.waits": "Waits in parallel regions", "lock_waits": "Locks that threads waited for",
@@ -959,6 +960,8 @@ def hostile_rows(report):
                          {"function": row["name"], "file": None, "line": 0, "users": False}]
     report["blocked_places"] = rows(waits=1, longest_ns=3, threads=1)
     report["fault_places"] = rows(minor=1, major=0, faulting_ns=1)
+    report["allocations"] = {"places": rows(bytes=9, peak_bytes=8, peak_bytes_error=1, last_bytes=0, blocks=2)}
+    report["device_memory"] = report["allocations"]
     report["memory"] = [{"rank": "<img src=x onerror=hacked=1>", "growth": {"steady": True, "bytes_per_second": 1}}]
     report["launch_stacks"] = {"rows": rows(launches=1, stack=[{"function": name} for name in HOSTILE])}
     for row in report["launch_stacks"]["rows"]:

@@ -3,10 +3,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Work is added up by process, launching call and name. Which launches
- * were before the first sample of their call is known at the end. A call that
- * several functions make has the stack that most of its samples have, with
- * their share. A call that no sample met, as most short ones, has the stack of
- * samples in the function that makes it, wherever in it they were.
+ * were before the first stack of their call is known at the end. Where the
+ * library that recorded them took stacks of launches, these count alone, and
+ * what a call launched is divided among them. Else a call that several
+ * functions make has the stack that most of its samples have, with their share.
+ * A call that no sample met, as most short ones, has the stack of samples in
+ * the function that makes it, wherever in it they were.
  */
 #include "merge/analysis/devices/launchstacks.h"
 
@@ -33,6 +35,7 @@ struct sampled {
     uint32_t stack;
     ck_time_t first;
     int64_t ns;
+    int64_t launches; /* that have it, about */
 };
 
 /* A stack leads through a function: by its innermost frame there. */
@@ -99,6 +102,38 @@ void launchstacks_destroy(struct launchstacks *stacks)
     }
 }
 
+static struct sampled *sample_find(struct launchstacks *stacks,
+                                   uint32_t process,
+                                   uint32_t stack,
+                                   ck_time_t time)
+{
+    int64_t number = table_number_of(stacks->stacks, process, stack, 0);
+
+    if ((size_t)number == stacks->samples_count) {
+        array_grow(&stacks->samples, &stacks->samples_room,
+                   stacks->samples_count, sizeof(*stacks->samples));
+        stacks->samples[stacks->samples_count++] =
+            (struct sampled){.process = process, .stack = stack, .first = time};
+    }
+    return &stacks->samples[number];
+}
+
+/* The stack of a launch itself. */
+static void launched_take(struct launchstacks *stacks,
+                          const struct timeline_event *event)
+{
+    const struct ck_stacked *record = (const struct ck_stacked *)event->record;
+    struct sampled *sample;
+
+    if (record->e.kind == CK_KIND_LAUNCHED && record->stack != 0 &&
+        record->bytes > 0 && record->bytes <= UINT16_MAX) {
+        sample =
+            sample_find(stacks, event->process, record->stack, event->start);
+        sample->launches += (int64_t)record->bytes;
+        sample->ns += (int64_t)record->bytes;
+    }
+}
+
 static void sample_take(struct launchstacks *stacks,
                         const struct timeline_event *event)
 {
@@ -107,24 +142,15 @@ static void sample_take(struct launchstacks *stacks,
         lookback_history(stacks->lookback),
         stacks->defs->processes[event->process].agent, event->record->name);
     bool is_wait = record->e.kind == CK_KIND_OFF_CPU;
-    int64_t number;
 
     if (process == DEFS_NONE || record->stack == 0 ||
         record->stack > UINT32_MAX || record->weight <= 0 ||
         (record->weight > UINT32_MAX && !is_wait)) {
         return;
     }
-    number = table_number_of(stacks->stacks, process, record->stack, 0);
-    if ((size_t)number == stacks->samples_count) {
-        array_grow(&stacks->samples, &stacks->samples_room,
-                   stacks->samples_count, sizeof(*stacks->samples));
-        stacks->samples[stacks->samples_count++] =
-            (struct sampled){.process = process,
-                             .stack = (uint32_t)record->stack,
-                             .first = event->start};
-    }
     /* A wait shows a way, not how often it was taken. */
-    stacks->samples[number].ns += is_wait ? 1 : record->weight;
+    sample_find(stacks, process, (uint32_t)record->stack, event->start)->ns +=
+        is_wait ? 1 : record->weight;
 }
 
 /* Who launched a kernel or a copy. */
@@ -188,8 +214,10 @@ void launchstacks_take(struct launchstacks *stacks,
         event->start >= stacks->region.end) {
         return;
     }
-    if (event->record->kind == CK_KIND_SAMPLE ||
-        event->record->kind == CK_KIND_OFF_CPU) {
+    if (ck_kind_class(event->record->kind) == CK_CLASS_STACKED) {
+        launched_take(stacks, event);
+    } else if (event->record->kind == CK_KIND_SAMPLE ||
+               event->record->kind == CK_KIND_OFF_CPU) {
         sample_take(stacks, event);
     } else if ((event->record->flags & CK_FLAG_BAD_TIME) == 0 &&
                defs_is_wanted(stacks->defs, event->rank)) {
@@ -333,6 +361,7 @@ struct ways {
     size_t count, room;
     int64_t ns; /* of all */
     ck_time_t first;
+    bool is_of_launches;
 };
 
 static void ways_add(struct ways *ways,
@@ -341,6 +370,7 @@ static void ways_add(struct ways *ways,
                      uint32_t at)
 {
     struct way way = {way_hash(stack, at), stack, at, 0};
+    int64_t weight;
     size_t i = 0;
 
     while (i < ways->count && ways->items[i].hash != way.hash) {
@@ -350,8 +380,9 @@ static void ways_add(struct ways *ways,
         array_grow(&ways->items, &ways->room, i, sizeof(*ways->items));
         ways->items[ways->count++] = way;
     }
-    ways->items[i].ns += sample->ns;
-    ways->ns += sample->ns;
+    weight = ways->is_of_launches ? sample->launches : sample->ns;
+    ways->items[i].ns += weight;
+    ways->ns += weight;
     ways->first = sample->first < ways->first ? sample->first : ways->first;
 }
 
@@ -372,12 +403,14 @@ static size_t samples_first(const struct launchstacks *stacks, uint32_t process)
     return low;
 }
 
-static struct ways ways_find(const struct launchstacks *stacks,
-                             const struct launched *item)
+/* By stacks of launches, or by all others. */
+static struct ways ways_of(const struct launchstacks *stacks,
+                           const struct launched *item,
+                           bool is_of_launches)
 {
     const struct defs_agent *agent =
         &stacks->defs->agents[stacks->defs->processes[item->process].agent];
-    struct ways ways = {.first = INT64_MAX};
+    struct ways ways = {.first = INT64_MAX, .is_of_launches = is_of_launches};
 
     for (size_t i = samples_first(stacks, item->process);
          item->site != 0 && i < stacks->samples_count &&
@@ -387,7 +420,8 @@ static struct ways ways_find(const struct launchstacks *stacks,
         const struct defs_stack *stack;
         uint32_t at;
 
-        if (sample->stack > agent->stacks_count) {
+        if (sample->stack > agent->stacks_count ||
+            (is_of_launches && sample->launches == 0)) {
             continue;
         }
         stack = &agent->stacks[sample->stack - 1];
@@ -397,6 +431,14 @@ static struct ways ways_find(const struct launchstacks *stacks,
         }
     }
     return ways;
+}
+
+static struct ways ways_find(const struct launchstacks *stacks,
+                             const struct launched *item)
+{
+    struct ways ways = ways_of(stacks, item, true);
+
+    return ways.count > 0 ? ways : ways_of(stacks, item, false);
 }
 
 /* The same by the function that makes the call. */
@@ -425,23 +467,28 @@ static struct ways function_ways(const struct launchstacks *stacks,
     return ways;
 }
 
-/* The heaviest way, outermost first; frames without a function are left out. */
-static void frames_fill(const struct defs *defs,
-                        const struct launched *item,
-                        const struct ways *ways,
-                        struct report_launch_row *row)
+static const struct way *heaviest(const struct ways *ways)
 {
     const struct way *best = &ways->items[0];
+
+    for (size_t i = 1; i < ways->count; i++) {
+        best = ways->items[i].ns > best->ns ? &ways->items[i] : best;
+    }
+    return best;
+}
+
+/* A way, outermost first; frames without a function are left out. */
+static void frames_fill(const struct defs *defs,
+                        const struct launched *item,
+                        const struct way *best,
+                        struct report_launch_row *row)
+{
     struct place found[REPORT_LAUNCH_FRAMES];
     size_t count = 0;
 
     if (row->is_by_function) {
         found[count++] = row->place;
     }
-    for (size_t i = 1; i < ways->count; i++) {
-        best = ways->items[i].ns > best->ns ? &ways->items[i] : best;
-    }
-    row->share = (double)best->ns / (double)ways->ns;
     for (uint32_t at = best->at;
          at < best->stack->depth && count < REPORT_LAUNCH_FRAMES; at++) {
         struct place place =
@@ -506,6 +553,77 @@ static void deferred_count(const struct launchstacks *stacks,
 
 CK_ORDER(by_process, struct sampled, CK_UP(process) ?: CK_UP(stack))
 
+static void row_add(struct report_launch_stacks *to,
+                    size_t *room,
+                    const struct report_launch_row *row)
+{
+    array_grow(&to->rows, room, to->count, sizeof(*to->rows));
+    to->rows[to->count++] = *row;
+}
+
+/* What a call launched: a row, or one for each stack of launches. */
+static void item_report(const struct launchstacks *stacks,
+                        const struct launched *item,
+                        const struct ways *ways,
+                        const struct report_launch_row *whole,
+                        size_t *room,
+                        struct report_launch_stacks *to)
+{
+    struct report_launch_row row = *whole;
+    ck_time_t ns = item->ns;
+    uint64_t launches = item->launches;
+
+    for (size_t i = 1; ways->is_of_launches && i < ways->count; i++) {
+        double part = (double)ways->items[i].ns / (double)ways->ns;
+
+        row.share = 1;
+        row.ns = (ck_time_t)((double)item->ns * part);
+        row.launches = (uint64_t)((double)item->launches * part);
+        frames_fill(stacks->defs, item, &ways->items[i], &row);
+        ns -= row.ns;
+        launches -= row.launches;
+        row_add(to, room, &row);
+    }
+    row = *whole;
+    row.ns = ns;
+    row.launches = launches;
+    if (ways->count > 0) {
+        const struct way *way =
+            ways->is_of_launches ? &ways->items[0] : heaviest(ways);
+
+        row.share =
+            ways->is_of_launches ? 1 : (double)way->ns / (double)ways->ns;
+        frames_fill(stacks->defs, item, way, &row);
+    }
+    row_add(to, room, &row);
+}
+
+/* The rows; firsts[i] becomes when the first stack of an item was. */
+static void items_report(const struct launchstacks *stacks,
+                         ck_time_t *firsts,
+                         struct report_launch_stacks *to)
+{
+    size_t room = 0;
+
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct launched *item = &stacks->items[i];
+        struct ways ways = ways_find(stacks, item);
+        struct report_launch_row row = {
+            .rank = stacks->defs->processes[item->process].rank,
+            .work = item->work,
+            .place = defs_place(stacks->defs, item->process, item->site)};
+
+        if (ways.count == 0 && item->site != 0) {
+            ways = function_ways(stacks, item);
+            row.is_by_function = ways.count > 0;
+        }
+        item_report(stacks, item, &ways, &row, &room, to);
+        counts_add(to, item, &ways, row.is_by_function);
+        firsts[i] = row.is_by_function ? INT64_MAX : ways.first;
+        free(ways.items);
+    }
+}
+
 void launchstacks_report(struct launchstacks *stacks, struct report *report)
 {
     struct report_launch_stacks *to = &report->launch_stacks;
@@ -516,37 +634,12 @@ void launchstacks_report(struct launchstacks *stacks, struct report *report)
               by_process);
     }
     passes_make(stacks);
-    to->rows = xcalloc(stacks->count + 1, sizeof(*to->rows));
-    for (size_t i = 0; i < stacks->count; i++) {
-        const struct launched *item = &stacks->items[i];
-        struct report_launch_row *row = &to->rows[to->count++];
-        struct ways ways = ways_find(stacks, item);
-        bool is_by_function = ways.count == 0 && item->site != 0;
-
-        if (is_by_function) {
-            ways = function_ways(stacks, item);
-            is_by_function = ways.count > 0;
-        }
-        *row = (struct report_launch_row){
-            .rank = stacks->defs->processes[item->process].rank,
-            .work = item->work,
-            .place = defs_place(stacks->defs, item->process, item->site),
-            .is_by_function = is_by_function,
-            .ns = item->ns,
-            .launches = item->launches};
-        if (ways.count > 0) {
-            frames_fill(stacks->defs, item, &ways, row);
-        }
-        counts_add(to, item, &ways, is_by_function);
-        firsts[i] = is_by_function ? INT64_MAX : ways.first;
-        free(ways.items);
-    }
+    items_report(stacks, firsts, to);
     deferred_count(stacks, firsts, to);
     free(firsts);
     if (to->count > 1) {
         qsort(to->rows, to->count, sizeof(*to->rows), by_ns);
     }
-    if (to->count > LAUNCHSTACKS_LISTED_MAX) {
-        to->count = LAUNCHSTACKS_LISTED_MAX;
-    }
+    to->listed = to->count < LAUNCHSTACKS_LISTED_MAX ? to->count
+                                                     : LAUNCHSTACKS_LISTED_MAX;
 }

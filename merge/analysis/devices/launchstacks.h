@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * No stack is unwound when work is launched. CPU samples of the process have
- * stacks; one that the launching call's return address is in, or its line of
- * Python, shows who called it.
+ * By stacks that libraries take of launches. Where there is none, CPU samples
+ * of the process have stacks; one that the launching call's return address is
+ * in, or its line of Python, shows who called it.
  */
 #ifndef CK_MERGE_ANALYSIS_DEVICES_LAUNCHSTACKS_H
 #define CK_MERGE_ANALYSIS_DEVICES_LAUNCHSTACKS_H

@@ -6,6 +6,7 @@
  * is remembered until its kernel comes, in a table of fixed size where a newer
  * launch may push out an older one: the arrow is then left out and counted.
  */
+#include "merge/output/devicetotal.h"
 #include "merge/output/chrome/chrome.h"
 
 #include <errno.h>
@@ -42,9 +43,10 @@ struct chrome {
     struct tracks *tracks;
     struct table *pids; /* that were named */
     struct launch *launches;
-    struct matcher *matcher; /* of messages; marks are rows */
-    int64_t row;             /* that was placed last */
-    uint64_t flows;          /* of launches */
+    struct devicetotal *devices; /* memory in use */
+    struct matcher *matcher;     /* of messages; marks are rows */
+    int64_t row;                 /* that was placed last */
+    uint64_t flows;              /* of launches */
     uint64_t flows_lost;
     uint64_t arrows; /* of launches and messages */
 };
@@ -68,6 +70,7 @@ struct chrome *chrome_create(const char *path,
     chrome->pids = table_create();
     chrome->launches = xcalloc(LAUNCHES, sizeof(*chrome->launches));
     chrome->matcher = matcher_create(defs, message_draw, chrome);
+    chrome->devices = devicetotal_create(defs);
     chrome->out.sink = sink_create(path, err);
     if (chrome->out.sink == NULL) {
         chrome_destroy(chrome);
@@ -87,6 +90,7 @@ void chrome_destroy(struct chrome *chrome)
     tracks_destroy(chrome->tracks);
     table_destroy(chrome->pids);
     matcher_destroy(chrome->matcher);
+    devicetotal_destroy(chrome->devices);
     free(chrome->launches);
     free(chrome);
 }
@@ -474,17 +478,26 @@ static void take_call(struct chrome *chrome, const struct timeline_event *event)
     }
 }
 
-static void put_value(struct chrome *chrome,
+static void put_named(struct chrome *chrome,
                       const struct timeline_event *event,
+                      const char *name,
                       int64_t value)
 {
     chromewriter_begin(&chrome->out, "C", pid_of(chrome, event), 0);
-    chromewriter_name(&chrome->out, defs_name(chrome->defs, event->process,
-                                              event->record->name));
+    chromewriter_name(&chrome->out, name);
     chromewriter_time(&chrome->out, event->start);
     chromewriter_int(&chrome->out, ",\"args\":{\"value\":", value);
     sink_text(chrome->out.sink, "}");
     chromewriter_end(&chrome->out);
+}
+
+static void put_value(struct chrome *chrome,
+                      const struct timeline_event *event,
+                      int64_t value)
+{
+    put_named(chrome, event,
+              defs_name(chrome->defs, event->process, event->record->name),
+              value);
 }
 
 static void take_mark(struct chrome *chrome, const struct timeline_event *event)
@@ -555,7 +568,17 @@ static void slice_take(struct chrome *chrome,
 int chrome_take(void *consumer, const struct timeline_event *event)
 {
     struct chrome *chrome = consumer;
+    struct devicetotal_now now;
 
+    if (ck_kind_class(event->record->kind) == CK_CLASS_STACKED) {
+        /* Before the part, too: it is a sum. */
+        if (devicetotal_take(chrome->devices, event, &now) &&
+            event->start >= chrome->part.start &&
+            event->start <= chrome->part.end) {
+            put_named(chrome, event, now.name, now.bytes);
+        }
+        return sink_error(chrome->out.sink);
+    }
     if (event->end >= chrome->part.start && event->start <= chrome->part.end) {
         slice_take(chrome, event);
     }

@@ -384,6 +384,25 @@ static void put_faults(struct csvfile *csv, const struct report *report)
     }
 }
 
+static void put_allocations(struct csvfile *csv, const struct report *report)
+{
+    for (size_t i = 0; i < report->allocations.places_count; i++) {
+        const struct report_allocation *row = &report->allocations.places[i];
+
+        put_place(csv, &row->place);
+        csvfile_text(csv, row->callers.caller.function);
+        csvfile_int(csv, (int64_t)row->held.bytes);
+        csvfile_int(csv, (int64_t)row->held.bytes_error);
+        csvfile_int(csv, (int64_t)row->held.peak);
+        csvfile_int(csv, (int64_t)row->held.peak_error);
+        csvfile_int(csv, (int64_t)row->held.last);
+        csvfile_int(csv, (int64_t)row->held.blocks);
+        csvfile_int(csv, row->ranks);
+        csvfile_rank(csv, row->rank);
+        csvfile_row(csv);
+    }
+}
+
 #define CAUSE_COLUMNS_OF                                                       \
     "cause wait rank ranks ns error_ns count at_start blamed_rank call "       \
     "function file line"
@@ -437,6 +456,10 @@ static const struct {
      put_memory},
     {"page_faults", "rank tid function file line caller minor major",
      put_faults},
+    {"allocations",
+     "function file line caller bytes bytes_error peak_bytes peak_bytes_error "
+     "last_bytes blocks ranks rank",
+     put_allocations},
     {"ranges", "name calls total_ns median_ns max_ns ranks idle_ns",
      put_ranges},
     {"pairs",

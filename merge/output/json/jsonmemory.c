@@ -111,6 +111,70 @@ static void put_resident(struct ck_json *j,
     ck_json_end(j);
 }
 
+static void put_held(struct ck_json *j, const struct report_held *held)
+{
+    ck_json_uint(j, "bytes", held->bytes);
+    ck_json_uint(j, "bytes_error", held->bytes_error);
+    ck_json_uint(j, "peak_bytes", held->peak);
+    ck_json_uint(j, "peak_bytes_error", held->peak_error);
+    ck_json_uint(j, "last_bytes", held->last);
+    ck_json_uint(j, "blocks", held->blocks);
+    ck_json_uint(j, "samples", held->samples);
+}
+
+static void put_memory_places(struct ck_json *j,
+                              const struct report_allocations *of)
+{
+    ck_json_array(j, "places");
+    for (size_t i = 0; i < of->places_count; i++) {
+        const struct report_allocation *row = &of->places[i];
+
+        ck_json_object(j, NULL);
+        json_place(j, &row->place);
+        json_callers(j, &row->callers);
+        put_held(j, &row->held);
+        ck_json_uint(j, "ranks", row->ranks);
+        json_rank(j, "rank", row->rank);
+        ck_json_uint(j, "rank_peak_bytes", row->rank_peak);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+/* Of the program, or of devices. */
+static void put_memory_ranks(struct ck_json *j,
+                             const struct report *report,
+                             const struct report_allocations *of)
+{
+    ck_json_array(j, "ranks");
+    for (size_t i = 0; i < of->ranks_count; i++) {
+        const struct report_allocation_rank *row = &of->ranks[i];
+
+        ck_json_object(j, NULL);
+        json_rank(j, "rank", row->rank);
+        if (of == &report->device_memory) {
+            json_text(j, "device", row->device_name);
+        }
+        put_held(j, &row->held);
+        json_time(j, "peak", row->peak_at, report);
+        ck_json_end(j);
+    }
+    ck_json_end(j);
+}
+
+static void put_allocations(struct ck_json *j, const struct report *report)
+{
+    ck_json_object(j, "allocations");
+    ck_json_uint(j, "mean_bytes", report->allocations.mean);
+    put_memory_places(j, &report->allocations);
+    put_memory_ranks(j, report, &report->allocations);
+    ck_json_end(j);
+    ck_json_object(j, "device_memory");
+    put_memory_places(j, &report->device_memory);
+    put_memory_ranks(j, report, &report->device_memory);
+    ck_json_end(j);
+}
+
 void json_memory(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "memory");
@@ -132,4 +196,5 @@ void json_memory(struct ck_json *j, const struct report *report)
     }
     ck_json_end(j);
     put_faults(j, report);
+    put_allocations(j, report);
 }

@@ -43,8 +43,8 @@ void json_windows(struct ck_json *j,
                   const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */
 void json_hot(struct ck_json *j, const struct report *report);
-/* caller and called_from, where there are such; memory, page_faults and
- * fault_places (jsonmemory.c). */
+/* caller and called_from, where there are such; memory, page_faults,
+ * fault_places and allocations (jsonmemory.c). */
 void json_callers(struct ck_json *j, const struct report_callers *callers);
 void json_memory(struct ck_json *j, const struct report *report);
 /* idle: by cause; those that are none are left out. */

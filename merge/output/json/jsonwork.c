@@ -163,7 +163,7 @@ void json_launch_stacks(struct ck_json *j, const struct report *report)
     ck_json_int(j, "unmatched_ns", stacks->unmatched_ns);
     ck_json_int(j, "unknown_ns", stacks->unknown_ns);
     ck_json_array(j, "rows");
-    for (size_t i = 0; i < stacks->count; i++) {
+    for (size_t i = 0; i < stacks->listed; i++) {
         const struct report_launch_row *row = &stacks->rows[i];
 
         ck_json_object(j, NULL);

@@ -93,6 +93,11 @@ const faultColumns = () => [headColumn('function', functionAt), textColumn('call
   countColumn('that read', row => row.major), timeColumn('CPU time in them', row => row.faulting_ns, true),
   countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
 
+const allocationColumns = () => [headColumn('function', functionAt), textColumn('called by', callerOf),
+  bytesColumn('at peak', row => row.peak_bytes), bytesColumn('+-', row => row.peak_bytes_error),
+  bytesColumn('at end', row => row.last_bytes), bytesColumn('in all', row => row.bytes), countColumn('blocks', row => row.blocks),
+  countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
+
 const blockedColumns = () => [headColumn('function', functionAt), textColumn('called by', callerOf), countColumn('waits', row => row.waits),
   timeColumn('blocked', row => row.ns, true), timeColumn('longest', row => row.longest_ns), countColumn('threads', row => row.threads),
   countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
@@ -150,6 +155,7 @@ const TABLES = [
   ['Parallel regions', 'openmp.regions', regionColumns], ['Waits in parallel regions', 'openmp.waits', teamWaitColumns],
   ['Locks that threads waited for', 'lock_waits', lockColumns], ['Threads', 'threads', threadColumns],
   ['Memory', 'memory', memoryColumns], ['Places of page faults', 'fault_places', faultColumns],
+  ['Where memory came from', 'allocations.places', allocationColumns], ['Device memory', 'device_memory.places', allocationColumns],
   ['Files, locks, sleep', 'libc', libcColumns], ['Counters', 'counters', counterColumns],
 ];
 

@@ -6,6 +6,7 @@
  * it. The reader sorts by time; of equal times the order of the file counts, so
  * that a slice's end is written with its begin, before what begins behind it.
  */
+#include "merge/output/devicetotal.h"
 #include "merge/output/perfetto/perfetto.h"
 
 #include <errno.h>
@@ -71,7 +72,7 @@ enum {
 };
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
 enum { FLAGS_CLEARED = 1, FLAGS_NEEDS = 2 };
-enum { ORDER_EXPLICIT = 3, MERGE_NONE = 2, UNIT_NS = 1 };
+enum { ORDER_EXPLICIT = 3, MERGE_NONE = 2, UNIT_NS = 1, UNIT_BYTES = 3 };
 enum { SNAPSHOT_REALTIME = 1, SNAPSHOT_BOOTTIME = 6 };
 
 enum category {
@@ -117,15 +118,16 @@ struct perfetto {
     struct perfetto_of of;
     struct sink *sink;
     struct protobuf packet;
-    struct tracks *tracks;   /* rows of what overlaps */
-    struct table *parents;   /* hosts and ranks that have a track */
-    struct table *names;     /* by address: equal texts are one */
-    struct table *sources;   /* by function, file and line */
-    struct matcher *matcher; /* of messages; marks are rows */
-    int64_t *rows;           /* of each thread of the definitions the first; 0 =
-                                none yet */
-    int64_t row;             /* of the last slice */
-    uint64_t messages;       /* that were drawn */
+    struct tracks *tracks;       /* rows of what overlaps */
+    struct table *parents;       /* hosts and ranks that have a track */
+    struct table *names;         /* by address: equal texts are one */
+    struct table *sources;       /* by function, file and line */
+    struct devicetotal *devices; /* memory in use */
+    struct matcher *matcher;     /* of messages; marks are rows */
+    int64_t *rows;     /* of each thread of the definitions the first; 0 =
+                          none yet */
+    int64_t row;       /* of the last slice */
+    uint64_t messages; /* that were drawn */
     bool has_begun;
 };
 
@@ -144,6 +146,7 @@ void perfetto_destroy(struct perfetto *perfetto)
     table_destroy(perfetto->names);
     table_destroy(perfetto->sources);
     matcher_destroy(perfetto->matcher);
+    devicetotal_destroy(perfetto->devices);
     free(perfetto->rows);
     free(perfetto);
 }
@@ -224,6 +227,7 @@ struct perfetto *perfetto_create(const char *path,
     perfetto->rows =
         xcalloc(of->defs->threads_count + 1, sizeof(*perfetto->rows));
     perfetto->matcher = matcher_create(of->defs, message_draw, perfetto);
+    perfetto->devices = devicetotal_create(of->defs);
     perfetto->sink = sink_create(path, err);
     if (perfetto->sink == NULL) {
         perfetto_destroy(perfetto);
@@ -240,7 +244,7 @@ struct track {
     int64_t parent; /* 0 = none */
     const char *name;
     int64_t order;
-    bool is_counter;
+    int unit; /* of a counter; 0 = it is none */
 };
 
 static void track_put(struct perfetto *perfetto, const struct track *track)
@@ -254,9 +258,9 @@ static void track_put(struct perfetto *perfetto, const struct track *track)
     if (track->parent != 0) {
         protobuf_int(packet, TRACK_PARENT, track->parent);
     }
-    if (track->is_counter) {
+    if (track->unit != 0) {
         protobuf_begin(packet, TRACK_COUNTER);
-        protobuf_int(packet, COUNTER_UNIT, UNIT_NS);
+        protobuf_int(packet, COUNTER_UNIT, track->unit);
         protobuf_end(packet);
     }
     protobuf_int(packet, TRACK_ORDERING, ORDER_EXPLICIT);
@@ -709,10 +713,59 @@ static void slice_take(struct perfetto *perfetto,
     }
 }
 
+/* Uuids of counters: those of rows begin higher. */
+#define COUNTERS ((int64_t)1 << 22)
+
+/* Those of devices behind those of clocks. */
+#define DEVICE_COUNTERS (COUNTERS + ((int64_t)1 << 20))
+#define DEVICES_MOST (1u << 20)
+
+static void
+counter_put(struct perfetto *perfetto, int64_t uuid, ck_time_t time, int64_t n)
+{
+    struct protobuf *packet = &perfetto->packet;
+
+    packet_begin(perfetto, time);
+    protobuf_begin(packet, PACKET_TRACK_EVENT);
+    protobuf_int(packet, EVENT_TYPE, TYPE_COUNTER);
+    protobuf_int(packet, EVENT_TRACK, uuid);
+    protobuf_int(packet, EVENT_COUNTER, n);
+    protobuf_end(packet);
+    packet_put(perfetto);
+}
+
+/* Memory of a device. Before the part, too: it is a sum. */
+static void take_memory(struct perfetto *perfetto,
+                        const struct timeline_event *event)
+{
+    size_t known = table_count(perfetto->parents);
+    struct devicetotal_now now;
+    struct track track = {.name = now.name, .unit = UNIT_BYTES};
+
+    if (!devicetotal_take(perfetto->devices, event, &now) ||
+        now.number >= DEVICES_MOST || event->start < perfetto->of.part.start ||
+        event->start > perfetto->of.part.end) {
+        return;
+    }
+    track.uuid = DEVICE_COUNTERS + now.number;
+    track.order = now.number;
+    (void)table_number(perfetto->parents,
+                       (struct table_key){LEVELS, now.number, 1});
+    if (table_count(perfetto->parents) > known) {
+        track.parent = rank_track(perfetto, event->process);
+        track_put(perfetto, &track);
+    }
+    counter_put(perfetto, track.uuid, event->start, now.bytes);
+}
+
 int perfetto_take(void *consumer, const struct timeline_event *event)
 {
     struct perfetto *perfetto = consumer;
 
+    if (ck_kind_class(event->record->kind) == CK_CLASS_STACKED) {
+        take_memory(perfetto, event);
+        return sink_error(perfetto->sink);
+    }
     perfetto->row = 0;
     if (event->end >= perfetto->of.part.start &&
         event->start <= perfetto->of.part.end) {
@@ -783,20 +836,16 @@ void perfetto_failed(const struct perfetto *perfetto, struct ck_err *err)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* Uuids of counters: those of rows begin higher. */
-#define COUNTERS ((int64_t)1 << 22)
-
 static void
 bound_put(void *state, uint32_t clock, ck_time_t time, ck_time_t bound)
 {
     struct perfetto *perfetto = state;
-    struct protobuf *packet = &perfetto->packet;
     size_t known = table_count(perfetto->parents);
     char name[300];
     struct track track = {.uuid = COUNTERS + clock,
                           .name = name,
                           .order = 1000000 + (int64_t)clock,
-                          .is_counter = true};
+                          .unit = UNIT_NS};
 
     (void)snprintf(name, sizeof(name), "bound of clock %u (%.200s)", clock,
                    perfetto->of.defs->domains[clock].host);
@@ -804,13 +853,7 @@ bound_put(void *state, uint32_t clock, ck_time_t time, ck_time_t bound)
     if (table_count(perfetto->parents) > known) {
         track_put(perfetto, &track);
     }
-    packet_begin(perfetto, time);
-    protobuf_begin(packet, PACKET_TRACK_EVENT);
-    protobuf_int(packet, EVENT_TYPE, TYPE_COUNTER);
-    protobuf_int(packet, EVENT_TRACK, track.uuid);
-    protobuf_int(packet, EVENT_COUNTER, bound);
-    protobuf_end(packet);
-    packet_put(perfetto);
+    counter_put(perfetto, track.uuid, time, bound);
 }
 
 /* Which date the time 0 of the trace has. */

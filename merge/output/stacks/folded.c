@@ -43,6 +43,19 @@ static void name_clean(char *name)
     }
 }
 
+static uint64_t amount_of(const struct stacktable_row *row,
+                          enum folded_unit unit)
+{
+    switch (unit) {
+    case FOLDED_MICROSECONDS:
+        return (uint64_t)row->ns / (CK_TIME_S / 1000000);
+    case FOLDED_WEIGHTS:
+        return (uint64_t)row->ns;
+    default:
+        return row->samples;
+    }
+}
+
 /* The line without its count. */
 static char *line_text(const struct stacktable *table,
                        const struct stacktable_row *row)
@@ -105,6 +118,25 @@ static int lines_write(const struct line *lines,
     return rc;
 }
 
+/* Sort, write and free them. */
+static int lines_finish(struct line *lines,
+                        size_t count,
+                        const char *path,
+                        struct ck_err *err)
+{
+    int rc;
+
+    if (count > 1) {
+        qsort(lines, count, sizeof(*lines), by_text);
+    }
+    rc = lines_write(lines, count, path, err);
+    for (size_t i = 0; i < count; i++) {
+        free(lines[i].text);
+    }
+    free(lines);
+    return rc;
+}
+
 int folded_write(const struct stacktable *table,
                  enum folded_unit unit,
                  const char *path,
@@ -113,19 +145,56 @@ int folded_write(const struct stacktable *table,
     size_t count;
     const struct stacktable_row *rows = stacktable_rows(table, &count);
     struct line *lines = xcalloc(count + 1, sizeof(*lines));
-    int rc;
 
     for (size_t i = 0; i < count; i++) {
-        lines[i].amount = unit == FOLDED_SAMPLES
-                              ? rows[i].samples
-                              : (uint64_t)rows[i].ns / (CK_TIME_S / 1000000);
+        lines[i].amount = amount_of(&rows[i], unit);
         lines[i].text = line_text(table, &rows[i]);
     }
-    qsort(lines, count, sizeof(*lines), by_text);
-    rc = lines_write(lines, count, path, err);
-    for (size_t i = 0; i < count; i++) {
-        free(lines[i].text);
+    return lines_finish(lines, count, path, err);
+}
+
+/* ---- device work --------------------------------------------------------- */
+
+/* Where no stack is known, the place of the call is the only frame. */
+static char *launch_text(const struct report_launch_row *row)
+{
+    char name[STACKTABLE_NAME];
+    char *text;
+    size_t length;
+    FILE *stream = xmemstream(&text, &length);
+
+    if (row->rank == DEFS_RANK_UNKNOWN) {
+        fputs("no rank", stream);
+    } else {
+        fprintf(stream, "rank %d", (int)row->rank);
     }
-    free(lines);
-    return rc;
+    for (size_t i = 0; i < row->frames_count; i++) {
+        stacktable_name(&row->frames[i], name);
+        name_clean(name);
+        fprintf(stream, ";%s", name);
+    }
+    if (row->frames_count == 0) {
+        stacktable_name(&row->place, name);
+        name_clean(name);
+        fprintf(stream, ";[no stack];%s", name);
+    }
+    (void)snprintf(name, sizeof(name), "%s",
+                   row->work == NULL ? "[no name]" : row->work);
+    name_clean(name);
+    fprintf(stream, ";%s" FOLDED_DEVICE, name);
+    (void)fclose(stream);
+    return text;
+}
+
+int folded_launches(const struct report_launch_stacks *stacks,
+                    const char *path,
+                    struct ck_err *err)
+{
+    struct line *lines = xcalloc(stacks->count + 1, sizeof(*lines));
+
+    for (size_t i = 0; i < stacks->count; i++) {
+        lines[i].amount = (uint64_t)stacks->rows[i].ns / (CK_TIME_S / 1000000);
+        lines[i].text = launch_text(&stacks->rows[i]);
+    }
+    return lines_finish(lines, stacks->count, path, err);
 }

@@ -6,12 +6,14 @@
 #define CK_MERGE_OUTPUT_STACKS_FOLDED_H
 
 #include "merge/output/stacks/stacktable.h"
+#include "merge/report/reportlaunch.h"
 #include "schema/err.h"
 
 /* What the number behind a stack counts. */
 enum folded_unit {
     FOLDED_SAMPLES,
     FOLDED_MICROSECONDS,
+    FOLDED_WEIGHTS, /* as they are: bytes */
 };
 
 /* Sorted by bytes; equal lines are one, with the sum of what they count. 0, or
@@ -20,5 +22,12 @@ int folded_write(const struct stacktable *table,
                  enum folded_unit unit,
                  const char *path,
                  struct ck_err *err);
+
+/* The same of device work by the stack that launched it, in microseconds; the
+ * last frame is the kernel or copy, with a mark behind its name. */
+#define FOLDED_DEVICE "_[g]"
+int folded_launches(const struct report_launch_stacks *stacks,
+                    const char *path,
+                    struct ck_err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "merge/output/stacks/stacktable.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,26 @@ int64_t stacktable_sample(struct stacktable *table,
 int stacktable_take(void *consumer, const struct timeline_event *event)
 {
     (void)stacktable_sample(consumer, event);
+    return 0;
+}
+
+int stacktable_take_memory(void *consumer, const struct timeline_event *event)
+{
+    struct stacktable *table = consumer;
+    const struct ck_stacked *record = (const struct ck_stacked *)event->record;
+    const struct defs *defs = table->defs;
+    const struct ck_sample key = {.tid = event->thread < defs->threads_count
+                                             ? defs->threads[event->thread].tid
+                                             : 0,
+                                  .stack = record->stack};
+    double bytes = (double)record->bytes;
+
+    if (record->e.kind == CK_KIND_ALLOCATED && record->mean > 0 && bytes > 0 &&
+        event->start >= table->part.start && event->start < table->part.end &&
+        defs_is_wanted(defs, defs->processes[event->process].rank)) {
+        bytes /= -expm1(-bytes / record->mean);
+        (void)sample_add(table, event->process, &key, (ck_time_t)(bytes + 0.5));
+    }
     return 0;
 }
 

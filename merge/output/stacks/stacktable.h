@@ -33,7 +33,7 @@ struct stacktable_row {
     uint32_t number; /* in order of first sight */
     int32_t rank;    /* DEFS_RANK_UNKNOWN = none */
     uint64_t samples;
-    ck_time_t ns;
+    ck_time_t ns;     /* or another weight */
     uint32_t *frames; /* the outermost first */
     size_t count, room;
 };
@@ -57,6 +57,9 @@ void stacktable_of_waits(struct stacktable *table);
 void stacktable_keep(struct stacktable *table);
 /* A timeline_take_f. */
 int stacktable_take(void *table, const struct timeline_event *event);
+/* The same for records of the class STACKED: weights are the bytes that a
+ * block which was asked for represents. */
+int stacktable_take_memory(void *table, const struct timeline_event *event);
 /* The same for a record of the class SAMPLE; returns the number of its row.
  * STACKTABLE_NONE = it is not counted. */
 #define STACKTABLE_NONE (-1)

@@ -175,6 +175,9 @@ void page_launch_stacks(const struct page *page);
  * (textblocked.c). */
 void page_blocked(const struct page *page);
 void page_blocked_trust(const struct page *page);
+/* Where memory came from, and how well that is known (textallocations.c). */
+void page_allocations(const struct page *page);
+void page_allocations_trust(const struct page *page);
 /* Memory of the ranks and page faults (textmemory.c). */
 void page_memory(const struct page *page);
 /* Collectives of NCCL that ranks called differently (textdisagree.c). */

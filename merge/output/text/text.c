@@ -667,6 +667,7 @@ static void put_trust(const struct page *page)
     }
     page_folded(page, put_stacks);
     page_blocked_trust(page);
+    page_allocations_trust(page);
     put_cost(page);
 }
 
@@ -715,6 +716,7 @@ static void put_tables(const struct page *page)
     page_hot(page);
     page_blocked(page);
     page_memory(page);
+    page_allocations(page);
     page_calls(page);
     page_traffic(page);
     page_libc(page);

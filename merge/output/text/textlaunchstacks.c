@@ -62,10 +62,11 @@ static void put_stacks(const struct page *page)
             continue;
         }
         if (shown++ == 0) {
-            fprintf(page->file,
-                    "\n%s LAUNCHED BY (stacks of samples and waits in the "
-                    "launching call, or in its function)%s\n",
-                    page_bold(page), page_normal(page));
+            fprintf(
+                page->file,
+                "\n%s LAUNCHED BY (stacks of launches; without them of samples "
+                "in the call or its function)%s\n",
+                page_bold(page), page_normal(page));
         }
         put_row(page, row, all);
     }

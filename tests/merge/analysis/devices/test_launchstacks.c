@@ -231,6 +231,43 @@ static void waits_show_who_called_where_no_sample_does(void **state)
                         "check");
 }
 
+/* The stack that a library took of a launch represents so many. */
+static void launched(ck_time_t time, uint32_t stack, uint64_t launches)
+{
+    struct ck_stacked record = {
+        .e = {.kind = CK_KIND_LAUNCHED, .name = 1, .start = time},
+        .site = SITE,
+        .bytes = launches,
+        .stack = stack};
+    struct timeline_event event = event_of(&record.e, time, time);
+
+    launchstacks_take(stacks, &event);
+}
+
+static void work_is_divided_among_the_stacks_of_its_launches(void **state)
+{
+    const struct report_launch_stacks *found = &report.launch_stacks;
+
+    (void)state;
+    sample(90, 2); /* a sample counts for nothing beside these */
+    launched(100, 1, 16);
+    launched(110, 1, 14);
+    launched(120, 2, 10);
+    for (int i = 0; i < 4; i++) {
+        launch(100 + 10 * i, SITE);
+    }
+    launchstacks_report(stacks, &report);
+    assert_int_equal(found->count, 2);
+    assert_int_equal(found->rows[0].ns + found->rows[1].ns, 40);
+    assert_int_equal(found->rows[0].ns, 30);
+    assert_int_equal(found->rows[0].launches, 3);
+    assert_string_equal(found->rows[0].frames[0].function, "train");
+    assert_string_equal(found->rows[1].frames[0].function, "check");
+    assert_int_equal(found->rows[1].launches, 1);
+    assert_int_equal(found->matched, 4);
+    assert_int_equal(found->deferred, 0);
+}
+
 /* As files that are damaged have them. */
 static void numbers_that_no_stack_has_are_left_out(void **state)
 {
@@ -270,6 +307,8 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(
             waits_show_who_called_where_no_sample_does, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            work_is_divided_among_the_stacks_of_its_launches, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_that_no_stack_has_are_left_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_python_is_found_by_its_place,

@@ -1,0 +1,182 @@
+/* test_allocplaces.c - where in the program memory came from
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "merge/analysis/memory/allocplaces.h"
+#include "merge/clocks/align.h"
+#include "merge/model/comm.h"
+
+#define MEAN 1000
+/* So large that it is sampled in any case. */
+#define SURE 100000
+
+static struct defs *defs;
+static struct align *align;
+static struct lookback *lookback;
+static struct allocplaces *places;
+static struct report report;
+
+static void stack_put(uint32_t process, const char *function, uint32_t line)
+{
+    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
+    uint64_t address = CK_SITE_TOLD + ++agent->stacks_count;
+    struct place place = {texts_keep(defs->texts, function, strlen(function)),
+                          texts_keep(defs->texts, "a.c", 3), line};
+
+    agent->stacks =
+        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
+    agent->stacks_room = agent->stacks_count;
+    agent->stacks[agent->stacks_count - 1] = (struct defs_stack){
+        .frames = calloc(1, sizeof(uint64_t)), .count = 1, .depth = 1};
+    agent->stacks[agent->stacks_count - 1].frames[0] = address;
+    names_set_place(defs->processes[process].names, address, place);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    defs = defs_create();
+    for (int rank = 0; rank < 2; rank++) {
+        uint8_t id[16] = {(uint8_t)(rank + 1)};
+        uint32_t agent = defs_agent_find(defs, id);
+        uint32_t process = defs_process_find(defs, agent, 1);
+
+        defs->agents[agent].rank = defs->processes[process].rank = rank;
+        (void)defs_thread_find(defs, process, 7);
+        stack_put(process, "build", 10);
+        stack_put(process, "build", 11);
+        stack_put(process, "scan", 90);
+    }
+    defs_close(defs);
+    comm_close(defs);
+    align = align_create();
+    align_close(align, defs);
+    lookback = lookback_create(defs, align, 4096);
+    places = allocplaces_create(defs, lookback, ALLOCPLACES_HOST);
+    memset(&report, 0, sizeof(report));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    allocplaces_destroy(places);
+    lookback_destroy(lookback);
+    align_destroy(align);
+    defs_destroy(defs);
+    report_fini(&report);
+    return 0;
+}
+
+static void
+block(int rank, ck_time_t time, unsigned kind, uint32_t stack, uint64_t bytes)
+{
+    struct ck_stacked record = {.e = {.kind = (uint16_t)kind, .start = time},
+                                .bytes = bytes,
+                                .stack = stack,
+                                .mean = MEAN};
+    struct timeline_event event = {.record = &record.e,
+                                   .start = time,
+                                   .end = time,
+                                   .rank = rank,
+                                   .process = (uint32_t)rank,
+                                   .thread = (uint32_t)rank};
+
+    allocplaces_take(places, &event);
+}
+
+static void what_was_live_at_the_peak_is_known_by_function(void **state)
+{
+    (void)state;
+    block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
+    block(0, 20, CK_KIND_ALLOCATED, 3, 2 * SURE); /* the first peak */
+    block(0, 30, CK_KIND_FREED, 1, SURE);
+    block(0, 40, CK_KIND_ALLOCATED, 2, 3 * SURE); /* the last one: 5 */
+    block(0, 50, CK_KIND_FREED, 3, 2 * SURE);
+    block(0, 60, CK_KIND_ALLOCATED, 1, SURE);
+    allocplaces_report(places, &report);
+    assert_int_equal(report.allocations.mean, MEAN);
+    assert_int_equal(report.allocations.places_count, 2);
+    assert_string_equal(report.allocations.places[0].place.function, "build");
+    assert_int_equal(report.allocations.places[0].place.line, 11);
+    assert_int_equal(report.allocations.places[0].held.bytes, 5 * SURE);
+    assert_int_equal(report.allocations.places[0].held.peak, 3 * SURE);
+    assert_int_equal(report.allocations.places[0].held.last, 4 * SURE);
+    assert_int_equal(report.allocations.places[0].held.blocks, 3);
+    assert_int_equal(report.allocations.places[0].held.bytes_error, 0);
+    assert_int_equal(report.allocations.places[1].held.peak, 2 * SURE);
+    assert_int_equal(report.allocations.places[1].held.last, 0);
+    assert_int_equal(report.allocations.ranks_count, 1);
+    assert_int_equal(report.allocations.ranks[0].held.peak, 5 * SURE);
+    assert_int_equal(report.allocations.ranks[0].peak_at, 40);
+}
+
+static void a_small_block_represents_many_and_its_error_is_known(void **state)
+{
+    double p = -expm1(-0.1);
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        block(0, 10 + i, CK_KIND_ALLOCATED, 1, MEAN / 10);
+    }
+    allocplaces_report(places, &report);
+    assert_int_equal(report.allocations.places[0].held.bytes,
+                     lround(50 * 100 / p));
+    assert_int_equal(report.allocations.places[0].held.blocks, lround(50 / p));
+    assert_int_equal(report.allocations.places[0].held.bytes_error,
+                     lround(100 / p * sqrt(50 * (1 - p))));
+}
+
+static void ranks_have_peaks_of_their_own(void **state)
+{
+    (void)state;
+    block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
+    block(1, 20, CK_KIND_ALLOCATED, 1, 2 * SURE);
+    block(1, 30, CK_KIND_FREED, 1, 2 * SURE);
+    block(0, 40, CK_KIND_ALLOCATED, 1, SURE);
+    allocplaces_report(places, &report);
+    assert_int_equal(report.allocations.places_count, 1);
+    assert_int_equal(report.allocations.places[0].held.peak, 4 * SURE);
+    assert_int_equal(report.allocations.places[0].ranks, 2);
+    assert_int_equal(report.allocations.places[0].rank_peak, 2 * SURE);
+    assert_int_equal(report.allocations.ranks_count, 2);
+    assert_int_equal(report.allocations.ranks[0].peak_at, 40);
+    assert_int_equal(report.allocations.ranks[1].peak_at, 20);
+    assert_int_equal(report.allocations.ranks[1].held.last, 0);
+}
+
+/* As files that are damaged have them. */
+static void what_cannot_be_is_left_out(void **state)
+{
+    (void)state;
+    block(0, 10, CK_KIND_FREED, 1, SURE); /* of a block that was never given */
+    block(0, 20, CK_KIND_ALLOCATED, 1, 0);
+    block(0, 30, CK_KIND_ALLOCATED, 4000000000u, SURE);
+    allocplaces_report(places, &report);
+    assert_int_equal(report.allocations.ranks[0].held.peak, SURE);
+    assert_int_equal(report.allocations.ranks[0].held.last, SURE);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(what_was_live_at_the_peak_is_known_by_function),
+        T(a_small_block_represents_many_and_its_error_is_known),
+        T(ranks_have_peaks_of_their_own),
+        T(what_cannot_be_is_left_out),
+    };
+
+    return cmocka_run_group_tests_name("allocplaces", tests, NULL, NULL);
+}
