@@ -491,6 +491,8 @@ class Judge:
 
     def on_window(self, share, first, last, of):
         r"""([\d.]+) % of it in steps (\d+) to (\d+) \(of (\d+)\), from TIME to TIME of the run\."""
+        if self.shape == "healthy":
+            return  # what ends the job disturbs it for a second before
         assert self.shape == "window", "a window where there is none"
         # Steps of a program that marks none begin behind the first meeting.
         assert int(of) == 199, of

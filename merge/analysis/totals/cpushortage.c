@@ -312,6 +312,22 @@ groups_report(const struct part *groups, size_t count, struct report_load *load)
     }
 }
 
+/* Is nothing known of some ranks of the host? What they used would be others'.
+ */
+static bool
+is_partly_known(const struct defs *defs, const uint32_t *ranks, uint32_t domain)
+{
+    struct part part;
+
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        if (ranks[i] > 0 && defs->agents[i].domain == domain &&
+            !part_read(&defs->agents[i], &part) && part.window == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void cpushortage_report(const struct defs *defs, struct report *report)
 {
     struct part *groups = xcalloc(defs->agents_count + 1, sizeof(*groups));
@@ -324,7 +340,8 @@ void cpushortage_report(const struct defs *defs, struct report *report)
     for (size_t i = 0; i < defs->agents_count; i++) {
         struct part part;
 
-        if (part_read(&defs->agents[i], &part)) {
+        if (part_read(&defs->agents[i], &part) &&
+            !is_partly_known(defs, ranks, part.domain)) {
             part.ranks = ranks[i];
             group_find(groups, &count, &part);
         }

@@ -135,6 +135,24 @@ static void ranks_that_are_bound_to_one_cpu_are_together_on_it(void **state)
     near(report.load.others, 0);
 }
 
+/* What a rank without such records used is not what other programs used. */
+static void beside_an_unknown_rank_no_program_is_blamed(void **state)
+{
+    struct said said = {.cpus = "0-1",
+                        .busy = 20 * S,
+                        .host_busy = 20 * S,
+                        .own = 5 * S,
+                        .waited = 5 * S,
+                        .ready_milli = 1000};
+
+    (void)state;
+    rank_add(&said);
+    rank_add(&said);
+    agents[1].exit = "status=0\n";
+    cpushortage_report(&defs, &report);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_UNKNOWN);
+}
+
 static void groups_of_a_host_with_one_reason_are_one(void **state)
 {
     /* Each rank is bound to a CPU, and shares it with another program. */
@@ -301,6 +319,8 @@ int main(void)
         cmocka_unit_test_setup(more_threads_than_cpus_are_the_job_s_own, setup),
         cmocka_unit_test_setup(
             ranks_that_are_bound_to_one_cpu_are_together_on_it, setup),
+        cmocka_unit_test_setup(beside_an_unknown_rank_no_program_is_blamed,
+                               setup),
         cmocka_unit_test_setup(groups_of_a_host_with_one_reason_are_one, setup),
         cmocka_unit_test_setup(a_quota_that_is_used_up_is_the_reason, setup),
         cmocka_unit_test_setup(a_quota_that_is_not_used_up_is_none, setup),
