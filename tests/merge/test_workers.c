@@ -28,11 +28,12 @@
 #define MAIN_TID 7
 #define WORKER_TID 8
 #define STEPS 12
-#define STEP 100000
-#define COMPUTED 40000 /* up to here in a step by all threads of both ranks */
-#define MEET_LATE 79900
-#define LEAVE 80000
-#define SAMPLE 1000 /* ns of CPU time */
+#define STEP 100000000
+/* Up to here in a step all threads of both ranks compute. */
+#define COMPUTED 40000000
+#define MEET_LATE 79900000
+#define LEAVE 80000000
+#define SAMPLE 1000000 /* ns of CPU time */
 
 enum name { N_ALLREDUCE = 1, N_JOIN, NAMES };
 static const char *const names[NAMES] = {NULL, "MPI_Allreduce", "pthread_join"};
