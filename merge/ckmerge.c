@@ -10,6 +10,7 @@
  *                                                                 |
  *                                                          text, json ...
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@
 #include "merge/profiles/profile.h"
 #include "merge/results.h"
 #include "merge/scalenejoin.h"
+#include "merge/timeline/follower.h"
 #include "merge/timeline/opencalls.h"
 #include "merge/timeline/phase.h"
 #include "merge/timeline/region.h"
@@ -461,7 +463,8 @@ static void progress_show(void *state, double done)
 static int job_rhythm(struct job *job, struct ck_err *err)
 {
     struct stepdetect *rhythm;
-    struct timeline_consumer consumer = {stepdetect_take, NULL, OF(COLLECTIVE)};
+    struct timeline_consumer consumer = {stepdetect_take, NULL, OF(COLLECTIVE),
+                                         false};
     struct timeline timeline = {
         .store = job->store,
         .defs = job->defs,
@@ -505,7 +508,8 @@ static int job_standstill(struct job *job, struct ck_err *err)
 {
     struct hoststall *hoststall = hoststall_create(
         job->defs, job->align, lookback_history(analysis_scene(job->blame)));
-    struct timeline_consumer consumer = {hoststall_take, hoststall, ~OF_DEVICE};
+    struct timeline_consumer consumer = {hoststall_take, hoststall, ~OF_DEVICE,
+                                         false};
     struct timeline timeline = {
         .store = job->store,
         .defs = job->defs,
@@ -535,7 +539,7 @@ static int job_standstill(struct job *job, struct ck_err *err)
 static int job_across(struct job *job, struct ck_err *err)
 {
     struct timeline_consumer consumers[1 + WRITERS_MOST] = {
-        {devicewaits_take, job->devicewaits, OF(KERNEL)}};
+        {devicewaits_take, job->devicewaits, OF(KERNEL), false}};
     struct timeline timeline = {
         .store = job->store,
         .defs = job->defs,
@@ -555,23 +559,87 @@ static int job_across(struct job *job, struct ck_err *err)
     return rc;
 }
 
-static int job_run(struct job *job, struct ck_err *err)
+/* What asks others for what changes, and what may be behind. Witnesses
+ * first. */
+static size_t
+job_takers(struct job *job, struct timeline_consumer *to, size_t *witnesses)
 {
-    /* Witnesses first. */
-    const struct timeline_consumer witnesses[] = {
-        {analysis_take, job->blame, 0},
-        {devices_take, job->devices, OF_DEVICE},
-        {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK)},
-        {ranks_take, job->ranks, OF_RANKS},
-        {ranges_take, job->ranges, OF(MARK) | OF_DEVICE},
+    const struct timeline_consumer first[] = {
+        {analysis_take, job->blame, 0, false},
+        {devices_take, job->devices, OF_DEVICE, true},
+        {lines_take, job->lines, OF(KERNEL) | OF(CALL) | OF(MARK), true},
+        {ranks_take, job->ranks, OF_RANKS, true},
+        {ranges_take, job->ranges, OF(MARK) | OF_DEVICE, true},
     };
     const struct timeline_consumer others[] = {
-        {kernels_take, job->kernels, OF_DEVICE},
-        {copyplaces_take, job->copyplaces, OF(COPY)},
-        {calls_take, job->calls, OF_HOST},
+        {kernels_take, job->kernels, OF_DEVICE, true},
+        {copyplaces_take, job->copyplaces, OF(COPY), false},
+        {calls_take, job->calls, OF_HOST, true},
     };
+    size_t count = sizeof(first) / sizeof(first[0]);
+
+    memcpy(to, first, sizeof(first));
+    if (job->hang != NULL) {
+        to[count++] = (struct timeline_consumer){hang_take, job->hang, OF_CALLS,
+                                                 false};
+    }
+    if (job->disagree != NULL) {
+        to[count++] = (struct timeline_consumer){disagree_take, job->disagree,
+                                                 OF_HOST | OF_DEVICE, false};
+    }
+    if (job->defs->domains_count > 1) {
+        to[count++] = (struct timeline_consumer){causality_take, job->causality,
+                                                 OF_MPI, false};
+    }
+    if (peers_is_wanted(job->peers)) {
+        to[count++] =
+            (struct timeline_consumer){peers_take, job->peers, OF(CALL), false};
+    }
+    if (!job->is_held) {
+        to[count++] = (struct timeline_consumer){
+            devicewaits_take, job->devicewaits, OF(KERNEL), false};
+    }
+    *witnesses = count;
+    memcpy(&to[count], others, sizeof(others));
+    count += sizeof(others) / sizeof(others[0]);
+    count = writers_consumers(&job->writers, to, count);
+    if (job->join != NULL) {
+        to[count++] = (struct timeline_consumer){scalenejoin_take, job->join,
+                                                 OF(KERNEL), false};
+    }
+    return count;
+}
+
+/* A thread for what may be behind; NULL = none. A job that still runs has a use
+ * for its CPUs. */
+static struct follower *job_follower(const struct job *job)
+{
+    uint64_t records = 0;
+
+    for (size_t i = 0; i < job->defs->agents_count; i++) {
+        records += job->defs->agents[i].events;
+    }
+    return job->options->is_live ? NULL : follower_create(records);
+}
+
+/* All has been given to the follower: wait for it. 0, or -1 with err. */
+static int job_followed(struct job *job, int rc, struct ck_err *err)
+{
+    if (job->writers.follower != NULL &&
+        follower_finish(job->writers.follower) != 0 && rc == 0) {
+        rc = ck_err_set(err, "%s", strerror(errno));
+    }
+    follower_destroy(job->writers.follower);
+    job->writers.follower = NULL;
+    if (rc != 0) {
+        writers_failed(&job->writers, err);
+    }
+    return rc;
+}
+
+static int job_run(struct job *job, struct ck_err *err)
+{
     struct timeline_consumer consumers[CONSUMERS];
-    size_t count = sizeof(witnesses) / sizeof(witnesses[0]);
     struct timeline timeline = {
         .store = job->store,
         .defs = job->defs,
@@ -581,43 +649,13 @@ static int job_run(struct job *job, struct ck_err *err)
     bool has_progress = job->options->has_progress || isatty(STDERR_FILENO);
     int rc;
 
-    memcpy(consumers, witnesses, sizeof(witnesses));
-    if (job->hang != NULL) {
-        consumers[count++] =
-            (struct timeline_consumer){hang_take, job->hang, OF_CALLS};
-    }
-    if (job->disagree != NULL) {
-        consumers[count++] = (struct timeline_consumer){
-            disagree_take, job->disagree, OF_HOST | OF_DEVICE};
-    }
-    if (job->defs->domains_count > 1) {
-        consumers[count++] =
-            (struct timeline_consumer){causality_take, job->causality, OF_MPI};
-    }
-    if (peers_is_wanted(job->peers)) {
-        consumers[count++] =
-            (struct timeline_consumer){peers_take, job->peers, OF(CALL)};
-    }
-    if (!job->is_held) {
-        consumers[count++] = (struct timeline_consumer){
-            devicewaits_take, job->devicewaits, OF(KERNEL)};
-    }
-    timeline.witnesses_count = count;
-    memcpy(&consumers[count], others, sizeof(others));
-    count += sizeof(others) / sizeof(others[0]);
-    count = writers_consumers(&job->writers, consumers, count);
-    if (job->join != NULL) {
-        consumers[count++] =
-            (struct timeline_consumer){scalenejoin_take, job->join, OF(KERNEL)};
-    }
-    timeline.consumers_count = count;
+    timeline.consumers_count =
+        job_takers(job, consumers, &timeline.witnesses_count);
     if (has_progress && !job->options->is_quiet) {
         timeline.progress = progress_show;
     }
-    rc = timeline_run(&timeline, &job->merged, err);
-    if (rc != 0) {
-        writers_failed(&job->writers, err);
-    }
+    timeline.follower = job->writers.follower = job_follower(job);
+    rc = job_followed(job, timeline_run(&timeline, &job->merged, err), err);
     if (timeline.progress != NULL) {
         fputs("\r              \r", stderr);
     }
@@ -680,8 +718,9 @@ static int where_do(struct job *job, struct ck_err *err)
 {
     const struct axis *axis = align_axis(job->align);
     struct latelookup *lookup = latelookup_create(job->defs);
-    struct timeline_consumer consumers[] = {{lookup_take, lookup, OF_CALLS},
-                                            {hang_take, NULL, OF_CALLS}};
+    struct timeline_consumer consumers[] = {
+        {lookup_take, lookup, OF_CALLS, false},
+        {hang_take, NULL, OF_CALLS, false}};
     struct timeline timeline = {.store = job->store,
                                 .defs = job->defs,
                                 .axis = axis,

@@ -21,6 +21,7 @@
 #include "merge/output/stacks/folded.h"
 #include "merge/output/stacks/speedscope.h"
 #include "merge/overwrite.h"
+#include "merge/timeline/follower.h"
 
 /* How the output of that format is asked for, NULL = not at all; *file as
  * ck_format_parse() gives it. */
@@ -158,45 +159,73 @@ static int32_t rank_of(const struct writers *writers, uint32_t thread)
                : defs->processes[defs->threads[thread].process].rank;
 }
 
+/* Call f(writers, the note) in its turn. */
+static void note_give(struct writers *writers,
+                      follower_note_f f,
+                      const void *note,
+                      size_t bytes)
+{
+    if (writers->follower != NULL) {
+        follower_note(writers->follower, f, writers, note, bytes);
+    } else {
+        f(writers, note);
+    }
+}
+
+/* A wait, as it is shown. */
+struct wait_note {
+    struct shown_wait shown;
+    uint32_t whom; /* thread; DEFS_NONE = the clocks cannot show it */
+};
+
 static void wait_draw(const struct writers *writers,
-                      const struct waitstates_seen *seen)
+                      const struct wait_note *note)
 {
     const struct chrome_wait wait = {
-        .thread = seen->thread,
-        .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
-        .part = seen->part,
-        .kind = wait_kind_name(seen->wait->kind),
-        .error = seen->wait->error,
+        .thread = note->shown.thread,
+        .whom = note->whom,
+        .part = note->shown.part,
+        .kind = note->shown.kind,
+        .error = note->shown.error,
     };
 
     chrome_wait(writers->chrome, &wait);
 }
 
-static void wait_take(void *state, const struct waitstates_seen *seen)
+static void wait_show(void *state, const void *noted)
 {
     const struct writers *writers = state;
-    const struct shown_wait wait = {
-        .thread = seen->thread,
-        .rank = rank_of(writers, seen->thread),
-        .part = seen->part,
-        .kind = wait_kind_name(seen->wait->kind),
-        .whom = seen->is_below ? DEFS_RANK_UNKNOWN
-                               : rank_of(writers, seen->wait->thread),
-        .error = seen->wait->error,
-    };
+    const struct wait_note *note = noted;
 
     if (writers->lanes != NULL) {
-        lanes_wait(writers->lanes, &wait);
+        lanes_wait(writers->lanes, &note->shown);
     }
     if (writers->sqlite != NULL) {
-        sqlite_wait(writers->sqlite, &wait);
+        sqlite_wait(writers->sqlite, &note->shown);
     }
     if (writers->perfetto != NULL) {
-        perfetto_wait(writers->perfetto, &wait);
+        perfetto_wait(writers->perfetto, &note->shown);
     }
     if (writers->chrome != NULL && !writers->is_held) {
-        wait_draw(writers, seen);
+        wait_draw(writers, note);
     }
+}
+
+static void wait_take(void *state, const struct waitstates_seen *seen)
+{
+    struct writers *writers = state;
+    const struct wait_note note = {
+        .shown = {.thread = seen->thread,
+                  .rank = rank_of(writers, seen->thread),
+                  .part = seen->part,
+                  .kind = wait_kind_name(seen->wait->kind),
+                  .whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                                         : rank_of(writers, seen->wait->thread),
+                  .error = seen->wait->error},
+        .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
+    };
+
+    note_give(writers, wait_show, &note, sizeof(note));
 }
 
 /* What the report keeps such causes of idle time apart by: of a wait its call,
@@ -252,30 +281,72 @@ static struct lanes_gap gap_of(struct writers *writers,
     return (struct lanes_gap){row->device, row->rank, part, why, row->last};
 }
 
-static void
-idle_take(void *state, const struct ledger_row *row, struct region part)
+/* A piece of idle time, as it is shown. */
+struct idle_note {
+    struct lanes_gap lanes;
+    struct flames_gap flames;
+    bool is_start;
+};
+
+static void idle_show(void *state, const void *noted)
 {
-    struct writers *writers = state;
-    const struct sqlite_idle idle = {row->device, part,        row->cause,
-                                     row->rank,   row->blamed, row->is_start};
+    const struct writers *writers = state;
+    const struct idle_note *note = noted;
+    uint32_t device = note->lanes.physical;
+    struct region part = note->lanes.part;
+    enum cause cause = note->flames.cause;
+    const struct sqlite_idle idle = {
+        device,        part, cause, note->flames.rank, note->flames.blamed,
+        note->is_start};
 
     if (writers->lanes != NULL) {
-        const struct lanes_gap gap = gap_of(writers, row, part);
-
-        lanes_idle(writers->lanes, &gap);
+        lanes_idle(writers->lanes, &note->lanes);
     }
     if (writers->flames != NULL) {
-        flames_idle(writers->flames, row, part);
+        flames_idle(writers->flames, &note->flames, part);
     }
     if (writers->chrome != NULL && !writers->is_held) {
-        chrome_idle(writers->chrome, row->device, part, row->cause);
+        chrome_idle(writers->chrome, device, part, cause);
     }
     if (writers->perfetto != NULL) {
-        perfetto_idle(writers->perfetto, row->device, part, row->cause);
+        perfetto_idle(writers->perfetto, device, part, cause);
     }
     if (writers->sqlite != NULL) {
         sqlite_idle(writers->sqlite, &idle);
     }
+}
+
+static void
+idle_take(void *state, const struct ledger_row *row, struct region part)
+{
+    struct writers *writers = state;
+    const struct idle_note note = {
+        .lanes = gap_of(writers, row, part),
+        .flames = {row->cause, row->wait, row->rank, row->blamed, row->did,
+                   row->blamed_did},
+        .is_start = row->is_start,
+    };
+
+    note_give(writers, idle_show, &note, sizeof(note));
+}
+
+static void site_show(void *state, const void *noted)
+{
+    const struct writers *writers = state;
+    const uint64_t *site = noted;
+
+    flames_site(writers->flames, *site);
+}
+
+/* Where a copy was launched, which only those know who are at its time. */
+static int site_take(void *state, const struct timeline_event *event)
+{
+    struct writers *writers = state;
+    uint64_t site = copyplaces_site(writers->copies);
+
+    (void)event;
+    note_give(writers, site_show, &site, sizeof(site));
+    return 0;
 }
 
 /* What of the run they are about. */
@@ -366,7 +437,6 @@ static void page_open(struct writers *writers, struct analysis *analysis)
         const struct flames_of of = {.defs = writers->defs,
                                      .lookback = analysis_scene(analysis),
                                      .lines = writers->lines,
-                                     .copies = writers->copies,
                                      .region = writers->report->region,
                                      .realtime =
                                          align_realtime(writers->align)};
@@ -392,38 +462,33 @@ int writers_open(struct writers *writers,
     return 0;
 }
 
-size_t writers_consumers(const struct writers *writers,
+size_t writers_consumers(struct writers *writers,
                          struct timeline_consumer *consumers,
                          size_t count)
 {
-    if (writers->lanes != NULL) {
-        consumers[count++] =
-            (struct timeline_consumer){lanes_take, writers->lanes, 0};
-    }
+    const uint32_t samples = (uint32_t)1 << CK_CLASS_SAMPLE;
+    const struct timeline_consumer all[] = {
+        {lanes_take, writers->lanes, 0, true},
+        {flames_take, writers->flames, FLAMES_CLASSES, true},
+        {sqlite_take, writers->sqlite, 0, true},
+        {perfetto_take, writers->perfetto, 0, true},
+        {stacktable_take, writers->stacks, samples, true},
+        {stacktable_take, writers->waits, samples, true},
+    };
+
     if (writers->flames != NULL) {
         consumers[count++] = (struct timeline_consumer){
-            flames_take, writers->flames, FLAMES_CLASSES};
+            site_take, writers, (uint32_t)1 << CK_CLASS_COPY, false};
     }
-    if (writers->sqlite != NULL) {
-        consumers[count++] =
-            (struct timeline_consumer){sqlite_take, writers->sqlite, 0};
-    }
-    if (writers->perfetto != NULL) {
-        consumers[count++] =
-            (struct timeline_consumer){perfetto_take, writers->perfetto, 0};
-    }
-    if (writers->stacks != NULL) {
-        consumers[count++] = (struct timeline_consumer){
-            stacktable_take, writers->stacks, (uint32_t)1 << CK_CLASS_SAMPLE};
-    }
-    if (writers->waits != NULL) {
-        consumers[count++] = (struct timeline_consumer){
-            stacktable_take, writers->waits, (uint32_t)1 << CK_CLASS_SAMPLE};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (all[i].consumer != NULL) {
+            consumers[count++] = all[i];
+        }
     }
     if (writers->memory != NULL) {
         consumers[count++] =
             (struct timeline_consumer){stacktable_take_memory, writers->memory,
-                                       (uint32_t)1 << CK_CLASS_STACKED};
+                                       (uint32_t)1 << CK_CLASS_STACKED, false};
     }
     return writers->is_held ? count : writers_across(writers, consumers, count);
 }
@@ -434,7 +499,7 @@ size_t writers_across(const struct writers *writers,
 {
     if (writers->chrome != NULL) {
         consumers[count++] =
-            (struct timeline_consumer){chrome_take, writers->chrome, 0};
+            (struct timeline_consumer){chrome_take, writers->chrome, 0, true};
     }
     return count;
 }

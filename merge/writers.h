@@ -21,7 +21,7 @@
 #include "merge/report/report.h"
 
 /* Consumers that writers_consumers() adds at most. */
-#define WRITERS_MOST 7
+#define WRITERS_MOST 8
 
 struct writers {
     const struct options *options; /* borrowed, as the next three */
@@ -53,6 +53,8 @@ struct writers {
     struct stacktable *stacks;
     struct stacktable *waits;  /* without a CPU */
     struct stacktable *memory; /* that was asked for */
+    struct follower *follower; /* whose thread calls all of these while the run
+                                  is merged; NULL = none does. Borrowed */
 };
 
 /* Where they go; no output replaces what is read, or what is not of ckmerge.
@@ -67,7 +69,7 @@ int writers_open(struct writers *writers,
                  struct ck_err *err);
 /* Add those that take events of the pass, and of a pass that follows it where
  * clocks were held. Returns how many there are then. */
-size_t writers_consumers(const struct writers *writers,
+size_t writers_consumers(struct writers *writers,
                          struct timeline_consumer *consumers,
                          size_t count);
 size_t writers_across(const struct writers *writers,

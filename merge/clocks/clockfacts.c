@@ -55,9 +55,10 @@ int clockfacts_read(struct clockfacts *facts,
     const struct timeline_consumer consumers[] = {
         /* Counters report what is lost. */
         {clockedges_take, facts->edges,
-         OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER)},
-        {clockkernels_take, facts->kernels, OF(KERNEL)},
-        {clockdevices_take, facts->devices, OF(KERNEL) | OF(COPY) | OF(CALL)}};
+         OF(MESSAGE) | OF(COLLECTIVE) | OF(COUNTER), false},
+        {clockkernels_take, facts->kernels, OF(KERNEL), false},
+        {clockdevices_take, facts->devices, OF(KERNEL) | OF(COPY) | OF(CALL),
+         false}};
     struct timeline timeline = {
         .store = store,
         .defs = facts->defs,

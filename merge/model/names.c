@@ -7,6 +7,7 @@
 #include "merge/model/names.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #define NAMES_ID_MAX ((uint32_t)1 << 22)
 
 struct texts {
+    pthread_mutex_t lock; /* of all: a follower keeps texts, too */
     char **slots;
     size_t mask; /* slots - 1 */
     size_t count;
@@ -47,6 +49,7 @@ struct texts *texts_create(void)
 {
     struct texts *texts = xcalloc(1, sizeof(*texts));
 
+    (void)pthread_mutex_init(&texts->lock, NULL);
     texts->mask = 1023;
     texts->slots = xcalloc(texts->mask + 1, sizeof(*texts->slots));
     return texts;
@@ -61,6 +64,7 @@ void texts_destroy(struct texts *texts)
         free(texts->slots[i]);
     }
     free(texts->slots);
+    (void)pthread_mutex_destroy(&texts->lock);
     free(texts);
 }
 
@@ -87,11 +91,12 @@ static void texts_double(struct texts *texts)
     texts->mask = mask;
 }
 
-const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
+/* Under the lock. */
+static const char *
+texts_find(struct texts *texts, const char *bytes, size_t length)
 {
     size_t at;
 
-    length = strnlen(bytes, length);
     if (texts->count * 2 > texts->mask) {
         texts_double(texts);
     }
@@ -107,6 +112,16 @@ const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
     texts->slots[at] = xstrndup(bytes, length);
     texts->count++;
     return texts->slots[at];
+}
+
+const char *texts_keep(struct texts *texts, const char *bytes, size_t length)
+{
+    const char *kept;
+
+    (void)pthread_mutex_lock(&texts->lock);
+    kept = texts_find(texts, bytes, strnlen(bytes, length));
+    (void)pthread_mutex_unlock(&texts->lock);
+    return kept;
 }
 
 struct names *names_create(void)

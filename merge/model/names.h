@@ -13,7 +13,8 @@
 struct texts;
 struct texts *texts_create(void);
 void texts_destroy(struct texts *texts);
-/* The kept copy of a text (cut at a NUL); lives as long as `texts`. */
+/* The kept copy of a text (cut at a NUL); lives as long as `texts`. Any thread
+ * may ask. */
 const char *texts_keep(struct texts *texts, const char *bytes, size_t length);
 
 /* A place in a program's source. */

@@ -121,8 +121,8 @@ static int marks_read(struct rundir *store,
                       struct phase *phase,
                       struct ck_err *err)
 {
-    struct timeline_consumer consumer = {phase_take, phase,
-                                         1u << CK_CLASS_MARK};
+    struct timeline_consumer consumer = {phase_take, phase, 1u << CK_CLASS_MARK,
+                                         false};
     struct timeline timeline = {.store = store,
                                 .defs = phase->defs,
                                 .axis = axis,

@@ -12,9 +12,11 @@
 #include "merge/input/rundir.h"
 #include "merge/model/memory.h"
 #include "merge/timeline/axis.h"
-#include "merge/timeline/opencalls.h"
+#include "merge/timeline/follower.h"
 #include "merge/timeline/kway.h"
 #include "merge/timeline/lane.h"
+#include "merge/timeline/opencalls.h"
+#include "merge/timeline/takers.h"
 
 #define PROGRESS_EVERY 65536
 /* With more lanes each decodes less at once: all are in the cache together. */
@@ -30,13 +32,6 @@ struct track {
     bool is_wanted;
     uint32_t process;
     int32_t rank;
-};
-
-/* Who takes records of a class, in order. */
-struct takers {
-    unsigned count;
-    unsigned witnesses; /* of them, the first */
-    struct timeline_consumer items[TIMELINE_CONSUMERS_MAX];
 };
 
 struct merge {
@@ -144,24 +139,22 @@ static inline ck_time_t track_time(const struct track *track)
     return lane_time(track->lane);
 }
 
-/* The takers of records of each class. */
+/* The takers of records of each class, here and behind. */
 static void merge_takers(struct merge *merge)
 {
     const struct timeline *timeline = merge->timeline;
 
     assert(timeline->consumers_count <= TIMELINE_CONSUMERS_MAX);
     for (size_t i = 0; i < timeline->consumers_count; i++) {
-        uint32_t classes = timeline->consumers[i].classes;
+        const struct timeline_consumer *consumer = &timeline->consumers[i];
+        bool is_witness = i < timeline->witnesses_count;
 
-        classes = classes == 0 ? UINT32_MAX : classes;
-        merge->classes |= classes;
-        for (unsigned cls = 0; cls < CK_CLASS_LIMIT; cls++) {
-            struct takers *takers = &merge->takers[cls];
-
-            if ((classes >> cls & 1) != 0) {
-                takers->items[takers->count++] = timeline->consumers[i];
-                takers->witnesses += i < timeline->witnesses_count;
-            }
+        merge->classes |=
+            consumer->classes == 0 ? UINT32_MAX : consumer->classes;
+        if (timeline->follower != NULL && consumer->is_behind) {
+            follower_consumer(timeline->follower, consumer, is_witness);
+        } else {
+            takers_add(merge->takers, consumer, is_witness);
         }
     }
 }
@@ -197,20 +190,19 @@ static inline ck_time_t record_end(const struct ck_event *record,
     }
 }
 
+/* The follower's after those here, which may note something before it. */
 static inline int merge_give(const struct merge *merge,
                              const struct timeline_event *event,
                              enum ck_class cls,
                              bool is_wanted)
 {
-    const struct takers *takers = &merge->takers[cls];
-    unsigned count = is_wanted ? takers->count : takers->witnesses;
+    struct follower *follower = merge->timeline->follower;
 
-    for (unsigned i = 0; i < count; i++) {
-        if (takers->items[i].take(takers->items[i].consumer, event) != 0) {
-            return -1;
-        }
+    if (takers_give(&merge->takers[cls], event, is_wanted) != 0) {
+        return -1;
     }
-    return 0;
+    return follower == NULL ? 0
+                            : follower_event(follower, event, cls, is_wanted);
 }
 
 /* Hand out a record of a track. 0, or -1 with err. */

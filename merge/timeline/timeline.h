@@ -18,6 +18,7 @@
 #include "schema/event.h"
 
 struct axis;
+struct follower;
 struct rundir;
 
 /* One record and whose it is; borrowed, for the time of the call. */
@@ -41,6 +42,8 @@ struct timeline_consumer {
     timeline_take_f take;
     void *consumer;
     uint32_t classes; /* 1 << class of what it takes; 0 = every class */
+    bool is_behind;   /* it asks no other consumer for what changes: it may be
+                         called later, by the follower's thread */
 };
 
 /* Called now and then with the share done, 0..1. */
@@ -54,6 +57,8 @@ struct timeline {
     size_t consumers_count;
     size_t witnesses_count;       /* of them, the first: they take the events of
                                      ranks that are not wanted, too */
+    struct follower *follower;    /* calls those that may be behind, which are
+                                     made known to it here; NULL = none does */
     timeline_progress_f progress; /* NULL = none */
     void *progress_state;
 };

@@ -295,7 +295,7 @@ static int run_alone(const char *dir)
     struct rundir *store = rundir_create(dir, defs, align_taker(align), &err);
     int64_t sum = 0;
     uint64_t events = 0;
-    const struct timeline_consumer consumer = {any_take, &sum, 0};
+    const struct timeline_consumer consumer = {any_take, &sum, 0, false};
     struct timeline timeline = {.store = store,
                                 .defs = defs,
                                 .axis = align_axis(align),

@@ -76,8 +76,8 @@ static int bench_sum(struct bench *bench)
     struct devices *devices = devices_create(bench->defs, region, region);
     struct analysis *blame = analysis_create(bench->defs, bench->align, region);
     const struct timeline_consumer consumers[] = {
-        {analysis_take, blame, 0},
-        {devices_take, devices, OF(KERNEL) | OF(COPY)}};
+        {analysis_take, blame, 0, false},
+        {devices_take, devices, OF(KERNEL) | OF(COPY), false}};
     const struct timeline timeline = {.store = bench->store,
                                       .defs = bench->defs,
                                       .axis = align_axis(bench->align),

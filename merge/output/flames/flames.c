@@ -47,6 +47,7 @@ struct flames {
     struct stacktable *stacks;
     struct stacktable *waits; /* stacks of waits without a CPU */
     struct open_calls **open; /* by thread of the definitions */
+    uint64_t site;            /* of the copy that comes next */
     bool has_offcpu; /* a thread was off the CPU: before that, calls need not be
                         remembered */
     struct table *chains; /* chain around it and 1, name, site and process:
@@ -203,7 +204,7 @@ static void device_take(struct flames *flames,
     }
     if (ck_kind_class(event->record->kind) == CK_CLASS_COPY) {
         path = (struct table_key){IS_COPY | event->process, event->record->kind,
-                                  copyplaces_site(flames->of.copies)};
+                                  flames->site};
     } else {
         const struct report_line *line = lines_last(flames->of.lines);
 
@@ -266,14 +267,19 @@ int flames_take(void *consumer, const struct timeline_event *event)
     return 0;
 }
 
+void flames_site(struct flames *flames, uint64_t site)
+{
+    flames->site = site;
+}
+
 void flames_idle(struct flames *flames,
-                 const struct ledger_row *row,
+                 const struct flames_gap *gap,
                  struct region part)
 {
     const struct table_key path = {
-        (uint64_t)row->cause << 40 | (uint64_t)row->wait << 32 |
-            (uint32_t)row->rank,
-        (uint32_t)row->blamed, (uint64_t)row->did << 32 | row->blamed_did};
+        (uint64_t)gap->cause << 40 | (uint64_t)gap->wait << 32 |
+            (uint32_t)gap->rank,
+        (uint32_t)gap->blamed, (uint64_t)gap->did << 32 | gap->blamed_did};
 
     flamecells_add(flames->cells, FLAME_IDLE, &path, part,
                    part.end - part.start);

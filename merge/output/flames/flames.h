@@ -25,7 +25,6 @@ struct flames_of {
     const struct defs *defs;
     const struct lookback *lookback;
     const struct lines *lines;
-    const struct copyplaces *copies;
     struct region region;
     int64_t realtime; /* of the axis's zero; 0 = not known */
 };
@@ -39,9 +38,19 @@ void flames_destroy(struct flames *flames);
      1u << CK_CLASS_MESSAGE | 1u << CK_CLASS_COLLECTIVE |                      \
      1u << CK_CLASS_KERNEL | 1u << CK_CLASS_COPY)
 int flames_take(void *flames, const struct timeline_event *event);
-/* A piece of a device's idle time. */
+/* The site that launched the copy which comes next. */
+void flames_site(struct flames *flames, uint64_t site);
+/* A piece of a device's idle time: as in its row of the ledger. */
+struct flames_gap {
+    enum cause cause;
+    enum wait_kind wait;
+    int32_t rank;
+    int32_t blamed;
+    uint32_t did; /* activities */
+    uint32_t blamed_did;
+};
 void flames_idle(struct flames *flames,
-                 const struct ledger_row *row,
+                 const struct flames_gap *gap,
                  struct region part);
 /* Find the functions of samples, once all events were taken. */
 void flames_finish(struct flames *flames);

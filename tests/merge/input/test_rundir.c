@@ -50,7 +50,8 @@ static int count_take(void *state, const struct timeline_event *event)
 static struct count reading_pass(struct reading *reading, uint32_t classes)
 {
     struct count count = {.last = INT64_MIN};
-    const struct timeline_consumer consumer = {count_take, &count, classes};
+    const struct timeline_consumer consumer = {count_take, &count, classes,
+                                               false};
     const struct timeline timeline = {
         .store = reading->store,
         .defs = reading->defs,
