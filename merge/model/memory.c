@@ -4,6 +4,7 @@
  */
 #include "merge/model/memory.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 
 void memory_out(size_t bytes)
 {
+    /* One thread says it, and ends both. */
+    static atomic_flag is_said = ATOMIC_FLAG_INIT;
     /* No stream: it might want memory for its buffer. */
     char line[256];
     int length =
@@ -24,6 +27,9 @@ void memory_out(size_t bytes)
                  "once (--ranks, --from, --to)\n",
                  bytes);
 
+    while (atomic_flag_test_and_set(&is_said)) {
+        (void)pause();
+    }
     (void)!write(STDERR_FILENO, line, (size_t)length);
     tempfiles_remove();
     _exit(CK_EXIT_FAILED);
