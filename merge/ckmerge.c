@@ -580,8 +580,8 @@ job_takers(struct job *job, struct timeline_consumer *to, size_t *witnesses)
 
     memcpy(to, first, sizeof(first));
     if (job->hang != NULL) {
-        to[count++] = (struct timeline_consumer){hang_take, job->hang, OF_CALLS,
-                                                 false};
+        to[count++] =
+            (struct timeline_consumer){hang_take, job->hang, OF_CALLS, false};
     }
     if (job->disagree != NULL) {
         to[count++] = (struct timeline_consumer){disagree_take, job->disagree,

@@ -16,7 +16,7 @@
 
 void memory_out(size_t bytes)
 {
-    /* One thread says it, and ends both. */
+    /* One thread prints it, and ends both. */
     static atomic_flag is_said = ATOMIC_FLAG_INIT;
     /* No stream: it might want memory for its buffer. */
     char line[256];

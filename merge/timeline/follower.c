@@ -24,7 +24,7 @@
 /* Bytes of the longest record. */
 #define RECORD_MOST ((size_t)UINT8_MAX * CK_UNIT_BYTES)
 
-/* What stands in a block: an event, and behind it its record; or a note. */
+/* What is in a block: an event, and behind it its record; or a note. */
 struct item {
     uint32_t bytes; /* with this */
     uint8_t cls;
@@ -260,7 +260,7 @@ void follower_note(struct follower *follower,
 {
     size_t all = (sizeof(struct note_item) + bytes + 7) / 8 * 8;
     struct note_item *to;
-    int failed; /* the next event tells */
+    int failed; /* the next event returns it */
 
     assert(bytes <= FOLLOWER_NOTE);
     to = (struct note_item *)room(follower, all, &failed);

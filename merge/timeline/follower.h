@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/timeline/timeline.h"
+#include "merge/timeline/consumer.h"
 
 /* Runs of fewer records are over before a thread is worth it. */
 #define FOLLOWER_RECORDS ((uint64_t)50000)

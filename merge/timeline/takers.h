@@ -5,7 +5,7 @@
 #ifndef CK_MERGE_TIMELINE_TAKERS_H
 #define CK_MERGE_TIMELINE_TAKERS_H
 
-#include "merge/timeline/timeline.h"
+#include "merge/timeline/consumer.h"
 
 /* Who takes records of a class, in order. */
 struct takers {

@@ -162,7 +162,7 @@ static void all_is_seen_in_its_order(void **state)
     }
 }
 
-/* It is told later, and no consumer is called again. */
+/* The merge sees it later, and no consumer is called again. */
 static void a_consumer_that_fails_ends_the_merge(void **state)
 {
     struct world *world = world_make();
@@ -184,7 +184,7 @@ static void a_consumer_that_fails_ends_the_merge(void **state)
     world_destroy(world);
 }
 
-static void a_failure_behind_the_last_event_is_told_at_the_end(void **state)
+static void a_failure_behind_the_last_event_is_seen_at_the_end(void **state)
 {
     struct world *world = world_make();
 
@@ -233,7 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_seen_in_its_order),
         cmocka_unit_test(a_consumer_that_fails_ends_the_merge),
-        cmocka_unit_test(a_failure_behind_the_last_event_is_told_at_the_end),
+        cmocka_unit_test(a_failure_behind_the_last_event_is_seen_at_the_end),
         cmocka_unit_test(one_that_got_nothing_ends),
         cmocka_unit_test(there_is_none_for_few_records_or_one_cpu),
     };
