@@ -478,13 +478,18 @@ static void take_call(struct chrome *chrome, const struct timeline_event *event)
     }
 }
 
-static void put_named(struct chrome *chrome,
-                      const struct timeline_event *event,
-                      const char *name,
-                      int64_t value)
+static void counter_begin(struct chrome *chrome,
+                          const struct timeline_event *event,
+                          const char *name)
 {
     chromewriter_begin(&chrome->out, "C", pid_of(chrome, event), 0);
     chromewriter_name(&chrome->out, name);
+}
+
+static void counter_end(struct chrome *chrome,
+                        const struct timeline_event *event,
+                        int64_t value)
+{
     chromewriter_time(&chrome->out, event->start);
     chromewriter_int(&chrome->out, ",\"args\":{\"value\":", value);
     sink_text(chrome->out.sink, "}");
@@ -495,9 +500,20 @@ static void put_value(struct chrome *chrome,
                       const struct timeline_event *event,
                       int64_t value)
 {
-    put_named(chrome, event,
-              defs_name(chrome->defs, event->process, event->record->name),
-              value);
+    counter_begin(chrome, event,
+                  defs_name(chrome->defs, event->process, event->record->name));
+    counter_end(chrome, event, value);
+}
+
+/* Devices of one name are kept apart by their numbers. */
+static void put_memory(struct chrome *chrome,
+                       const struct timeline_event *event,
+                       const struct devicetotal_now *now)
+{
+    counter_begin(chrome, event, now->name);
+    chromewriter_int(&chrome->out, ",\"id\":\"", now->number);
+    sink_text(chrome->out.sink, "\"");
+    counter_end(chrome, event, now->bytes);
 }
 
 static void take_mark(struct chrome *chrome, const struct timeline_event *event)
@@ -575,7 +591,7 @@ int chrome_take(void *consumer, const struct timeline_event *event)
         if (devicetotal_take(chrome->devices, event, &now) &&
             event->start >= chrome->part.start &&
             event->start <= chrome->part.end) {
-            put_named(chrome, event, now.name, now.bytes);
+            put_memory(chrome, event, &now);
         }
         return sink_error(chrome->out.sink);
     }
