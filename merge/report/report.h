@@ -179,7 +179,9 @@ struct report_delays {
     ck_time_t kind_ns; /* in things of that kind */
     ck_time_t ns;      /* of those, in: */
     struct report_activity did;
-    struct report_delay *items; /* the largest, of any rank */
+    ck_time_t rank_ns;           /* in all that that one did */
+    struct report_delay largest; /* of that, of whatever kind */
+    struct report_delay *items;  /* the largest, of any rank */
     size_t count;
     ck_time_t others;
     ck_time_t unexplained;

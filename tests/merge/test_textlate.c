@@ -126,6 +126,7 @@ static void a_smaller_share_is_not_before_a_larger_one(void **state)
                                          .kind_ns = 3 * S,
                                          .ns = 3 * S,
                                          .did = locked,
+                                         .rank_ns = 6 * S,
                                          .items = all,
                                          .count = 4};
     print(page_mpi, &report);
@@ -138,6 +139,64 @@ static void a_smaller_share_is_not_before_a_larger_one(void **state)
     print(page_mpi, &report);
     assert_true(has("(30.0 % of that time)\n    in pthread_mutex_lock"));
     assert_true(has("    And 30.0 %: rank 0, in nanosleep"));
+}
+
+/* Of all that a rank did, which is more than I/O: rank 0 has one thing of 25 %,
+ * rank 1 reads of 5 % each at four places, and computed for 10 %. */
+static void of_several_things_the_largest_is_named(void **state)
+{
+    struct report_activity reads = {.call = "read",
+                                    .place = {"load", "a.c", 30}};
+    struct report_delay all[2] = {{.rank = 0, .did = locked, .ns = 25 * S},
+                                  {.rank = 1, .did = solves, .ns = 10 * S}};
+
+    (void)state;
+    late.caused = 100 * S;
+    late.delays = (struct report_delays){
+        .rank = 1,
+        .kind = CAUSE_IO,
+        .kind_ns = 20 * S,
+        .ns = 5 * S,
+        .did = reads,
+        .rank_ns = 30 * S,
+        .largest = {1, CAUSE_HOST_COMPUTE, 10 * S, solves},
+        .items = all,
+        .count = 2};
+    print(page_mpi, &report);
+    assert_true(has("(30.0 % of that time, by several things),\n"
+                    "    the largest part of it (33.3 %) computing in solve"));
+    assert_false(has("in read"));
+    assert_true(has("    And 25.0 %: rank 0, in pthread_mutex_lock"));
+    all[0].ns = 20 * S; /* no more than the I/O */
+    print(page_mpi, &report);
+    assert_true(has("(20.0 % of that time)\n    in I/O,\n"
+                    "    the largest part of it (25.0 %) in read"));
+}
+
+/* Larger ones of other ranks fill the list. */
+static void what_is_not_listed_is_counted(void **state)
+{
+    struct report_delay all[8];
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        all[i] = (struct report_delay){
+            .rank = 2 + i, .did = locked, .ns = i == 0 ? 20 * S : 8 * S};
+    }
+    late.caused = 100 * S;
+    late.delays =
+        (struct report_delays){.rank = 1,
+                               .kind = CAUSE_HOST_COMPUTE,
+                               .kind_ns = 22 * S,
+                               .ns = S,
+                               .did = solves,
+                               .rank_ns = 22 * S,
+                               .largest = {1, CAUSE_HOST_COMPUTE, S, solves},
+                               .items = all,
+                               .count = 8};
+    print(page_mpi, &report);
+    assert_true(has("(22.0 % of that time, by several things),\n"
+                    "    the largest part of it (4.5 %) computing in solve"));
 }
 
 static void steps_are_those_that_the_table_counts(void **state)
@@ -444,6 +503,8 @@ int main(void)
         CASE(a_call_that_may_hide_waits_is_blamed_with_doubt),
         CASE(advice_is_below_the_cause_that_it_is_for),
         CASE(a_smaller_share_is_not_before_a_larger_one),
+        CASE(of_several_things_the_largest_is_named),
+        CASE(what_is_not_listed_is_counted),
         CASE(steps_are_those_that_the_table_counts),
         CASE(a_window_is_not_contradicted),
         CASE(a_single_event_has_its_time),

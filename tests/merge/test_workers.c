@@ -34,16 +34,19 @@
 #define MEET_LATE 79900000
 #define LEAVE 80000000
 #define SAMPLE 1000000 /* ns of CPU time */
+/* A read of a rank that has four, at places of their own. */
+#define READ 6000000
 
-enum name { N_ALLREDUCE = 1, N_JOIN, NAMES };
-static const char *const names[NAMES] = {NULL, "MPI_Allreduce", "pthread_join"};
+enum name { N_ALLREDUCE = 1, N_JOIN, N_READ, NAMES };
+static const char *const names[NAMES] = {NULL, "MPI_Allreduce", "pthread_join",
+                                         "read"};
 
 /* Stacks, by their leaves. */
 enum stack { WORK = 1, EXTRA, OTHER, THIRD, TEAM, STACKS };
 static const char *const functions[STACKS] = {
     NULL, "work", "extra", "other", "third", "libgomp.so.1+0x20"};
 
-enum waiting { BLOCKED, SPINNING, JOINING };
+enum waiting { BLOCKED, SPINNING, JOINING, READING };
 
 static struct defs *defs;
 static struct align *align;
@@ -181,6 +184,21 @@ static void sample(int rank, uint32_t tid, ck_time_t at, enum stack stack)
     give(rank, DEFS_NONE, &record.e, at);
 }
 
+/* Rank 1 reads; then it computes up to the common work. */
+static void read_all(ck_time_t begin)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        struct ck_call record = {.e = {.kind = CK_KIND_POSIX,
+                                       .name = N_READ,
+                                       .start = begin + i * READ},
+                                 .dur = READ,
+                                 .call = ++calls[1],
+                                 .site = WORK * 16 + i};
+
+        give(1, mains[1], &record.e, record.e.start + READ);
+    }
+}
+
 /* Rank 1's first thread waits for its worker. */
 static void wait_begin(enum waiting how, struct region part)
 {
@@ -197,6 +215,8 @@ static void wait_begin(enum waiting how, struct region part)
     } else if (how == JOINING) {
         calls[1]++;
         give(1, mains[1], &join.e, part.end);
+    } else if (how == READING) {
+        read_all(part.start);
     }
 }
 
@@ -368,6 +388,24 @@ static void a_computation_of_many_functions_is_one_thing(void **state)
     free(delays.items);
 }
 
+/* I/O is most of it, and one computation more than any read. */
+static void the_largest_thing_is_of_whatever_kind(void **state)
+{
+    const ck_time_t late = MEET_LATE - COMPUTED;
+    struct report_delays delays = delays_find(READING, NULL, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_IO);
+    assert_in_range(delays.kind_ns, 4 * READ - 1000, 4 * READ);
+    assert_in_range(delays.ns, READ - 1000, READ);
+    assert_in_range(delays.rank_ns, late - 1000, late);
+    assert_int_equal(delays.largest.rank, 1);
+    assert_int_equal(delays.largest.kind, CAUSE_HOST_COMPUTE);
+    assert_null(delays.largest.did.call);
+    assert_in_range(delays.largest.ns, late - 4 * READ - 1000, late - 4 * READ);
+    free(delays.items);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -380,6 +418,7 @@ int main(void)
         CASE(threads_that_compute_next_to_nothing_explain_nothing),
         CASE(two_functions_are_named_each),
         CASE(a_computation_of_many_functions_is_one_thing),
+        CASE(the_largest_thing_is_of_whatever_kind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

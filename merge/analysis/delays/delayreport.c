@@ -185,23 +185,22 @@ static void things_gather(struct gathered *gathered, struct delaysums *sums)
     }
 }
 
-/* The rank that most is because of; DEFS_RANK_UNKNOWN = none. */
-static void rank_find(const struct gathered *gathered, int32_t *rank)
+/* The rank that most is because of, with that; DEFS_RANK_UNKNOWN = none. */
+static void rank_find(const struct gathered *gathered,
+                      struct report_delays *report)
 {
     const struct defs *defs = lookback_defs(gathered->lookback);
     ck_time_t *sums = xcalloc(defs->ranks_count + 1, sizeof(*sums));
-    ck_time_t most = 0;
 
-    *rank = DEFS_RANK_UNKNOWN;
     for (size_t i = 0; i < gathered->count; i++) {
         const struct thing *thing = &gathered->things[i];
         uint32_t index = defs_rank_index(defs, thing->rank);
 
         index = index == DEFS_NONE ? (uint32_t)defs->ranks_count : index;
         sums[index] += thing->ns;
-        if (sums[index] > most) {
-            most = sums[index];
-            *rank = thing->rank;
+        if (sums[index] > report->rank_ns) {
+            report->rank_ns = sums[index];
+            report->rank = thing->rank;
         }
     }
     free(sums);
@@ -277,6 +276,26 @@ kind_sum(const struct gathered *gathered, int32_t rank, enum cause kind)
     return sum;
 }
 
+static struct report_delay thing_item(const struct gathered *gathered,
+                                      const struct thing *thing)
+{
+    return (struct report_delay){thing->rank, thing_kind(gathered, thing),
+                                 thing->ns, thing_report(gathered, thing)};
+}
+
+/* It is no less than what was found of the kind that cost most, which may be
+ * several things: one call of several threads. */
+static void largest_fill(const struct gathered *gathered,
+                         struct report_delays *report)
+{
+    const struct thing *thing = largest_of(gathered, report->rank);
+
+    report->largest = thing != NULL && thing->ns > report->ns
+                          ? thing_item(gathered, thing)
+                          : (struct report_delay){report->rank, report->kind,
+                                                  report->ns, report->did};
+}
+
 /* Kinds for which there is no word: the first sentence has the share of the one
  * thing that it names. */
 static bool is_named_alone(enum cause kind)
@@ -290,12 +309,12 @@ static bool is_named_alone(enum cause kind)
 static void larger_fill(const struct gathered *gathered,
                         struct report_delays *report)
 {
-    const struct thing *largest = largest_of(gathered, report->rank);
+    const struct report_delay *largest = &report->largest;
 
     if (is_named_alone(report->kind) && largest->ns > report->ns) {
-        report->kind = thing_kind(gathered, largest);
+        report->kind = largest->kind;
         report->kind_ns = kind_sum(gathered, report->rank, report->kind);
-        report->did = thing_report(gathered, largest);
+        report->did = largest->did;
         report->ns = largest->ns;
     }
 }
@@ -335,6 +354,7 @@ static void most_find(const struct gathered *gathered,
     }
     report->did = thing_report(gathered, thing);
     report->ns = thing->is_part ? thing->ns : most.ns;
+    largest_fill(gathered, report);
     larger_fill(gathered, report);
 }
 
@@ -351,9 +371,7 @@ static void items_fill(const struct gathered *gathered,
             report->others += thing->ns;
             continue;
         }
-        report->items[report->count++] =
-            (struct report_delay){thing->rank, thing_kind(gathered, thing),
-                                  thing->ns, thing_report(gathered, thing)};
+        report->items[report->count++] = thing_item(gathered, thing);
     }
 }
 
@@ -367,7 +385,7 @@ void delayreport_fill(struct lookback *lookback,
 
     *report = (struct report_delays){.rank = DEFS_RANK_UNKNOWN, .kind = CAUSES};
     things_gather(&gathered, sums);
-    rank_find(&gathered, &report->rank);
+    rank_find(&gathered, report);
     most_find(&gathered, report);
     items_fill(&gathered, report);
     free(gathered.things);

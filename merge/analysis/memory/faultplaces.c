@@ -339,6 +339,7 @@ static void delays_explain(const struct report *report,
                            struct report_delays *delays)
 {
     did_explain(report, delays->rank, &delays->did);
+    did_explain(report, delays->rank, &delays->largest.did);
     for (size_t i = 0; i < delays->count; i++) {
         did_explain(report, delays->items[i].rank, &delays->items[i].did);
     }

@@ -205,39 +205,51 @@ static void put_second(const struct page *page,
     put_next(page, &item->did, &delays->did);
 }
 
-/* All that the rank did for longer, as far as it is listed. */
-static ck_time_t rank_sum(const struct report_delays *delays)
+/* The share that is named first. */
+static ck_time_t named_ns(const struct report_delays *delays)
 {
-    ck_time_t sum = 0;
-
-    for (size_t i = 0; i < delays->count; i++) {
-        sum += delays->items[i].rank == delays->rank ? delays->items[i].ns : 0;
-    }
-    return sum;
+    return has_kind(delays) ? delays->kind_ns : delays->ns;
 }
 
-/* The share of what is named first, and how it is a part of that. Another rank
- * may have one larger thing, and this one several that are more together: then
- * it is all of these. */
+/* Has another rank one larger thing? This one has several that are more
+ * together: it is all of these. */
+static bool is_of_several(const struct report_delays *delays, ck_time_t whole)
+{
+    const struct report_delay *second = second_find(delays, whole);
+
+    return second != NULL && second->rank != delays->rank &&
+           second->ns > named_ns(delays);
+}
+
+/* Of all kinds together the largest thing is named, which may be of another
+ * kind than most of it is; the advice is on that one. */
+static void largest_name(struct page_late *late, struct report_delays *delays)
+{
+    const struct report_delay *largest = &delays->largest;
+
+    if (largest->ns > delays->ns && is_of_several(delays, late->ns)) {
+        delays->kind = largest->kind;
+        delays->kind_ns = delays->ns = largest->ns;
+        delays->did = largest->did;
+        late->advice = NULL;
+    }
+}
+
+/* The share of what is named first, and how it is a part of that. */
 static void put_share(const struct page *page,
                       const struct report_delays *delays,
                       ck_time_t whole)
 {
-    const struct report_delay *second = second_find(delays, whole);
-    ck_time_t named = has_kind(delays) ? delays->kind_ns : delays->ns;
-
-    if (second != NULL && second->rank != delays->rank && second->ns > named) {
-        ck_time_t sum = rank_sum(delays);
-
+    if (is_of_several(delays, whole)) {
         fprintf(page->file,
                 " (%s %% of that time, by several things),\n"
                 "    the largest part of it (%s %%) ",
-                word_percent(sum, whole).text,
-                word_percent(delays->ns, sum).text);
+                word_percent(delays->rank_ns, whole).text,
+                word_percent(delays->ns, delays->rank_ns).text);
         return;
     }
     fprintf(page->file, " (%s %% of that time)\n    ",
-            word_percent(named, whole).text);
+            word_percent(named_ns(delays), whole).text);
     put_kind(page, delays);
 }
 
@@ -254,7 +266,7 @@ static bool put_ended(const struct page *page, const struct page_late *late)
 
 void page_delays(const struct page *page, const struct page_late *whole)
 {
-    const struct report_delays *delays = whole->delays;
+    struct report_delays named = *whole->delays, *delays = &named;
     struct page_late before = *whole, *late = &before;
     ck_time_t unexplained = delays->unexplained - whole->ended;
     FILE *file = page->file;
@@ -263,6 +275,7 @@ void page_delays(const struct page *page, const struct page_late *whole)
         return;
     }
     late->ns -= late->ended;
+    largest_name(late, delays);
     fprintf(file, "    Rank %d came late%s", late->rank,
             late->ended * WORTH_ENDED > whole->ns ? " before" : "");
     if (delays->ns == 0) {
