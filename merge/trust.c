@@ -136,10 +136,12 @@ static void store_report(const struct defs *defs,
 {
     const struct rundir_damage *damage = rundir_damage(store);
 
-    report->damage_places = damage->places + damage->batches;
+    report->damage_places += damage->places + damage->batches;
     report->damage_bytes = damage->bytes;
     report->damage_tails = damage->tails;
-    report->damage_first = damage->first;
+    if (damage->first[0] != '\0' || report->damage_first == NULL) {
+        report->damage_first = damage->first;
+    }
     report->manifest = damage->manifest[0] != '\0' ? damage->manifest : NULL;
     report->bytes = rundir_bytes(store);
     report->is_running = rundir_is_running(store);

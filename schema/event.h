@@ -263,6 +263,9 @@ struct ck_stacked {
     uint64_t reserved[2];
 };
 
+/* No block has more: a record with more is damaged. */
+#define CK_BLOCK_BYTES_MAX ((uint64_t)1 << 48)
+
 static_assert(sizeof(struct ck_event) == 16, "head of every record");
 static_assert(CK_CLASS_MARK == 1 && CK_CLASS_COPY == 6,
               "the classes with a length come first, but for those of teams");

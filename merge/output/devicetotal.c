@@ -48,6 +48,16 @@ static const char *device_name(const struct defs_process *process,
     return "several devices";
 }
 
+/* What no longer fits is left out. */
+static void bytes_add(int64_t *bytes, int64_t more)
+{
+    int64_t sum;
+
+    if (!__builtin_add_overflow(*bytes, more, &sum)) {
+        *bytes = sum;
+    }
+}
+
 bool devicetotal_take(struct devicetotal *total,
                       const struct timeline_event *event,
                       struct devicetotal_now *now)
@@ -57,7 +67,7 @@ bool devicetotal_take(struct devicetotal *total,
     size_t number;
 
     if ((!is_more && record->e.kind != CK_KIND_DEVICE_FREED) ||
-        record->bytes > INT64_MAX / 4096) {
+        record->bytes > CK_BLOCK_BYTES_MAX) {
         return false;
     }
     number =
@@ -67,11 +77,8 @@ bool devicetotal_take(struct devicetotal *total,
                    sizeof(*total->bytes));
         total->bytes[total->count++] = 0;
     }
-    if (is_more) {
-        total->bytes[number] += (int64_t)record->bytes;
-    } else {
-        total->bytes[number] -= (int64_t)record->bytes;
-    }
+    bytes_add(&total->bytes[number],
+              is_more ? (int64_t)record->bytes : -(int64_t)record->bytes);
     now->number = (uint32_t)number;
     now->bytes = total->bytes[number];
     (void)snprintf(

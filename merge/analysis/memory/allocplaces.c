@@ -53,6 +53,7 @@ struct allocplaces {
     size_t holders_count, holders_room;
     enum allocplaces_of of;
     uint32_t mean;
+    uint64_t damaged; /* records of blocks that cannot be */
 };
 
 struct allocplaces *allocplaces_create(const struct defs *defs,
@@ -186,6 +187,10 @@ void allocplaces_take(void *consumer, const struct timeline_event *event)
     struct held block;
     double p;
 
+    if (is_taken(places, record) && record->bytes > CK_BLOCK_BYTES_MAX) {
+        places->damaged++;
+        return;
+    }
     if (!is_taken(places, record) || record->bytes == 0 ||
         !defs_is_wanted(places->defs,
                         places->defs->processes[event->process].rank)) {
@@ -209,8 +214,12 @@ void allocplaces_take(void *consumer, const struct timeline_event *event)
 
 /* ---- rows ---------------------------------------------------------------- */
 
+/* Sums of damaged records may be larger than any number. */
 static uint64_t rounded(double number)
 {
+    if (number >= (double)UINT64_MAX) {
+        return UINT64_MAX;
+    }
     return number < 1 ? 0 : (uint64_t)(number + 0.5);
 }
 
@@ -413,6 +422,10 @@ void allocplaces_report(const struct allocplaces *places, struct report *report)
                                         : &report->allocations;
     struct stackplace *rows = xcalloc(places->count + 1, sizeof(*rows));
 
+    if (places->damaged > 0) {
+        report->damage_places += places->damaged;
+        report->damage_first = "a block of more than 2^48 bytes in a record";
+    }
     for (size_t i = 0; i < places->count; i++) {
         rows[i] = stackplaces_at(places->stacks, i);
         rows[i].place = user_place(places, &rows[i]);

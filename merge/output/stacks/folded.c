@@ -89,13 +89,13 @@ static void lines_put(struct sink *sink, const struct line *lines, size_t count)
     uint64_t amount = 0;
 
     for (size_t i = 0; i < count; i++) {
-        amount += lines[i].amount;
+        amount = defs_sum(amount, lines[i].amount);
         if (i + 1 < count && strcmp(lines[i].text, lines[i + 1].text) == 0) {
             continue;
         }
         sink_text(sink, lines[i].text);
         sink_text(sink, " ");
-        sink_int(sink, (int64_t)amount);
+        sink_int(sink, amount > INT64_MAX ? INT64_MAX : (int64_t)amount);
         sink_text(sink, "\n");
         amount = 0;
     }

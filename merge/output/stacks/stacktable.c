@@ -87,6 +87,14 @@ void stacktable_destroy(struct stacktable *table)
     free(table);
 }
 
+/* Damaged records must not make it negative. */
+static ck_time_t sum_of(ck_time_t ns, ck_time_t more)
+{
+    ck_time_t sum;
+
+    return __builtin_add_overflow(ns, more, &sum) ? INT64_MAX : sum;
+}
+
 /* The number of its row. */
 static int64_t sample_add(struct stacktable *table,
                           uint32_t process,
@@ -110,7 +118,7 @@ static int64_t sample_add(struct stacktable *table,
             .rank = table->defs->processes[process].rank};
     }
     table->rows[number].samples++;
-    table->rows[number].ns += ns;
+    table->rows[number].ns = sum_of(table->rows[number].ns, ns);
     return number;
 }
 
@@ -227,6 +235,7 @@ int stacktable_take_memory(void *consumer, const struct timeline_event *event)
     double bytes = (double)record->bytes;
 
     if (record->e.kind == CK_KIND_ALLOCATED && record->mean > 0 && bytes > 0 &&
+        record->bytes <= CK_BLOCK_BYTES_MAX &&
         event->start >= table->part.start && event->start < table->part.end &&
         defs_is_wanted(defs, defs->processes[event->process].rank)) {
         bytes /= -expm1(-bytes / record->mean);

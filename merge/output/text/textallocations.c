@@ -4,6 +4,7 @@
  */
 #include "merge/output/text/page.h"
 
+#include "merge/model/defs.h"
 #include "merge/output/words.h"
 
 #define TOP_PLACES 8
@@ -23,8 +24,8 @@ static struct sums sums_of(const struct report_allocations *of)
     struct sums sums = {0, 0};
 
     for (size_t i = 0; i < of->ranks_count; i++) {
-        sums.bytes += of->ranks[i].held.bytes;
-        sums.peak += of->ranks[i].held.peak;
+        sums.bytes = defs_sum(sums.bytes, of->ranks[i].held.bytes);
+        sums.peak = defs_sum(sums.peak, of->ranks[i].held.peak);
     }
     return sums;
 }
@@ -99,8 +100,8 @@ static void put_memory(const struct page *page,
     for (size_t i = 0; i < of->places_count && shown < TOP_PLACES; i++) {
         const struct report_held *held = &of->places[i].held;
 
-        if (held->peak * WORTH_ROW >= all.peak ||
-            held->bytes * WORTH_ROW >= all.bytes) {
+        if (held->peak >= all.peak / WORTH_ROW ||
+            held->bytes >= all.bytes / WORTH_ROW) {
             shown++;
             put_row(page, &of->places[i]);
         }

@@ -167,6 +167,21 @@ static void what_cannot_be_is_left_out(void **state)
     assert_int_equal(report.allocations.ranks[0].held.last, SURE);
 }
 
+static void blocks_larger_than_any_are_damage(void **state)
+{
+    (void)state;
+    block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
+    block(0, 20, CK_KIND_ALLOCATED, 1, UINT64_MAX);
+    block(0, 30, CK_KIND_ALLOCATED, 1, CK_BLOCK_BYTES_MAX + 1);
+    block(0, 40, CK_KIND_FREED, 1, UINT64_MAX);
+    allocplaces_report(places, &report);
+    assert_int_equal(report.allocations.ranks[0].held.bytes, SURE);
+    assert_int_equal(report.allocations.ranks[0].held.last, SURE);
+    assert_int_equal(report.damage_places, 3);
+    assert_string_equal(report.damage_first,
+                        "a block of more than 2^48 bytes in a record");
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -176,6 +191,7 @@ int main(void)
         T(a_small_block_represents_many_and_its_error_is_known),
         T(ranks_have_peaks_of_their_own),
         T(what_cannot_be_is_left_out),
+        T(blocks_larger_than_any_are_damage),
     };
 
     return cmocka_run_group_tests_name("allocplaces", tests, NULL, NULL);

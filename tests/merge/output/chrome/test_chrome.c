@@ -105,11 +105,37 @@ static void devices_of_one_name_have_counters_of_their_own(void **state)
                                  "\"ts\":0.020,\"args\":{\"value\":30}"));
 }
 
+static void a_block_larger_than_any_is_not_in_the_counter(void **state)
+{
+    (void)state;
+    allocated(10, 1, 100);
+    allocated(20, 1, CK_BLOCK_BYTES_MAX + 1);
+    allocated(30, 1, 1);
+    assert_non_null(strstr(written(), "\"ts\":0.030,\"args\":{\"value\":101}"));
+    assert_null(strstr(text, "\"ts\":0.020"));
+}
+
+/* Damaged records; each alone could be true. */
+static void a_sum_larger_than_any_number_does_not_wrap(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 32769; i++) {
+        allocated(2000, 1, CK_BLOCK_BYTES_MAX);
+    }
+    allocated(10, 1, 1);
+    assert_null(strstr(written(), "\"value\":-"));
+    assert_non_null(strstr(text, "\"value\":9"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             devices_of_one_name_have_counters_of_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_block_larger_than_any_is_not_in_the_counter, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_sum_larger_than_any_number_does_not_wrap, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("chrome", tests, NULL, NULL);

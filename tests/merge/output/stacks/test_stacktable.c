@@ -200,6 +200,44 @@ static void a_number_that_was_never_recorded_has_no_stack(void **state)
     assert_string_equal(folded(), "rank 0;thread main;[no stack] 3\n");
 }
 
+static void memory(ck_time_t time, uint64_t bytes)
+{
+    struct ck_stacked record = {
+        .e = {.kind = CK_KIND_ALLOCATED, .name = 1, .start = time},
+        .bytes = bytes,
+        .stack = 3,
+        .mean = 1000};
+    struct timeline_event event = {.record = &record.e, .start = time};
+
+    assert_int_equal(stacktable_take_memory(table, &event), 0);
+}
+
+/* As files that are damaged have them. */
+static void bytes_of_memory_do_not_wrap(void **state)
+{
+    (void)state;
+    memory(100, UINT64_MAX);
+    memory(110, CK_BLOCK_BYTES_MAX + 1);
+    memory(120, 1000000);
+    stacktable_resolve(table);
+    assert_int_equal(
+        folded_write(table, FOLDED_WEIGHTS, path, &(struct ck_err){0}), 0);
+    assert_string_equal(written(), "rank 0;thread main;leaf:of_5 1000000\n");
+}
+
+static void sums_of_memory_do_not_wrap(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 32769; i++) {
+        memory(100, CK_BLOCK_BYTES_MAX);
+    }
+    stacktable_resolve(table);
+    assert_int_equal(
+        folded_write(table, FOLDED_WEIGHTS, path, &(struct ck_err){0}), 0);
+    assert_string_equal(written(),
+                        "rank 0;thread main;leaf:of_5 9223372036854775807\n");
+}
+
 static void the_kernel_without_names_is_one_frame(void **state)
 {
     uint64_t *frames = defs->agents[0].stacks[2].frames;
@@ -253,6 +291,8 @@ int main(void)
         CASE(samples_outside_of_the_part_are_left_out),
         CASE(a_stack_that_was_cut_begins_with_deeper),
         CASE(a_number_that_was_never_recorded_has_no_stack),
+        CASE(bytes_of_memory_do_not_wrap),
+        CASE(sums_of_memory_do_not_wrap),
         CASE(the_kernel_without_names_is_one_frame),
         CASE(speedscope_has_all_ranks_and_then_each_thread),
     };
