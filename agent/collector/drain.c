@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent/collector/losses.h"
+#include "agent/collector/slotstacks.h"
 #include "agent/collector/slotstate.h"
 #include "agent/collector/pace.h"
 #include "agent/stream/framing.h"
@@ -89,43 +90,6 @@ void drain_symbols(struct drain *drain, struct symbols *symbols)
     drain->symbols = symbols;
 }
 
-/* The frames of a stack that a library of ours recorded. */
-static void stack_note(struct drain *drain,
-                       uint32_t incarnation,
-                       const struct ck_text *stack)
-{
-    const uint64_t *frames = (const uint64_t *)ck_text_bytes(stack);
-    size_t count = stack->length / sizeof(*frames);
-
-    if (ck_text_units(stack->length) != stack->e.units) {
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (frames[i] < CK_SITE_TOLD) {
-            symbols_frame(drain->symbols, incarnation, frames[i]);
-        }
-    }
-}
-
-static void stacks_note(struct drain *drain,
-                        const struct framewriter_cut *cut,
-                        uint32_t units)
-{
-    const struct ck_event *event;
-
-    for (uint32_t at = 0; at < units; at += event->units) {
-        event = (const struct ck_event *)(cut->records +
-                                          (size_t)at * CK_UNIT_BYTES);
-        if (event->units == 0 || at + event->units > units) {
-            return;
-        }
-        if (event->kind == CK_KIND_STACK) {
-            stack_note(drain, cut->stream.incarnation,
-                       (const struct ck_text *)event);
-        }
-    }
-}
-
 /* Make a frame and note the call sites in it. As framewriter_put(). */
 static int
 cut_put(struct drain *drain, const struct framewriter_cut *cut, uint32_t *units)
@@ -143,7 +107,8 @@ cut_put(struct drain *drain, const struct framewriter_cut *cut, uint32_t *units)
     if (drain->symbols != NULL &&
         atomic_load_explicit(&drain->ring->header->stacks,
                              memory_order_relaxed) > 0) {
-        stacks_note(drain, cut, *units);
+        slotstacks_note(drain->symbols, cut->stream.incarnation, cut->records,
+                        *units);
     }
     return 0;
 }
