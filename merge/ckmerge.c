@@ -740,6 +740,7 @@ static int where_do(struct job *job, struct ck_err *err)
         if (hang_is_wanted(job->defs)) {
             standings_report(job->defs, axis, job->hang, true, &job->report);
         }
+        chosen_keep(job->defs, &job->report);
         job->report.is_running = rundir_is_running(job->store);
     }
     latelookup_destroy(lookup);

@@ -289,6 +289,18 @@ static void a_part_of_the_run_and_some_ranks_can_be_asked_for(void **state)
     assert_int_equal(merge(fixture, "--ranks x %s", fixture->run), 2);
 }
 
+/* Rank 2 died; its fellows are asked for. */
+static void where_ranks_are_is_of_those_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    merge(fixture, "--live -o where %s", fixture->run);
+    assert_non_null(strstr(fixture->text, "rank 2 died of signal 9"));
+    merge(fixture, "--live -o where --ranks 1,3 %s", fixture->run);
+    assert_non_null(strstr(fixture->text, "2 of 4 ranks selected"));
+    assert_null(strstr(fixture->text, "rank 2 died"));
+}
+
 static void ranks_that_are_not_selected_are_not_missing(void **state)
 {
     struct fixture *fixture = *state;
@@ -749,6 +761,7 @@ int main(void)
         cmocka_unit_test(the_report_is_the_expected_one),
         cmocka_unit_test(the_truth_is_in_the_json),
         cmocka_unit_test(a_part_of_the_run_and_some_ranks_can_be_asked_for),
+        cmocka_unit_test(where_ranks_are_is_of_those_asked_for),
         cmocka_unit_test(ranks_that_are_not_selected_are_not_missing),
         cmocka_unit_test(what_is_damaged_is_reported_before_all_else),
         cmocka_unit_test(programs_of_one_rank_are_distinguished),
