@@ -249,18 +249,20 @@ static void step_make(uint32_t number,
     meet(1, number, (struct region){begin + MEET_LATE, begin + LEAVE});
 }
 
-/* Why rank 1 was late in the last step; the caller's to free. */
-static struct report_delays
-delays_find(enum waiting how, const enum stack *worker, unsigned every)
+/* Why rank 1 was late in the last of some steps; the caller's to free. */
+static struct report_delays delays_after(uint32_t steps,
+                                         enum waiting how,
+                                         const enum stack *worker,
+                                         unsigned every)
 {
     const struct delaysums_group group = {.blamed = 1};
-    struct region last = {(STEPS - 1) * (ck_time_t)STEP + COMPUTED,
-                          (STEPS - 1) * (ck_time_t)STEP + MEET_LATE};
+    struct region last = {(steps - 1) * (ck_time_t)STEP + COMPUTED,
+                          (steps - 1) * (ck_time_t)STEP + MEET_LATE};
     struct delaysums *sums = delaysums_create();
     struct report_delays delays;
     struct delay_of of;
 
-    for (uint32_t i = 0; i < STEPS; i++) {
+    for (uint32_t i = 0; i < steps; i++) {
         step_make(i, how, worker, every);
     }
     analysis_finish(analysis);
@@ -275,6 +277,12 @@ delays_find(enum waiting how, const enum stack *worker, unsigned every)
     delaysums_destroy(sums);
     assert_int_equal(delays.rank, 1);
     return delays;
+}
+
+static struct report_delays
+delays_find(enum waiting how, const enum stack *worker, unsigned every)
+{
+    return delays_after(STEPS, how, worker, every);
 }
 
 static void assert_sampled(const struct report_delays *delays,
@@ -373,6 +381,31 @@ static void two_functions_are_named_each(void **state)
     free(delays.items);
 }
 
+/* Samples of 1 ms are enough where there are 38 of
+ * them, though 0.3 s they are not. */
+static void what_is_known_of_two_functions_is_by_samples(void **state)
+{
+    const enum stack worker[] = {EXTRA, OTHER, EXTRA};
+    struct report_delays delays = delays_after(2, BLOCKED, worker, 3);
+
+    (void)state;
+    assert_sampled(&delays, "extra", true);
+    assert_true(delays.count >= 2);
+    assert_string_equal(delays.items[1].did.sampled.place.function, "other");
+    free(delays.items);
+}
+
+static void few_samples_do_not_part_them(void **state)
+{
+    const enum stack worker[] = {EXTRA, OTHER, EXTRA, 0};
+    struct report_delays delays = delays_after(2, BLOCKED, worker, 4);
+
+    (void)state;
+    assert_sampled(&delays, "extra", true);
+    assert_int_equal(delays.count, 1);
+    free(delays.items);
+}
+
 /* Where much is left beside them nothing is named "between two calls": it is
  * one computation, with its largest function. */
 static void a_computation_of_many_functions_is_one_thing(void **state)
@@ -417,6 +450,8 @@ int main(void)
         CASE(workers_that_wait_for_the_team_explain_nothing),
         CASE(threads_that_compute_next_to_nothing_explain_nothing),
         CASE(two_functions_are_named_each),
+        CASE(what_is_known_of_two_functions_is_by_samples),
+        CASE(few_samples_do_not_part_them),
         CASE(a_computation_of_many_functions_is_one_thing),
         CASE(the_largest_thing_is_of_whatever_kind),
     };

@@ -19,8 +19,8 @@
  * an n-th of it, and all others together no more than that. */
 #define FUNCTIONS_MAX 4
 #define FUNCTION_SHARE 5
-/* By fewer samples, of 10 ms each, it is not known how much each one has. */
-#define SPLIT_LEAST (300 * CK_TIME_MS)
+/* By fewer samples it is not known how much each one has. */
+#define SPLIT_SAMPLES 30
 
 /* One thing that a thread did more. */
 struct thing {
@@ -94,12 +94,14 @@ static void part_add(struct gathered *gathered, size_t whole, struct thing part)
 /* How many of the functions, the largest first, are things of their own: none
  * where what is left of the computation would be more than each of them may be,
  * for that rest could not be explained. */
-static size_t parts_count(const struct report_sampled *functions, size_t count)
+static size_t parts_count(const struct report_sampled *functions,
+                          size_t count,
+                          ck_time_t least)
 {
     ck_time_t rest = count > 0 ? functions[0].total : 0;
     size_t parts = 0;
 
-    if (rest < SPLIT_LEAST) {
+    if (rest < least) {
         return 0;
     }
     while (parts < count &&
@@ -119,7 +121,8 @@ static void thing_split(struct gathered *gathered, size_t index)
     size_t count = delaysources_functions(gathered->sources, part.source,
                                           functions, FUNCTIONS_MAX);
 
-    count = parts_count(functions, count);
+    count = parts_count(functions, count,
+                        SPLIT_SAMPLES * lookback_period(gathered->lookback));
     if (count == 0 ||
         !delaysources_is_between(gathered->sources, part.source)) {
         return;

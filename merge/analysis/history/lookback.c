@@ -24,7 +24,9 @@ struct lookback {
     struct commands *commands;
     struct unrecorded *unrecorded;
     struct sockets *sockets;
-    ck_time_t *ends;  /* by process; INT64_MAX = not known */
+    ck_time_t *ends; /* by process; INT64_MAX = not known */
+    ck_time_t
+        period; /* CPU time of a sample, the longest; 0 = there was none */
     bool has_stretch; /* the last event ended one. */
     struct sockets_stretch stretch;
     ck_time_t *inside; /* by thread: until when it is in a library's call */
@@ -187,6 +189,11 @@ const struct history *lookback_history(const struct lookback *lookback)
 struct callpaths *lookback_paths(const struct lookback *lookback)
 {
     return evidence_paths(lookback->evidence);
+}
+
+ck_time_t lookback_period(const struct lookback *lookback)
+{
+    return lookback->period;
 }
 
 const struct defs *lookback_defs(const struct lookback *lookback)
@@ -655,6 +662,9 @@ static void sample_take(struct lookback *lookback,
 
     if (thread == HISTORY_NONE || !is_sound) {
         return;
+    }
+    if (sample.weight > lookback->period) {
+        lookback->period = sample.weight;
     }
     if (!history_has_sample_room(lookback->host, thread)) {
         thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon);

@@ -60,6 +60,8 @@ int lookback_take(struct lookback *lookback,
 
 /* The paths of sampled stacks. */
 struct callpaths *lookback_paths(const struct lookback *lookback);
+/* CPU time of a sample, the longest of all; 0 = there was none. */
+ck_time_t lookback_period(const struct lookback *lookback);
 const struct defs *lookback_defs(const struct lookback *lookback);
 const struct history *lookback_history(const struct lookback *lookback);
 const struct devicehistory *lookback_work(const struct lookback *lookback);
