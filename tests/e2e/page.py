@@ -15,6 +15,7 @@ import re
 import sys
 import time
 import zlib
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -450,9 +451,36 @@ class Page:
         self.open(fragment)
         self.same("the selection of an address", [[1000, 2000000], [0, 2, 3], "mpi_wait", "a b"],
                   self.browser.run("[selection.range, selection.ranks, selection.cause, selection.find]"))
+        self.hostile_address()
         self.open("#r=<img>&t=5-1&c=%22%3E&f=99999&x&q=%E0%A4&v=<b>&s=x&w=1-&constructor=1")
         self.same("a broken address selects nothing", True, self.browser.run(
             "JSON.stringify(selection) === JSON.stringify(NOTHING)"))
+
+    def hostile_address(self):
+        """An expression of an address waits for Enter, no address is cut within a letter,
+        and a long name is whole in it."""
+        began = time.monotonic()
+        self.open("#q=" + quote("/(.+)+\x01/"))
+        self.same("an expression of an address is selected", "/(.+)+\x01/", self.browser.run("selection.find"))
+        if time.monotonic() - began > 30:
+            self.wrong("an expression of an address is run")
+        if self.browser.run("theTimeline !== null"):
+            self.open("#q=/./")
+            self.same("an expression of an address is a text", [True, True, False], self.browser.run(
+                "[theTimeline.tip.textContent.includes('Enter runs it'), heldExpression === '/./', theTimeline.search.matches('plain')]"))
+            self.browser.run("theTimeline.field.focus()")
+            self.browser.key("Enter", "Enter")
+            self.same("Enter runs it", [True, True], self.browser.run(
+                "[theTimeline.search.matches('plain'), selection.range !== null]"))
+        for length in (199, 4095):
+            self.open("#q=" + "a" * length + quote("\U0001f600"))
+            self.same("an address that ends within a letter", "#" + ("q=" + "a" * 199 + quote("\U0001f600") if length == 199 else ""),
+                      self.browser.run("(viewAt = '', hashOf())"))
+        self.same("half a letter in an address", "#q=" + quote("a\ufffdb"), self.browser.run(
+            "(select({...NOTHING, find: 'a' + String.fromCharCode(0xd83d) + 'b'}), hashOf())"))
+        self.browser.run("visit({...NOTHING}); showNamed('n'.repeat(1500)); viewAt = ''")
+        self.open(self.browser.run("hashOf()"))
+        self.same("a long name of an address", ['"' + "n" * 1500 + '"'], self.browser.run("[selection.find]"))
 
     def timeline(self):
         """It is drawn, zooms by keys, and shows the example of a finding."""

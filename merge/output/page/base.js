@@ -149,10 +149,14 @@ function activity(did) {
   return at.file ? name + ' (' + place(at) + ')' : name;
 }
 
+/* What an expression is run on: the time of some grows with a power of the length. */
+const MATCHED_LONGEST = 1000;
+const EXPRESSION = /^\/(.+)\/$/;
+
 /* Which names a text finds: "/re/" and a text ignore case, a text in quotes is the
- * whole name; null = none, or it is no expression. */
-function nameMatcher(text) {
-  const expression = /^\/(.+)\/$/.exec(text), whole = /^"(.+)"$/s.exec(text);
+ * whole name; null = none, or it is no expression. `isHeld`: an expression is a text. */
+function nameMatcher(text, isHeld = false) {
+  const expression = isHeld ? null : EXPRESSION.exec(text), whole = /^"(.+)"$/s.exec(text);
   const low = text.toLowerCase();
 
   if (text === '') {
@@ -162,7 +166,7 @@ function nameMatcher(text) {
     try {
       const re = new RegExp(expression[1], 'i');
 
-      return name => re.test(name);
+      return name => re.test(name.slice(0, MATCHED_LONGEST));
     } catch {
       return null;
     }

@@ -8,7 +8,8 @@ const FOUND_LEAST = 2; /* pixels of an item that was found */
 class Search {
   constructor(text, classes) {
     this.text = text;
-    this.matches = nameMatcher(text);
+    this.isHeld = text === heldExpression;
+    this.matches = nameMatcher(text, this.isHeld);
     this.kinds = classes.map(name => this.matches !== null && this.matches(name));
     this.known = new Map(); /* of each list of names: does it match */
   }
@@ -76,6 +77,9 @@ function countFound(timeline) {
 function foundText(timeline) {
   const {search} = timeline;
 
+  if (search.isHeld) {
+    return 'The address of the page has this expression: Enter runs it.';
+  }
   if (search.matches === null) {
     return 'That is no regular expression.';
   }
@@ -148,15 +152,29 @@ function goToFound(timeline, isBack) {
   timeline.tip.textContent = timeline.describe(next.hit);
 }
 
-/* The field of a timeline. */
+/* The reader wants the expression of the address. */
+function runHeld(timeline) {
+  if (heldExpression !== '') {
+    heldExpression = '';
+    timeline.search = null;
+    timeline.look(selection.find);
+    timeline.soon();
+  }
+}
+
+/* The field of a timeline. What is made of an expression of the address waits for Enter, too. */
 function searchField(timeline) {
   const field = el('input', {type: 'search', class: 'find', placeholder: 'find a name, or /expression/',
     'aria-label': 'find items of the timeline by their name', title: 'Enter: the next one; Shift+Enter: the one before (key /)'});
 
-  field.addEventListener('input', () => select({find: field.value}));
+  field.addEventListener('input', () => {
+    heldExpression = heldExpression === '' ? '' : field.value;
+    select({find: field.value});
+  });
   field.addEventListener('keydown', event => {
     if (event.key === 'Enter') {
       event.preventDefault();
+      runHeld(timeline);
       goToFound(timeline, event.shiftKey);
     } else if (event.key === 'Escape') {
       select({find: ''});

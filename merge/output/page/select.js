@@ -11,6 +11,10 @@ const NOTHING = {range: null, ranks: [], cause: '', finding: '', find: '', pair:
 const selection = {...NOTHING};
 const followers = [];
 
+/* The expression that an address brought: until the reader presses Enter it is a text,
+ * for it may be one that never ends. '' = none. */
+let heldExpression = '';
+
 /* `follow(selection)` is called after each change, and at once for what was selected
  * before. */
 function onSelect(follow) {
@@ -28,6 +32,9 @@ function select(change) {
   Object.assign(selection, change.ranks ? {pair: null} : {}, change);
   if (JSON.stringify(selection) === before) {
     return false;
+  }
+  if (selection.find !== heldExpression) {
+    heldExpression = '';
   }
   followers.forEach(follow => follow(selection));
   return true;
@@ -100,21 +107,28 @@ function rangeText([from, to]) {
   return step ? 's=' + step.number : 't=' + Math.round(from) + '-' + Math.round(to);
 }
 
+/* The names that an address may hold. A part of a name would find others: longer ones are
+ * in none. */
+const FIND_LONGEST = 4096;
+
+/* A text for an address; '' = it is too long. Half a letter has no code there. */
+const encoded = text => (text.length <= FIND_LONGEST ? encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd')) : '');
+
 /* The selection as the address has it, so that a link leads to what was seen. */
 function hashOf(of = selection) {
   const parts = [viewAt && 'v=' + viewAt, of.range && rangeText(of.range), of.ranks.length > 0 && 'r=' + ranksText(of.ranks),
     of.pair && 'w=' + of.pair.join('-'), of.cause && 'c=' + encodeURIComponent(of.cause), of.finding && 'f=' + of.finding,
-    of.find && 'q=' + encodeURIComponent(of.find)];
+    of.find && encoded(of.find) && 'q=' + encoded(of.find)];
 
   return '#' + parts.filter(part => part).join('&');
 }
 
-const FIND_LONGEST = 200;
-
-/* A text of an address; '' = it is none. */
+/* A text of an address; '' = it is none, or too long. */
 function decoded(text) {
   try {
-    return decodeURIComponent(text).slice(0, FIND_LONGEST);
+    const all = decodeURIComponent(text);
+
+    return all.length <= FIND_LONGEST ? all : '';
   } catch {
     return '';
   }
@@ -155,6 +169,9 @@ function selectHash(hash) {
   }
   if (change.finding && !change.range && change.ranks.length === 0) {
     Object.assign(change, findingChange(change.finding));
+  }
+  if (change.find !== selection.find) {
+    heldExpression = EXPRESSION.test(change.find) ? change.find : '';
   }
   select(change);
   const view = parts.find(([key]) => key === 'v');
