@@ -118,6 +118,7 @@ class Timeline {
     this.isOwn = false; /* the selection is changed from here */
     this.marks = []; /* [from, to] of each; the first one is replaced by the next */
     this.pinned = [];
+    this.findingPinned = ''; /* whose ranks come first */
     this.chain = []; /* numbers of waits, from the one that was looked at on */
     this.picked = null; /* {row, at}: the item that was chosen */
     this.search = null; /* names that are looked for */
