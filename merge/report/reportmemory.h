@@ -98,17 +98,18 @@ struct report_allocation {
     struct report_callers callers;
     struct report_held held;
     uint32_t ranks;
-    int32_t rank; /* with the most at its peak */
+    int32_t rank; /* with the most at the peaks of its processes */
     uint64_t rank_peak;
 };
 
 struct report_allocation_rank {
     int32_t rank;
-    uint32_t process; /* of it that had the most at once */
-    uint32_t device;  /* number in that; 0 = of several, or no device's */
+    uint32_t processes; /* of it, that had such memory */
+    uint32_t process;   /* the one that had the most at once */
+    uint32_t device;    /* number in that; 0 = of several, or no device's */
     const char *device_name; /* NULL = none */
     struct report_held held;
-    ck_time_t peak_at;
+    ck_time_t peak_at; /* of that process */
 };
 
 struct report_allocations {

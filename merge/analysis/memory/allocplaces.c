@@ -303,7 +303,9 @@ CK_ORDER(most_first,
          struct report_allocation,
          CK_DOWN(held.peak) ?: CK_DOWN(held.bytes))
 
-CK_ORDER(by_rank, struct stackplace, CK_UP(rank) ?: CK_UP(tid))
+CK_ORDER(by_rank,
+         struct stackplace,
+         CK_UP(rank) ?: CK_UP(tid) ?: CK_UP(process))
 
 /* Of a rank (and its device): its processes, each at its own peak; the time is
  * that of the one that had the most. */
@@ -320,6 +322,7 @@ static struct report_allocation_rank rank_make(const struct allocplaces *places,
         const struct holder *holder = holder_of(places, &rows[i]);
 
         sums_add(&sums, places, &rows[i]);
+        row.processes += i == 0 || rows[i].process != rows[i - 1].process;
         if (holder->peak.bytes > most) {
             most = holder->peak.bytes;
             row.peak_at = holder->peak_at;

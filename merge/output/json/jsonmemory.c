@@ -156,6 +156,7 @@ static void put_memory_ranks(struct ck_json *j,
             json_text(j, "device", row->device_name);
         }
         put_held(j, &row->held);
+        ck_json_uint(j, "processes", row->processes);
         json_time(j, "peak", row->peak_at, report);
         ck_json_end(j);
     }

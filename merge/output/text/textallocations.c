@@ -67,11 +67,19 @@ static void put_row(const struct page *page,
     fputc('\n', page->file);
 }
 
-/* "rank 3 had 1.20 GB +- 2 MB of this memory at its peak (3.40 s), ..." */
+/* "rank 3 had 1.20 GB +- 2 MB of this memory at its peak (3.40 s), ..."; the
+ * peaks of several processes are not at one time. */
 static void put_rank(const struct page *page,
                      const struct report_allocation_rank *row)
 {
-    fprintf(page->file, " %s had %s", page_who(page, row->rank).text,
+    const char *peak = " at its peak (";
+
+    fputc(' ', page->file);
+    if (row->processes > 1) {
+        fprintf(page->file, "%u processes of ", row->processes);
+        peak = ", their own peaks added up (the largest at ";
+    }
+    fprintf(page->file, "%s had %s", page_who(page, row->rank).text,
             word_bytes(row->held.peak).text);
     if (row->held.peak_error > 0) {
         fprintf(page->file, " +- %s", word_bytes(row->held.peak_error).text);
@@ -81,7 +89,7 @@ static void put_rank(const struct page *page,
         fputs(" on ", page->file);
         page_cell(page, row->device_name, FUNCTION);
     }
-    fprintf(page->file, " at its peak (%s),",
+    fprintf(page->file, "%s%s),", peak,
             word_time(row->peak_at - page->report->whole.start).text);
     fprintf(page->file, " %s at the end.\n", word_bytes(row->held.last).text);
 }

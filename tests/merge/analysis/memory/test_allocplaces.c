@@ -155,6 +155,19 @@ static void ranks_have_peaks_of_their_own(void **state)
     assert_int_equal(report.allocations.ranks[1].held.last, 0);
 }
 
+static void processes_of_a_rank_are_counted(void **state)
+{
+    (void)state;
+    defs->processes[1].rank = 0;
+    block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
+    block(1, 20, CK_KIND_ALLOCATED, 3, 2 * SURE);
+    block(0, 30, CK_KIND_ALLOCATED, 3, SURE / 2);
+    allocplaces_report(places, &report);
+    assert_int_equal(report.allocations.ranks_count, 1);
+    assert_int_equal(report.allocations.ranks[0].processes, 2);
+    assert_int_equal(report.allocations.ranks[0].peak_at, 20);
+}
+
 /* As files that are damaged have them. */
 static void what_cannot_be_is_left_out(void **state)
 {
@@ -190,6 +203,7 @@ int main(void)
         T(what_was_live_at_the_peak_is_known_by_function),
         T(a_small_block_represents_many_and_its_error_is_known),
         T(ranks_have_peaks_of_their_own),
+        T(processes_of_a_rank_are_counted),
         T(what_cannot_be_is_left_out),
         T(blocks_larger_than_any_are_damage),
     };
