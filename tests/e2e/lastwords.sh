@@ -12,10 +12,11 @@ need python3 python3
 if [ -z "${CK_TEST_INNER:-}" ]; then
     trap - EXIT
     rm -rf "$work" "$rings"
-    unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing' 2>/dev/null ||
+    tracing='[ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing'
+    unshare -m sh -c "$tracing" 2>/dev/null ||
         skip "tracefs may not be mounted here"
     CK_TEST_INNER=1 exec unshare -m sh -c \
-        'mount -t tracefs none /sys/kernel/tracing && exec "$0" "$@"' "$0" "$@"
+        "{ $tracing; } && exec \"\$0\" \"\$@\"" "$0" "$@"
 fi
 [ -r /sys/kernel/tracing/events/signal/signal_deliver/id ] ||
     skip "this kernel has no tracepoint of signals"
