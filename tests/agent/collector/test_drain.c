@@ -546,6 +546,38 @@ static void overwritten_memory_is_counted_and_the_slot_goes_on(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
+/* What was written laps ago would come once more. */
+static void
+a_position_that_cannot_be_is_counted_and_nothing_is_read(void **state)
+{
+    struct bench *bench = *state;
+    struct ck_ring_writer writer;
+    struct ck_ring ring;
+
+    writer_open(&ring, &writer);
+    for (uint64_t first = 0; first < 40000; first += 10000) {
+        marks_write(&writer, first, 10000);
+        step(bench, true);
+        frames_take(bench);
+    }
+    assert_int_equal(bench->records, 40000);
+    (void)atomic_fetch_add(&writer.slot->head, 2 * (writer.mask + 1));
+    step(bench, true);
+    frames_take(bench);
+    assert_int_equal(bench->records, 40000);
+    drain_losses(bench->drain);
+    (void)selfstream_flush(bench->selfstream);
+    frames_take(bench);
+    assert_int_equal(bench->losses, 1);
+    assert_int_equal(bench->lost.reason, CK_LOST_RING);
+    mark_write(&writer, 40000);
+    step(bench, true);
+    frames_take(bench);
+    assert_int_equal(bench->records, 40001);
+    assert_int_equal(bench->disordered, 0);
+    ck_ring_writer_fini(&writer, &ring);
+}
+
 static void beyond_the_limit_records_are_counted_not_stored(void **state)
 {
     struct bench *bench = *state;
@@ -594,6 +626,7 @@ int main(void)
         CASE(few_records_behind_a_frame_wait_for_the_next),
         CASE(a_slot_that_fills_fast_is_looked_at_sooner),
         CASE(a_broken_record_costs_what_follows_it),
+        CASE(a_position_that_cannot_be_is_counted_and_nothing_is_read),
         CASE(beyond_the_limit_records_are_counted_not_stored),
     };
 
