@@ -21,7 +21,7 @@
 
 #define PROBES 16
 #define PATH_BYTES 4096
-#define STACK_BYTES_MAX ((uint64_t)64 << 20) /* of one walk */
+#define STACK_BYTES_MAX ((uint64_t)64 << 20) /* of each frame */
 
 /* What _dl_find_object() fills in (glibc 2.35 and later). */
 struct found_object {
@@ -213,7 +213,7 @@ static uint64_t address_known(uint64_t pc)
             return atomic_load_explicit(&entry->known, memory_order_relaxed);
         }
     }
-    return 0;
+    return address_look(pc); /* full: it takes longer */
 }
 
 /* ---- the walk -------------------------------------------------------------

@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Return addresses that each library remembers; others end a walk. */
+/* Return addresses that each library remembers; others are looked up at each
+ * walk. */
 #define CALL_SITES_MAX 4096
 /* Frames of a walk. */
 #define CALL_FRAMES_MAX 48

@@ -309,6 +309,11 @@ void inject_load_once(enum ck_library library)
     }
 }
 
+bool inject_is_ended(void)
+{
+    return thread_state == THREAD_ENDED;
+}
+
 bool inject_is_loaded(void)
 {
     return atomic_load(&is_ready) != 0;

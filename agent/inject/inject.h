@@ -114,6 +114,9 @@ void inject_slow_leave(void);
  */
 struct ck_ring_writer *inject_writer_slow(void);
 
+/* Has the thread ended its recording? What it does then is not counted. */
+bool inject_is_ended(void);
+
 /* This thread's writer, or NULL: do not record. */
 static inline struct ck_ring_writer *inject_writer(void)
 {

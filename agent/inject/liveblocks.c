@@ -53,6 +53,10 @@ bool liveblocks_remove(const void *block, struct live_block *removed)
 {
     size_t set = liveblocks_set(block);
 
+    /* 0 and BUSY are no addresses: they are states of a way. */
+    if ((uint64_t)(uintptr_t)block <= BUSY) {
+        return false;
+    }
     for (size_t way = 0; way < LIVEBLOCKS_WAYS; way++) {
         _Atomic uint64_t *address = &addresses[set][way];
         uint64_t wanted = (uint64_t)(uintptr_t)block;

@@ -35,19 +35,21 @@ static inline size_t liveblocks_set(const void *address)
            (64 - LIVEBLOCKS_SETS_BITS);
 }
 
-/* Nothing is known of most. */
+/* Nothing is known of most. NULL is no block. */
 static inline bool liveblocks_may_have(const void *address)
 {
     return __builtin_expect(
-        __atomic_load_n(
-            (const uint8_t *)&liveblocks_taken[liveblocks_set(address)],
-            __ATOMIC_RELAXED) != 0,
+        address != NULL &&
+            __atomic_load_n(
+                (const uint8_t *)&liveblocks_taken[liveblocks_set(address)],
+                __ATOMIC_RELAXED) != 0,
         0);
 }
 
 /* Before the program gets the block. False: there is no room for it. */
 bool liveblocks_add(const struct live_block *block);
-/* Before the block is given back: it is no more there. False: it was not. */
+/* Before the block is given back: it is no more there. False: it was not, as
+ * NULL never is. */
 bool liveblocks_remove(const void *address, struct live_block *block);
 /* In a child of fork(): what is there was given to its parent. */
 void liveblocks_forget(void);

@@ -71,7 +71,8 @@ struct entry {
 bool python_is_on;
 
 static const struct layout *layout;
-static _Atomic bool is_noted;
+static _Atomic bool is_noted; /* the version */
+static _Atomic bool is_full_noted;
 static uint64_t (*thread_state)(void);
 static uint64_t type_code, type_text, type_bytes;
 static INJECT_ROOM struct entry entries[PYTHON_SITES_MAX];
@@ -248,6 +249,15 @@ static struct entry *entry_find(uint64_t key)
     return NULL;
 }
 
+static void full_note(void)
+{
+    if (!atomic_exchange(&is_full_noted, true)) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "calls came from more Python lines than ck keeps: "
+                         "later lines have no name, and stacks end there");
+    }
+}
+
 /* Record the text of the site; false = not now, or it has no text. */
 static bool place_say(uint64_t site, uint64_t code, uint64_t n)
 {
@@ -289,6 +299,7 @@ static uint64_t place_site(uint64_t frame, uint64_t site)
     uint64_t told;
 
     if (entry == NULL) {
+        full_note();
         return site;
     }
     told = CK_SITE_TOLD + ((uint64_t)inject_library << 32) +
@@ -340,9 +351,10 @@ size_t python_stack_take(uint64_t *frames, size_t room)
         if (is_of(code_of(frame), type_code)) {
             uint64_t site = place_site(frame, 0);
 
-            if (site != 0) {
-                frames[count++] = site;
+            if (site == 0) {
+                break;
             }
+            frames[count++] = site;
         }
         frame = word_at(frame + layout->previous);
     }

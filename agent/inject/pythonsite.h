@@ -35,7 +35,8 @@ void python_site_load(void);
 uint64_t python_site_find(uint64_t site);
 
 /* The places of this thread, innermost first, from the one on that
- * python_site_find() finds; 0 = none. As that. */
+ * python_site_find() finds, up to the first that is not known; 0 = none. As
+ * that. */
 size_t python_stack_take(uint64_t *frames, size_t room);
 
 #endif

@@ -13,14 +13,14 @@
 #include "agent/inject/inject.h"
 
 #define PROBES 16
-#define SLOTS (2 * STACKNUMBER_MAX)
 
 struct entry {
     _Atomic uint64_t hash; /* 0 = free */
     _Atomic uint32_t number;
 };
 
-static INJECT_ROOM struct entry entries[SLOTS];
+static INJECT_ROOM struct entry entries[STACKNUMBER_PLACES];
+static _Atomic bool is_noted;
 
 /* A stack of this process image. */
 struct stack {
@@ -39,21 +39,58 @@ static uint64_t stack_hash(const struct stack *stack)
     return hash == 0 ? 1 : hash;
 }
 
-/* Its number, 0 = not now. */
-static uint32_t stack_say(const struct stack *stack)
+static void many_note(void)
+{
+    if (!atomic_exchange(&is_noted, true)) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "calls came by more different stacks than ck numbers: "
+                         "later ones of memory or of launches have none");
+    }
+}
+
+/* The next number of all processes of the agent; 0 = there is none left. */
+static uint32_t number_take(void)
 {
     uint32_t number = atomic_fetch_add(&inject_ring.header->stacks, 1) + 1;
-    struct ck_text head = {
-        .e = {.kind = CK_KIND_STACK, .name = CK_RING_STACKS_BEFORE + number},
-        .extra = inject_ring.incarnation};
 
     if (number > CK_RING_STACKS_MAX) {
         atomic_fetch_sub(&inject_ring.header->stacks, 1);
         return 0;
     }
+    return CK_RING_STACKS_BEFORE + number;
+}
+
+/* A number is for ever, so it is taken where its record has room. */
+static bool has_room(size_t bytes)
+{
+    const struct ck_ring_slot *slot = inject_thread.slot;
+
+    if (slot->is_busy == 0 &&
+        ck_ring_has_room(inject_thread.slot, inject_thread.mask,
+                         ck_text_units(bytes))) {
+        return true;
+    }
+    ck_ring_count_lost(inject_thread.slot, inject_ring.clock, 1);
+    return false;
+}
+
+/* Its number, 0 = not now. */
+static uint32_t stack_say(const struct stack *stack)
+{
+    size_t bytes = stack->count * sizeof(*stack->frames);
+    struct ck_text head = {.e = {.kind = CK_KIND_STACK},
+                           .extra = inject_ring.incarnation};
+
+    if (!has_room(bytes)) {
+        return 0;
+    }
+    head.e.name = number_take();
+    if (head.e.name == 0) {
+        many_note();
+        return 0;
+    }
     return ck_ring_text(&inject_thread, &inject_ring, head,
-                        (const char *)stack->frames,
-                        stack->count * sizeof(*stack->frames)) == 0
+                        (const char *)stack->frames, bytes) == 0
                ? head.e.name
                : 0;
 }
@@ -63,7 +100,7 @@ static uint32_t stack_number(const struct stack *stack)
     uint64_t hash = stack_hash(stack);
 
     for (uint64_t i = 0; i < PROBES; i++) {
-        struct entry *entry = &entries[(hash + i) % SLOTS];
+        struct entry *entry = &entries[(hash + i) % STACKNUMBER_PLACES];
         uint64_t held =
             atomic_load_explicit(&entry->hash, memory_order_relaxed);
         uint32_t number;
@@ -81,6 +118,7 @@ static uint32_t stack_number(const struct stack *stack)
             return atomic_load_explicit(&entry->number, memory_order_relaxed);
         }
     }
+    many_note();
     return 0;
 }
 

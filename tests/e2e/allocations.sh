@@ -147,6 +147,38 @@ if gcc -g -fsanitize=address -o "$work/leak" "$work/leak.c" 2>/dev/null; then
     same "the sanitizer's stacks" "$plain" "$with"
 fi
 
+# A thread that the processor's counter is forbidden to goes on, as without ck.
+if gcc -D_GNU_SOURCE -pthread -o "$work/strange" \
+    "$here/../targets/hard/strange.c" -ldl -lrt 2>"$work/gcc.err"; then
+    status=0
+    alone=$("$work/strange" no-counter) || status=$?
+    with=0
+    said=$("$bin/ckagent" --report none --no-page --dir "$work/counter" \
+        --allocations=1K -- "$work/strange" no-counter) || with=$?
+    same "what a program without the counter says" "$alone" "$said"
+    same "its status" "$status" "$with"
+fi
+
+# More Python lines than are kept: a stack ends at the first that is not known,
+# and never joins what is on both sides of it.
+cat >"$work/many.py" <<'PY'
+LINES = 6000
+text = "def leaf():\n    return bytearray(40000)\ndef mid(n):\n"
+text += "".join("    if n == %d:\n        return leaf()\n" % n
+                for n in range(LINES))
+of = {}
+exec(compile(text, __file__.replace("many.py", "lines.py"), "exec"), of)
+for n in range(0, LINES):
+    of["mid"](n)
+PY
+PYTHONMALLOC=malloc record many --allocations=1K -- /usr/bin/python3 \
+    "$work/many.py"
+grep -q ';mid.*;leaf' "$work/many.folded" || fail "no stack by mid"
+! grep ';leaf' "$work/many.folded" | grep -v ';mid.*;leaf' | grep -v '^rank 0;thread main;leaf ' ||
+    fail "stacks without their middle"
+grep -q 'more Python lines than ck keeps' "$work/many.txt" ||
+    fail "no note about Python lines"
+
 # Nothing is loaded without it.
 "$bin/ckagent" --report none --no-page --dir "$work/off" -- cat /proc/self/maps \
     >"$work/maps"

@@ -131,6 +131,7 @@ static inline bool is_early(const void *block)
 static void child_begin(void)
 {
     liveblocks_forget();
+    memorysample_forked();
 }
 
 static bool is_allocators(const void *code)
@@ -160,7 +161,8 @@ memory_load(void)
         return;
     }
     inject_load(CK_LIBRARY_MEMORY);
-    if (inject_is_loaded() && inject_at_fork(NULL, child_begin) == 0) {
+    if (inject_is_loaded() &&
+        inject_at_fork(memorysample_forking, child_begin) == 0) {
         allocator_look();
         memorysample_begin(inject_ring.header->allocation_mean);
     }

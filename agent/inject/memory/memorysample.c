@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "agent/inject/stacknumber.h"
 
@@ -30,15 +31,33 @@ enum late_state {
 static INJECT_ROOM struct late {
     _Atomic int state; /* enum late_state */
     struct live_block block;
+    struct inject_label *function; /* that gave it back */
 } late[LATE_MAX];
-static _Atomic int late_count; /* about */
+static _Atomic int late_count;    /* about */
+static _Atomic bool is_late_used; /* ever */
 
 static uint32_t mean; /* 0 = nothing is recorded */
 static _Atomic bool is_noted;
 static _Atomic(const char *) lacks; /* NULL = nothing, or recorded */
 
+static uint64_t image_random;          /* of this process image; 0 = none */
+static _Atomic uint64_t threads_drawn; /* threads that drew a number */
+static _Atomic uint64_t forks;
+
+/* The kernel gives each image random bytes. A clock would be none: a thread
+ * that records nothing may have forbidden itself the processor's counter. */
+static void image_random_read(void)
+{
+    const void *bytes = (const void *)getauxval(AT_RANDOM);
+
+    if (bytes != NULL) {
+        memcpy(&image_random, bytes, sizeof(image_random));
+    }
+}
+
 void memorysample_begin(uint32_t bytes)
 {
+    image_random_read();
     mean = bytes;
     memorysample_left = 0;
 }
@@ -73,16 +92,30 @@ static double logarithm(double x)
            exponent * LN_2;
 }
 
+/* Each bit of x decides about each of the answer (splitmix64's last steps). */
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint64_t thread_seed(void)
+{
+    uint64_t thread = atomic_fetch_add(&threads_drawn, 1) + 1;
+
+    return mix(image_random ^ (uint64_t)(uintptr_t)&thread_random ^
+               thread * UINT64_C(0x9e3779b97f4a7c15)) |
+           1;
+}
+
 /* xorshift64* */
 static uint64_t random_next(void)
 {
-    uint64_t x = thread_random;
+    uint64_t x = thread_random == 0 ? thread_seed() : thread_random;
 
-    if (x == 0) {
-        x = (uint64_t)inject_now() ^
-            (uint64_t)(uintptr_t)&thread_random * UINT64_C(0x9e3779b97f4a7c15);
-        x |= 1;
-    }
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
@@ -124,28 +157,37 @@ static bool block_put(const struct live_block *block,
     return true;
 }
 
-static void late_put(const struct live_block *block)
+/* Where none is left it is one more record without a slot; inject_writer() has
+ * counted it already, but at a thread's end. */
+static void late_put(const struct live_block *block,
+                     struct inject_label *function)
 {
+    atomic_store_explicit(&is_late_used, true, memory_order_relaxed);
     for (int i = 0; i < LATE_MAX; i++) {
         int state = LATE_FREE;
 
         if (atomic_compare_exchange_strong(&late[i].state, &state, LATE_BUSY)) {
             late[i].block = *block;
+            late[i].function = function;
             /* release: pairs with the exchange in late_take() */
             atomic_store(&late[i].state, LATE_THERE);
             atomic_fetch_add(&late_count, 1);
             return;
         }
     }
+    if (inject_is_ended() && atomic_load(&inject_ring.header->is_off) == 0) {
+        atomic_fetch_add(&inject_ring.header->noslot, 1);
+    }
 }
 
-static void late_take(uint32_t name)
+static void late_take(void)
 {
     for (int i = 0; i < LATE_MAX && atomic_load(&late_count) > 0; i++) {
         int state = LATE_THERE;
 
         if (atomic_compare_exchange_strong(&late[i].state, &state, LATE_BUSY)) {
-            (void)block_put(&late[i].block, CK_KIND_FREED, name, inject_now());
+            (void)block_put(&late[i].block, CK_KIND_FREED,
+                            inject_label_id(late[i].function), inject_now());
             atomic_fetch_sub(&late_count, 1);
             atomic_store(&late[i].state, LATE_FREE);
         }
@@ -180,7 +222,7 @@ static void block_record(const void *address,
         (void)inject_say(CK_KIND_NOTE, 0, 0, 0, what);
     }
     if (atomic_load_explicit(&late_count, memory_order_relaxed) > 0) {
-        late_take(name);
+        late_take();
     }
     block.site = call_site(from);
     block.stack = stack_number_find(from, block.site);
@@ -234,13 +276,37 @@ void memorysample_gone(const struct live_block *block,
 
     if (!is_inside) {
         is_inside = true;
-        if (inject_writer() != NULL) {
+        if (inject_writer() == NULL) {
+            late_put(block, function);
+        } else {
+            if (atomic_load_explicit(&late_count, memory_order_relaxed) > 0) {
+                late_take();
+            }
             (void)block_put(block, CK_KIND_FREED, inject_label_id(function),
                             inject_now());
-        } else {
-            late_put(block);
         }
         is_inside = false;
     }
     errno = saved;
+}
+
+void memorysample_forking(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+void memorysample_forked(void)
+{
+    /* Of all children of a process each has another count of forks. */
+    thread_random = mix(random_next() ^ atomic_load(&forks)) | 1;
+    memorysample_left = 0;
+    is_drawn = false;
+    if (!atomic_load_explicit(&is_late_used, memory_order_relaxed)) {
+        return;
+    }
+    for (int i = 0; i < LATE_MAX; i++) {
+        atomic_store_explicit(&late[i].state, LATE_FREE, memory_order_relaxed);
+    }
+    atomic_store(&late_count, 0);
+    atomic_store(&is_late_used, false);
 }

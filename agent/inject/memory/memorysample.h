@@ -50,4 +50,9 @@ static inline void memorysample_took(const void *block,
 void memorysample_gone(const struct live_block *block,
                        struct inject_label *function);
 
+/* Before a fork(), and in its child: that draws other numbers than its parent
+ * and its siblings, and has nothing to record of its parent's. */
+void memorysample_forking(void);
+void memorysample_forked(void);
+
 #endif

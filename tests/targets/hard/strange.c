@@ -509,8 +509,17 @@ static void counter_fault(int number)
     _exit(17);
 }
 
+static void *asks_for_memory(void *unused)
+{
+    for (size_t bytes = 1; bytes < MEBIBYTE; bytes *= 2) {
+        free(malloc(bytes));
+    }
+    return unused;
+}
+
 static int no_counter(void)
 {
+    pthread_t thread;
     unsigned low, high;
     int status;
 
@@ -520,6 +529,10 @@ static int no_counter(void)
         return 2;
     }
     work();
+    /* A thread begins without it. */
+    if (pthread_create(&thread, NULL, asks_for_memory, NULL) == 0) {
+        (void)pthread_join(thread, NULL);
+    }
     (void)!write(1, "on\n", 3);
     (void)wait(fork() > 0 ? &status : NULL);
     work();
