@@ -65,11 +65,9 @@ static void backlog_gather(struct backlog *backlog)
     backlog->last = newest;
 }
 
-/* How far the oldest command is. */
-static cl_int first_status(struct backlog *backlog)
+/* How far one of its commands is. */
+static cl_int status_of(struct backlog *backlog, struct pending *pending)
 {
-    struct pending *pending = backlog->first;
-
     return pending->event == backlog->event && !is_asked(backlog)
                ? atomic_load(&backlog->ended)
                : pending_status(pending);
@@ -82,7 +80,7 @@ static uint32_t backlog_record(struct backlog *backlog)
 
     while (backlog->first != NULL) {
         struct pending *pending = backlog->first;
-        cl_int status = first_status(backlog);
+        cl_int status = status_of(backlog, pending);
 
         if (status > CL_COMPLETE) {
             break;
@@ -126,11 +124,11 @@ static struct pending *backlog_far(const struct backlog *backlog)
 }
 
 /* The command whose end is the next look; the first is not complete. */
-static struct pending *backlog_next(const struct backlog *backlog)
+static struct pending *backlog_next(struct backlog *backlog)
 {
     struct pending *next = backlog_far(backlog);
 
-    return next == backlog->first || pending_status(next) > CL_COMPLETE
+    return next == backlog->first || status_of(backlog, next) > CL_COMPLETE
                ? next
                : backlog->first;
 }
@@ -183,7 +181,7 @@ static bool is_looked_at(struct backlog *backlog)
 
     backlog->seen = looks;
     return is_new && (backlog->first == NULL ||
-                      pending_status(backlog_far(backlog)) > CL_COMPLETE);
+                      status_of(backlog, backlog_far(backlog)) > CL_COMPLETE);
 }
 
 /* By its holder, who no longer is that afterwards. */
