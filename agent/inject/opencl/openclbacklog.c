@@ -27,6 +27,7 @@ static bool backlog_hold(struct backlog *backlog)
         backlog->first = NULL;
         backlog->last = NULL;
         backlog->event = NULL;
+        backlog->recorded = backlog->gathered;
     }
     return true;
 }
@@ -53,6 +54,7 @@ static void backlog_gather(struct backlog *backlog)
         newest = newest == NULL ? pending : newest;
         pending->later = oldest;
         oldest = pending;
+        backlog->gathered++;
     }
     if (oldest == NULL) {
         return;
@@ -92,6 +94,7 @@ static uint32_t backlog_record(struct backlog *backlog)
         pending_done(pending, status);
         count++;
     }
+    backlog->recorded += count;
     return count;
 }
 
@@ -140,6 +143,7 @@ static void backlog_drop(struct backlog *backlog)
         struct pending *pending = backlog->first;
 
         backlog->first = pending->later;
+        backlog->recorded++;
         pending_drop(pending);
     }
 }
@@ -244,22 +248,50 @@ void backlog_record_ended(struct backlog *backlog)
     }
 }
 
-/* The event of the command that is to be waited for next, with a reference;
- * NULL = few are left, or another thread looks. */
-static cl_event wait_next(struct backlog *backlog)
+bool backlog_is_empty(struct backlog *backlog)
+{
+    bool is_empty;
+
+    if (!backlog_hold(backlog)) {
+        return false;
+    }
+    backlog_gather(backlog);
+    (void)backlog_record(backlog);
+    is_empty = backlog->first == NULL;
+    backlog_look(backlog, false);
+    return is_empty;
+}
+
+/* How far a thread waits. */
+struct wait {
+    uint32_t queue; /* for commands of this one only */
+    bool has_end;
+    uint32_t end; /* commands gathered when it began */
+};
+
+/* The event of the command that is to be waited for next, held; NULL = few are
+ * left, or another thread looks. */
+static cl_event wait_next(struct backlog *backlog, struct wait *wait)
 {
     cl_event event = NULL;
+    uint32_t left;
 
     if (!backlog_hold(backlog)) {
         return NULL;
     }
     program_looks(backlog);
     backlog_gather(backlog);
+    if (!wait->has_end) {
+        wait->end = backlog->gathered;
+        wait->has_end = true;
+    }
     backlog_pace(backlog, backlog_record(backlog));
-    if (backlog->first != NULL) {
+    left = wait->end - backlog->recorded;
+    /* Others may have recorded more than what is waited for. */
+    if (backlog->first != NULL && (int32_t)left > (int32_t)backlog->ahead) {
         const struct pending *next = backlog_next(backlog);
 
-        if (next != backlog->last &&
+        if (next->queue == wait->queue &&
             opencl_driver->clRetainEvent(next->event) == CL_SUCCESS) {
             event = next->event;
         }
@@ -268,18 +300,19 @@ static cl_event wait_next(struct backlog *backlog)
     return event;
 }
 
-void backlog_wait(struct backlog *backlog)
+void backlog_wait(struct backlog *backlog, uint32_t queue)
 {
-    cl_event waited = NULL;
-    cl_event event = wait_next(backlog);
+    struct wait wait = {.queue = queue};
+    cl_event waited_for = NULL;
+    cl_event event = wait_next(backlog, &wait);
 
     /* The same one again: its end was no end for its status. */
-    while (event != NULL && event != waited) {
+    while (event != NULL && event != waited_for) {
         cl_int rc = opencl_driver->clWaitForEvents(1, &event);
 
         (void)opencl_driver->clReleaseEvent(event);
-        waited = event;
-        event = rc == CL_SUCCESS ? wait_next(backlog) : NULL;
+        waited_for = event;
+        event = rc == CL_SUCCESS ? wait_next(backlog, &wait) : NULL;
     }
     if (event != NULL) {
         (void)opencl_driver->clReleaseEvent(event);

@@ -41,6 +41,8 @@ struct backlog {
     _Atomic uint32_t looks;           /* of the program */
     /* The holder's: */
     uint32_t incarnation; /* whose commands these are */
+    uint32_t gathered;    /* commands so far */
+    uint32_t recorded;    /* of these, or given up */
     struct pending *first;
     struct pending *last;
     cl_event event; /* that was asked for last, of one of these; NULL = none */
@@ -51,10 +53,14 @@ struct backlog {
 
 /* Have the end of a watched command recorded. Any thread. */
 void backlog_add(struct backlog *backlog, struct pending *pending);
-/* For a thread that is about to wait for the whole queue: wait until few of its
- * commands are left, and record the others meanwhile. */
-void backlog_wait(struct backlog *backlog);
+/* For a thread that is about to wait for the whole queue (its id): wait until
+ * few of the commands that it has now are left, and record the others
+ * meanwhile. Not for what other threads enqueue meanwhile, which may wait for
+ * this one, nor for another queue's. */
+void backlog_wait(struct backlog *backlog, uint32_t queue);
 /* Record what has ended, for a thread that has waited. */
 void backlog_record_ended(struct backlog *backlog);
+/* Nothing is left, nor looked at now. */
+bool backlog_is_empty(struct backlog *backlog);
 
 #endif

@@ -16,7 +16,7 @@ cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
     opencl_enter(&call, OPENCL_clFinish, OPENCL_SITE, queue_id(known));
     if (call.call.writer != NULL && known != NULL &&
         opencl_driver->clFlush(queue) == CL_SUCCESS) {
-        backlog_wait(&known->backlog);
+        backlog_wait(&known->backlog, call.object);
     }
     rc = opencl_driver->clFinish(queue);
     opencl_returned(&call);

@@ -206,6 +206,7 @@ static void marker_watch(const struct opencl_call *call,
     (void)opencl_driver->clRetainEvent(event);
     pending->work = (struct command_work){.kind = CK_KIND_NONE};
     pending->incarnation = inject_ring.incarnation;
+    pending->queue = call->object;
     pending->event = event;
     pending->is_awaitable = await_enter(event, call, true);
     queue_watch(queue, pending);

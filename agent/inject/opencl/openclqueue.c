@@ -11,7 +11,8 @@
 static struct handle_table queue_handles;
 static struct opencl_queue queues[QUEUE_MAX];
 
-/* The first entry in that state, from where the last one was found. */
+/* The first entry in that state, from where the last one was found. A queue
+ * whose commands never end keeps its own: they would hold up another one's. */
 static struct opencl_queue *queue_take(int state)
 {
     static _Atomic uint32_t next;
@@ -21,7 +22,9 @@ static struct opencl_queue *queue_take(int state)
         struct opencl_queue *queue = &queues[(at + i) % QUEUE_MAX];
         int held = state;
 
-        if (atomic_compare_exchange_strong(&queue->state, &held, QUEUE_TAKEN)) {
+        if (atomic_load(&queue->state) == state &&
+            backlog_is_empty(&queue->backlog) &&
+            atomic_compare_exchange_strong(&queue->state, &held, QUEUE_TAKEN)) {
             atomic_store_explicit(&next, at + i + 1, memory_order_relaxed);
             return queue;
         }

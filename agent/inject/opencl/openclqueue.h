@@ -38,7 +38,7 @@ struct opencl_queue {
     struct opencl_device *device;
     _Atomic int change; /* enum queue_change */
     cl_command_queue_properties properties;
-    struct backlog backlog; /* stays when the entry is another queue's */
+    struct backlog backlog; /* empty when another queue takes the entry */
 };
 
 /* The queue's entry, entered now if need be; NULL: no room, or no queue. */

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #define COMMANDS 200000
+#define QUEUE 1
 /* What a command failed with. */
 #define FAILURE (-36)
 
@@ -27,7 +28,10 @@ static bool has_answers, has_callbacks, is_over;
 static unsigned depth, deepest;
 static size_t complete; /* without a callback, the first so many */
 static size_t waits, references;
-static cl_event called; /* whose callback runs */
+static size_t added;      /* of the commands */
+static size_t awaited;    /* no later one may be waited for */
+static size_t added_then; /* so many more while a thread waits */
+static cl_event called;   /* whose callback runs */
 
 /* What the driver is to call. */
 static struct callback {
@@ -49,6 +53,16 @@ static void event_call(const struct callback *made)
     called = made->event;
     made->call(made->event, status_of(made->event), made->data);
     called = outer;
+}
+
+static void commands_add(size_t count, uint32_t queue)
+{
+    for (size_t i = added, end = added + count; i < end; i++) {
+        commands[i] = (struct pending){
+            .incarnation = 1, .queue = queue, .event = (cl_event)&commands[i]};
+        added++;
+        backlog_add(&backlog, &commands[i]);
+    }
 }
 
 static cl_int CL_API_CALL callback_set(cl_event event,
@@ -90,8 +104,10 @@ static cl_int CL_API_CALL events_wait(cl_uint count, const cl_event *events)
 
     assert_int_equal(count, 1);
     assert_int_equal(references, 1);
+    assert_in_range(place, 1, awaited);
     complete = has_answers ? place : complete;
     waits++;
+    commands_add(added_then, QUEUE);
     return CL_SUCCESS;
 }
 
@@ -133,19 +149,12 @@ static int setup(void **state)
     done = failed = dropped = 0;
     depth = deepest = 0;
     complete = waits = references = 0;
+    added = added_then = 0;
+    awaited = COMMANDS;
     called = NULL;
     has_answers = has_callbacks = true;
     is_over = false;
     return 0;
-}
-
-static void commands_add(void)
-{
-    for (size_t i = 0; i < COMMANDS; i++) {
-        commands[i] =
-            (struct pending){.incarnation = 1, .event = (cl_event)&commands[i]};
-        backlog_add(&backlog, &commands[i]);
-    }
 }
 
 /* All of them end at once. */
@@ -158,7 +167,7 @@ static void commands_end(void)
 static void one_callback_does_for_all_that_ended(void **state)
 {
     (void)state;
-    commands_add();
+    commands_add(COMMANDS, QUEUE);
     commands_end();
     assert_int_equal(done, COMMANDS);
     assert_int_equal(failed, 1);
@@ -169,7 +178,7 @@ static void callbacks_lead_on_where_events_have_no_answer(void **state)
 {
     (void)state;
     has_answers = false;
-    commands_add();
+    commands_add(COMMANDS, QUEUE);
     commands_end();
     assert_int_equal(done, COMMANDS);
     assert_int_equal(failed, 1);
@@ -182,7 +191,7 @@ static void a_command_that_ended_before_it_was_added_is_recorded(void **state)
     (void)state;
     has_answers = false;
     is_over = true;
-    commands_add();
+    commands_add(COMMANDS, QUEUE);
     assert_int_equal(done, COMMANDS);
     assert_int_equal(deepest, 1);
 }
@@ -191,7 +200,7 @@ static void a_driver_without_callbacks_has_none_followed(void **state)
 {
     (void)state;
     has_callbacks = false;
-    commands_add();
+    commands_add(COMMANDS, QUEUE);
     assert_int_equal(done, 0);
     assert_int_equal(dropped, COMMANDS);
 }
@@ -201,7 +210,7 @@ static void a_program_that_goes_on_records_what_has_ended(void **state)
 {
     (void)state;
     complete = COMMANDS - 1000;
-    commands_add();
+    commands_add(COMMANDS, QUEUE);
     assert_in_range(done, complete - BACKLOG_STRIDE, complete);
     complete = COMMANDS;
     backlog_record_ended(&backlog);
@@ -215,8 +224,8 @@ static void a_program_that_goes_on_records_what_has_ended(void **state)
 static void who_waits_for_the_queue_records_meanwhile(void **state)
 {
     (void)state;
-    commands_add();
-    backlog_wait(&backlog);
+    commands_add(COMMANDS, QUEUE);
+    backlog_wait(&backlog, QUEUE);
     assert_in_range(done, COMMANDS - BACKLOG_AHEAD, COMMANDS);
     assert_in_range(waits, COMMANDS / BACKLOG_AHEAD, COMMANDS / 100);
     assert_int_equal(references, 0);
@@ -229,12 +238,57 @@ static void a_wait_whose_events_have_no_answer_ends(void **state)
 {
     (void)state;
     has_answers = false;
-    commands_add();
-    backlog_wait(&backlog);
+    commands_add(COMMANDS, QUEUE);
+    backlog_wait(&backlog, QUEUE);
     assert_int_equal(waits, 1);
     assert_int_equal(references, 0);
     commands_end();
     assert_int_equal(done, COMMANDS);
+}
+
+/* They may be such that this thread is to set off. */
+static void a_wait_is_not_for_what_others_enqueue_meanwhile(void **state)
+{
+    (void)state;
+    commands_add(10, QUEUE);
+    awaited = 10;
+    added_then = 100;
+    backlog_wait(&backlog, QUEUE);
+    assert_in_range(waits, 1, 10);
+    assert_in_range(done, 1, 10);
+    assert_int_equal(references, 0);
+    added_then = 0;
+    commands_end();
+    assert_int_equal(done, added);
+}
+
+/* They may wait for an event that is not set before this thread goes on. */
+static void a_wait_is_not_for_another_queues_commands(void **state)
+{
+    (void)state;
+    commands_add(10, QUEUE);
+    commands_add(10, QUEUE + 1);
+    backlog_wait(&backlog, QUEUE + 1);
+    assert_int_equal(waits, 0);
+    assert_int_equal(references, 0);
+    complete = 10;
+    backlog_record_ended(&backlog);
+    backlog_wait(&backlog, QUEUE + 1);
+    assert_in_range(waits, 1, 10);
+    assert_in_range(done, 11, 20);
+    assert_int_equal(references, 0);
+}
+
+static void a_backlog_is_empty_when_all_is_recorded(void **state)
+{
+    (void)state;
+    assert_true(backlog_is_empty(&backlog));
+    commands_add(2, QUEUE);
+    complete = 1;
+    assert_false(backlog_is_empty(&backlog));
+    complete = 2;
+    assert_true(backlog_is_empty(&backlog));
+    assert_int_equal(done, 2);
 }
 
 int main(void)
@@ -252,6 +306,11 @@ int main(void)
         cmocka_unit_test_setup(who_waits_for_the_queue_records_meanwhile,
                                setup),
         cmocka_unit_test_setup(a_wait_whose_events_have_no_answer_ends, setup),
+        cmocka_unit_test_setup(a_wait_is_not_for_what_others_enqueue_meanwhile,
+                               setup),
+        cmocka_unit_test_setup(a_wait_is_not_for_another_queues_commands,
+                               setup),
+        cmocka_unit_test_setup(a_backlog_is_empty_when_all_is_recorded, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
