@@ -262,6 +262,51 @@ bool backlog_is_empty(struct backlog *backlog)
     return is_empty;
 }
 
+/* What threads wait for now, with a reference of theirs; 0 = nothing. */
+static _Atomic uintptr_t waited[BACKLOG_WAITERS];
+
+cl_uint backlog_held(cl_event event)
+{
+    cl_uint count = 0;
+
+    for (int i = 0; event != NULL && i < BACKLOG_WAITERS; i++) {
+        count += atomic_load(&waited[i]) == (uintptr_t)event;
+    }
+    return count;
+}
+
+/* Make one place that has `from` have `to`. Whether there was one. */
+static bool waited_change(uintptr_t from, uintptr_t to)
+{
+    for (int i = 0; i < BACKLOG_WAITERS; i++) {
+        uintptr_t held = from;
+
+        if (atomic_compare_exchange_strong(&waited[i], &held, to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Take a reference to an event that is to be waited for. */
+static bool event_hold(cl_event event)
+{
+    if (opencl_driver->clRetainEvent(event) != CL_SUCCESS) {
+        return false;
+    }
+    if (!waited_change(0, (uintptr_t)event)) {
+        (void)opencl_driver->clReleaseEvent(event);
+        return false;
+    }
+    return true;
+}
+
+static void event_leave(cl_event event)
+{
+    (void)waited_change((uintptr_t)event, 0);
+    (void)opencl_driver->clReleaseEvent(event);
+}
+
 /* How far a thread waits. */
 struct wait {
     uint32_t queue; /* for commands of this one only */
@@ -291,8 +336,7 @@ static cl_event wait_next(struct backlog *backlog, struct wait *wait)
     if (backlog->first != NULL && (int32_t)left > (int32_t)backlog->ahead) {
         const struct pending *next = backlog_next(backlog);
 
-        if (next->queue == wait->queue &&
-            opencl_driver->clRetainEvent(next->event) == CL_SUCCESS) {
+        if (next->queue == wait->queue && event_hold(next->event)) {
             event = next->event;
         }
     }
@@ -310,11 +354,11 @@ void backlog_wait(struct backlog *backlog, uint32_t queue)
     while (event != NULL && event != waited_for) {
         cl_int rc = opencl_driver->clWaitForEvents(1, &event);
 
-        (void)opencl_driver->clReleaseEvent(event);
+        event_leave(event);
         waited_for = event;
         event = rc == CL_SUCCESS ? wait_next(backlog, &wait) : NULL;
     }
     if (event != NULL) {
-        (void)opencl_driver->clReleaseEvent(event);
+        event_leave(event);
     }
 }

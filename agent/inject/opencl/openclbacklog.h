@@ -28,6 +28,8 @@
 #define BACKLOG_STRIDE 64
 #define BACKLOG_AHEAD 512
 #define BACKLOG_LATE 1000000 /* ns */
+/* Threads that wait at a time; others only do what the program asked for. */
+#define BACKLOG_WAITERS 64
 
 /* All zero: empty. */
 struct backlog {
@@ -58,6 +60,8 @@ void backlog_add(struct backlog *backlog, struct pending *pending);
  * meanwhile. Not for what other threads enqueue meanwhile, which may wait for
  * this one, nor for another queue's. */
 void backlog_wait(struct backlog *backlog, uint32_t queue);
+/* How many references to an event such threads have. */
+cl_uint backlog_held(cl_event event);
 /* Record what has ended, for a thread that has waited. */
 void backlog_record_ended(struct backlog *backlog);
 /* Nothing is left, nor looked at now. */

@@ -99,7 +99,9 @@ cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
 cl_int CL_API_CALL wrap_clGetEventInfo(
     cl_event event, cl_event_info what, size_t room, void *value, size_t *bytes)
 {
-    cl_uint held = what == CL_EVENT_REFERENCE_COUNT ? await_held(event) : 0;
+    cl_uint held = what == CL_EVENT_REFERENCE_COUNT
+                       ? await_held(event) + backlog_held(event)
+                       : 0;
     cl_int rc = opencl_driver->clGetEventInfo(event, what, room, value, bytes);
     cl_uint count;
 

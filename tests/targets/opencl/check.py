@@ -123,8 +123,9 @@ class View(Case):
         self.assertIn("none: stamp 3 rc -7", before.stdout)
         self.assertEqual(done.stdout, before.stdout)
         made = sum(" bits " in line for line in before.stdout.splitlines())
-        self.assertEqual(len(lines.of("h2d")), made + 1)
+        self.assertEqual(len(lines.of("h2d")), made + 2)
         self.assertIn("gated: references ", before.stdout)
+        self.assertIn(" while a thread waits", before.stdout)
         self.check_device_records(lines)
 
     def test_without_an_agent_nothing_changes(self):

@@ -5,8 +5,10 @@
  * Every line must be the same with and without a tracer. Stamps themselves
  * are not printed, only their order.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/targets/opencl/cl_base.h"
 
@@ -58,12 +60,29 @@ static void event_print(const char *name, cl_command_queue queue, cl_mem buffer)
     cl_must(clReleaseEvent(event), "release");
 }
 
-/* Of a command that waits for a user event, so that it has not ended. */
+static cl_uint references_of(cl_event event)
+{
+    cl_uint references = 0;
+
+    cl_must(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(references),
+                           &references, NULL),
+            "references");
+    return references;
+}
+
+static void *queue_finish(void *queue)
+{
+    cl_must(clFinish(queue), "finish");
+    return NULL;
+}
+
+/* Of a command that waits for a user event, so that it has not ended; then
+ * while another thread waits for it and the one behind it. */
 static void
 references_print(const struct cl_base *base, const char *name, cl_mem buffer)
 {
-    cl_uint references = 0;
     float value = 1;
+    pthread_t thread;
     cl_int rc;
     cl_command_queue queue =
         clCreateCommandQueue(base->context, base->devices[0], 0, &rc);
@@ -74,16 +93,18 @@ references_print(const struct cl_base *base, const char *name, cl_mem buffer)
     cl_must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(value),
                                  &value, 1, &gate, &end),
             "write");
-    cl_must(clGetEventInfo(end, CL_EVENT_REFERENCE_COUNT, sizeof(references),
-                           &references, NULL),
-            "references");
-    (void)printf("%s: references %u", name, references);
-    cl_must(clGetEventInfo(gate, CL_EVENT_REFERENCE_COUNT, sizeof(references),
-                           &references, NULL),
-            "references");
-    (void)printf(" and %u\n", references);
+    (void)printf("%s: references %u and %u\n", name, references_of(end),
+                 references_of(gate));
+    cl_must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(value),
+                                 &value, 0, NULL, NULL),
+            "write");
+    (void)pthread_create(&thread, NULL, queue_finish, queue);
+    (void)usleep(200000);
+    (void)printf("%s: references %u while a thread waits\n", name,
+                 references_of(end));
     cl_must(clSetUserEventStatus(gate, CL_COMPLETE), "set");
     cl_must(clWaitForEvents(1, &end), "wait");
+    (void)pthread_join(thread, NULL);
     cl_must(clReleaseEvent(end), "release");
     cl_must(clReleaseEvent(gate), "release");
     cl_must(clReleaseCommandQueue(queue), "release queue");

@@ -92,7 +92,7 @@ static cl_int CL_API_CALL event_retain(cl_event event)
 
 static cl_int CL_API_CALL event_release(cl_event event)
 {
-    (void)event;
+    assert_int_equal(backlog_held(event), 0);
     references--;
     return CL_SUCCESS;
 }
@@ -104,6 +104,7 @@ static cl_int CL_API_CALL events_wait(cl_uint count, const cl_event *events)
 
     assert_int_equal(count, 1);
     assert_int_equal(references, 1);
+    assert_int_equal(backlog_held(events[0]), 1);
     assert_in_range(place, 1, awaited);
     complete = has_answers ? place : complete;
     waits++;
