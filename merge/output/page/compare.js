@@ -239,7 +239,8 @@ view('compare', 'Compare with another run', async (report, body) => {
 
   chosen.addEventListener('change', () => void compareWith(report, chosen.files, into, note));
   body.append(el('p', {class: 'drop'}, 'Drop the report.json or report.html of another run anywhere on this page, or choose it: ', chosen,
-    el('span', {class: 'quiet'}, ' A page that has it already is made by: ckmerge --baseline OTHER ' + safe(report.run || 'RUN'))),
+    el('span', {class: 'quiet'}, ' A page that has it already is made by: ckmerge --baseline OTHER ',
+      commandText(shellWord(report.run || 'RUN')))),
     note, into);
   takeDropped(report, into, note);
   try {

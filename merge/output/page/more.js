@@ -26,7 +26,7 @@ const EXPORTS = [
 function exportsOf(report) {
   const {run} = report;
 
-  return run ? EXPORTS.map(([format, what]) => ({what, command: 'ckmerge --quiet --output ' + format + ' ' + safe(run)})) : [];
+  return run ? EXPORTS.map(([format, what]) => ({what, command: 'ckmerge --quiet --output ' + format + ' ' + shellWord(run)})) : [];
 }
 
 function showExports(report) {
@@ -35,7 +35,7 @@ function showExports(report) {
   if (rows.length > 0) {
     document.getElementById('absent').before(el('details', null, el('summary', null, 'other formats of this run, and their commands'),
       el('p', {class: 'quiet'}, 'Type them where the run directory is. A click on a row copies its command.'),
-      table('other formats', [headColumn('command', row => row.command), textColumn('writes', row => row.what)], rows,
+      table('other formats', [{...headColumn('command', row => row.command), isWhole: true}, textColumn('writes', row => row.what)], rows,
         {title: 'copy the command', choose: row => copyText(row.command, document.createElement('span'))})));
   }
 }

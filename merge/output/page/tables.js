@@ -4,8 +4,8 @@
  */
 const ROWS_SHOWN = 20;
 
-/* A column: {title, value(row), text(value, row), number, bar}. `text` is how
- * the value is shown; `bar` draws its share of the largest one. */
+/* A column: {title, value(row), text(value, row), number, bar, isWhole}. `text` is how
+ * the value is shown; `bar` draws its share of the largest one; `isWhole`: a command. */
 function cellText(column, row) {
   const value = column.value(row);
 
@@ -37,7 +37,7 @@ function tabbed(columns, rows) {
   const clean = text => safe(text).replaceAll('\t', ' ');
 
   return [columns.map(column => clean(column.title)),
-    ...rows.map(row => columns.map(column => clean(cellText(column, row))))]
+    ...rows.map(row => columns.map(column => (column.isWhole ? escaped : clean)(cellText(column, row))))]
     .map(cells => cells.join('\t') + '\n').join('');
 }
 
@@ -128,7 +128,7 @@ class Table {
     const text = cellText(column, row);
     const cell = el(column.isHead ? 'th' : 'td',
       {class: column.number ? 'number' : null, scope: column.isHead ? 'row' : null, title: text.length > 40 ? safe(text) : null},
-      text);
+      column.isWhole ? commandText(text) : text);
 
     if (column.bar && column.largest > 0) {
       cell.classList.add('barred');

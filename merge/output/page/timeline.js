@@ -691,7 +691,7 @@ class Timeline {
     if (level > 0) {
       this.note.append(...[['of this view', this.command()], ['of the whole run', this.wholeCommand()]].flatMap(([what, command]) =>
         [el('br'), button('Copy', event => copyText(command, event.currentTarget), {'aria-label': 'copy the command for a page ' + what}),
-          ' ' + what + ': ', el('code', null, command)]));
+          ' ' + what + ': ', el('code', null, commandText(command))]));
     }
   }
 
@@ -725,13 +725,13 @@ class Timeline {
     const ranks = selection.ranks.length > 0 ? ' --ranks ' + ranksText(selection.ranks) : '';
 
     return 'ckmerge --quiet --output html=part.html --from ' + Math.floor(this.span[0]) + 'ns --to ' + Math.ceil(this.span[1]) + 'ns' +
-      ranks + ' ' + safe(this.report.run);
+      ranks + ' ' + shellWord(this.report.run);
   }
 
   /* What makes a page with all items. */
   wholeCommand() {
     return 'ckmerge --quiet --output html=all.html --page-bytes ' + Math.max(10, Math.ceil(this.index.items_taken * PAGE_BYTES_ITEM / 1e6)) + 'M ' +
-      safe(this.report.run);
+      shellWord(this.report.run);
   }
 
   /* A page of this run with more detail was dropped. */
