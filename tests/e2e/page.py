@@ -434,6 +434,12 @@ class Page:
             self.same("a step has its own letter in the address", True, self.browser.run(
                 "hashOf().endsWith('s=' + theReport.step_table.rows[0].number) || theReport.step_table.rows[0].start_rel_ns < 0"))
             self.browser.key("Escape", "Escape")
+        if self.report["run"]:
+            self.same("a command that was copied says so", True, self.browser.run("""(async () => {
+                const row = document.querySelector('#view-more tr.choice'), status = document.querySelector('#view-more [role=status]');
+                const said = new Promise(done => new MutationObserver(() => done(status.textContent)).observe(status, {childList: true}));
+                row.click();
+                return /^(Copied|Not copied)$/.test(await said); })()"""))
         said = self.browser.run("[...document.querySelectorAll('#view-more table')].map(one => one.textContent).join(' ')")
         if self.report["run"] and "ckmerge --quiet --output perfetto " not in said:
             self.wrong("the commands for other formats are missing")

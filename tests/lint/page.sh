@@ -52,6 +52,15 @@ for script in "${scripts[@]}" merge/output/page/*.css; do
         status=1
     }
 done
+# The commands for other formats are of all that ckmerge writes.
+all=$(sed -nE 's/^ *(FORMAT|last)\(.*, "([a-z-]+)"\).*/\2/p' launch/format.h |
+    grep -vxF html | sort)
+shown=$(sed -nE "s/^  \['([a-z-]+)(=[^']*)?', .*/\1/p" merge/output/page/more.js | sort)
+if [ "$all" != "$shown" ]; then
+    printf 'more.js has not the formats of launch/format.h:\n'
+    diff <(printf '%s\n' "$all") <(printf '%s\n' "$shown")
+    status=1
+fi
 if command -v node >/dev/null; then
     joined=$(mktemp --suffix=.js)
     # In the order of the room's list, as the page has them.

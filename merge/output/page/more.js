@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+/* All of launch/format.h but this page. */
 const EXPORTS = [
   ['text', 'this report as text'],
   ['json', 'the figures of this page for a program'],
@@ -13,11 +15,14 @@ const EXPORTS = [
   ['firefox', 'stacks of CPU samples for profiler.firefox.com'],
   ['folded', 'stacks of CPU samples, a line each, for other flame graphs'],
   ['folded-waits', 'the same of what ranks waited for'],
+  ['folded-memory', 'stacks where memory was asked for, with bytes, for other flame graphs'],
+  ['folded-device', 'stacks that launched device work, with its time, for other flame graphs'],
   ['flamescope', 'CPU samples for FlameScope'],
   ['svg-ledger=ledger.svg', 'a picture of where the device time went'],
   ['svg-timeline=timeline.svg', 'a picture of the timeline'],
   ['svg-steps=steps.svg', 'a picture of steps and ranks'],
   ['svg-flame=flame.svg', 'a picture of the flame graph'],
+  ['where', 'where each rank was when it was looked at last'],
   ['openmetrics', 'figures of the run for a monitoring system'],
 ];
 
@@ -30,13 +35,13 @@ function exportsOf(report) {
 }
 
 function showExports(report) {
-  const rows = exportsOf(report);
+  const rows = exportsOf(report), copied = el('span', {role: 'status'});
 
   if (rows.length > 0) {
     document.getElementById('absent').before(el('details', null, el('summary', null, 'other formats of this run, and their commands'),
-      el('p', {class: 'quiet'}, 'Type them where the run directory is. A click on a row copies its command.'),
+      el('p', {class: 'quiet'}, 'Type them where the run directory is. A click on a row copies its command. ', copied),
       table('other formats', [{...headColumn('command', row => row.command), isWhole: true}, textColumn('writes', row => row.what)], rows,
-        {title: 'copy the command', choose: row => copyText(row.command, document.createElement('span'))})));
+        {title: 'copy the command', choose: row => copyText(row.command, copied)})));
   }
 }
 
