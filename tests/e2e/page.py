@@ -411,7 +411,8 @@ class Page:
                     details.open = true; const row = details.querySelector('tbody tr'); row.click(); return row.firstChild.textContent; }})()""")
                 self.same(f"a row of {member} shows its items", True, self.browser.run(
                     f"safe(selection.find.slice(1, -1)) === {json.dumps(name)} && theTimeline.search !== null"))
-        name = next((one["function"] for one in self.report["hot_spots"] if one["function"]), None)
+        # Frames of C++ have the short form of a name, which the report's functions lack.
+        name = next((one["function"] for one in self.report["hot_spots"] if one["function"] and not one["function"].startswith("_Z")), None)
         if name and self.browser.run("flameGraph !== null && flameGraph.flames.kinds[0].total > 0"):
             self.browser.run(f"flameGraph.lookFor({json.dumps(name)}, 'cpu')")
             self.same("a hot function is found in the flame graph", True, self.browser.run(
@@ -434,6 +435,17 @@ class Page:
             self.same("a step has its own letter in the address", True, self.browser.run(
                 "hashOf().endsWith('s=' + theReport.step_table.rows[0].number) || theReport.step_table.rows[0].start_rel_ns < 0"))
             self.browser.key("Escape", "Escape")
+        self.same("each row that leads to a flame graph or the timeline has its target", [], self.browser.run("""(() => {
+            const wrong = [];
+            for (const row of document.querySelectorAll('#view-tables tr.choice')) {
+              if (/flame graph/.test(row.title)) {
+                const into = flameGraph ? (row.click(), matchedTime(flameGraph.whole, nameMatcher(flameGraph.find))) : 0;
+                if (!(into > 0)) { wrong.push(row.textContent); }
+              } else if (/timeline/.test(row.title) && theTimeline === null) { wrong.push(row.textContent); }
+            }
+            if (flameGraph) { flameGraph.find = flameGraph.search.value = ''; flameGraph.change({kind: flameGraph.kindButtons[0].dataset.kind}); }
+            select({...NOTHING});
+            return wrong; })()"""))
         if self.report["run"]:
             self.same("a command that was copied says so", True, self.browser.run("""(async () => {
                 const row = document.querySelector('#view-more tr.choice'), status = document.querySelector('#view-more [role=status]');
@@ -938,6 +950,18 @@ class Page:
             rows[0].click();
             const canvases = [...document.querySelectorAll('#view-compare .timeline canvas')];
             return [rows.length > 0, canvases.every(one => one.getBoundingClientRect().height > 50), canvases.length]; })()"""))
+        self.same("each row that is a choice is shown: its example, or the items of its name", [[], True, True], self.browser.run("""(() => {
+            const {show} = BothTimelines.prototype, wrong = [], rows = [...document.querySelectorAll('#view-compare tr.choice')];
+            let both = null;
+            BothTimelines.prototype.show = function (row) { both = this; show.call(this, row); };
+            for (const row of rows) {
+              both = null;
+              row.click();
+              if (!both || !both.here.search && !both.here.range && !both.there.range) { wrong.push(row.textContent); } }
+            BothTimelines.prototype.show = show;
+            const choices = title => [...document.querySelectorAll('#view-compare .table')].filter(one =>
+              one.querySelector('caption').textContent.startsWith(title)).flatMap(one => [...one.querySelectorAll('tr.choice')]);
+            return [wrong, choices('Functions that computed').length === 0, choices('Lines that launched').length > 0]; })()"""))
         for kind in other["kinds"]:
             if kind["total_ns"] > 0 and self.browser.run(
                     f"flameGraph.kindButtons.some(b => b.dataset.kind === '{kind['name']}')"):

@@ -102,22 +102,26 @@ const COMPARED = [
   ['Lines that launched device work', 'lines', line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
 ];
 
+/* What the items of a row are called in a timeline; a function that computed has none. */
+const itemName = item => item.name || item.kernel || '';
+const isInTimelines = row => row.slice(3).some(item => item && (itemName(item) !== '' || exampleOf(item) !== null));
+
 /* The timelines of both runs below each other, and what a row of a table shows in
  * them: a cause its example, anything else all items of its name. */
 class BothTimelines {
   constructor(report, other, data) {
     this.here = new Timeline(report, {index: theTimeline.index, lanes: theTimeline.lanes}, false);
     this.there = new Timeline(other, data, false);
-    this.note = el('p', {class: 'quiet', role: 'status'}, 'A click on a row of a table above shows it in both.');
+    this.note = el('p', {class: 'quiet', role: 'status'}, 'A click on a cause, a kernel, a call or a line with a kernel above shows it in both.');
     this.node = el('div', null, el('h3', {tabindex: -1}, 'Both timelines'), this.note, el('h4', null, 'Here'), this.here.node,
       el('h4', null, 'There'), this.there.node);
   }
 
   show(row) {
-    const [name, , , ...rows] = row, ofName = rows.find(one => one && one.name);
+    const [name, , , ...rows] = row, ofName = rows.find(one => one && itemName(one) !== '');
 
     [this.here, this.there].forEach((timeline, i) => {
-      timeline.look(ofName ? '"' + ofName.name + '"' : '');
+      timeline.look(ofName ? '"' + itemName(ofName) + '"' : '');
       timeline.showPart(rows[i] && !ofName ? exampleOf(rows[i]) : null);
     });
     this.note.textContent = safe(name) + (rows.includes(null) ? ': only ' + (rows[0] ? 'here' : 'there') : '');
@@ -134,8 +138,8 @@ class BothTimelines {
 function showHere(row) {
   const item = row[3];
 
-  if (item && item.name) {
-    showNamed(item.name);
+  if (item && itemName(item) !== '') {
+    showNamed(itemName(item));
   } else if (item) {
     visit({range: exampleOf(item), ranks: [item.rank, item.blamed_rank].filter(Number.isInteger).sort((a, b) => a - b)}, 'timeline');
   }
@@ -162,7 +166,8 @@ function comparison(report, other, name, both) {
 
     if (rows.length > 0) {
       parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows,
-        {title: 'show it in the timeline', choose: row => (both ? both.show(row) : showHere(row))}));
+        {title: 'show it in the timeline', choose: row => (both ? both.show(row) : showHere(row)),
+          isChoice: row => isInTimelines(both ? row : row.slice(0, 4)) && (both || theTimeline) !== null}));
     }
   }
   if (both) {

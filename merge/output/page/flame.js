@@ -44,6 +44,7 @@ class FlameGraph {
     this.hidden = []; /* names that are left out */
     this.isScaled = false; /* the other run's time is made as long as this one's */
     this.find = '';
+    this.functions = new Map(); /* names of the frames of each kind that was asked for */
     this.canvas = el('canvas', {tabindex: 0, role: 'img', 'aria-label':
       'flame graph; arrow keys move between frames, Enter zooms, c shows callers and callees; below it is a table of its functions'});
     this.tip = el('p', {class: 'quiet tip', 'aria-live': 'polite'});
@@ -417,11 +418,18 @@ class FlameGraph {
     }
   }
 
-  /* A function, from a table: its frames are marked, in the graph of a kind if that has
-   * something. */
+  /* Are there frames of a function in the graph of a kind? */
+  hasFunction(name, kind) {
+    if (!this.functions.has(kind)) {
+      this.functions.set(kind, namesOfKind(this.flames, kind));
+    }
+    return this.functions.get(kind).has(name);
+  }
+
+  /* A function, from a table: its frames are marked in the graph of a kind that has it. */
   lookFor(name, kind) {
     this.find = this.search.value = '"' + name + '"';
-    this.change({kind: this.flames.kinds.some(one => one.name === kind && one.total > 0) ? kind : this.kind, zoomed: null, sandwich: null, hidden: []});
+    this.change({kind, zoomed: null, sandwich: null, hidden: []});
     visit({}, 'flames');
   }
 

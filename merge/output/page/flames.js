@@ -127,6 +127,18 @@ function framesOf(flames, kind, path) {
   return frames.reverse();
 }
 
+/* The names of all frames of a kind; a frame that was seen has had those around it. */
+function namesOfKind(flames, name) {
+  const kind = flames.kinds.find(one => one.name === name), seen = new Set();
+
+  for (let path = 0; kind && path < kind.nodes.length; path++) {
+    for (let node = kind.nodes[path]; node >= 0 && !seen.has(node); node = flames.nodes.above[node]) {
+      seen.add(node);
+    }
+  }
+  return new Set([...seen].map(node => flames.frames[flames.nodes.frames[node]]));
+}
+
 const RANK_FRAME = /^(rank \d+|no rank)$/;
 const rankOfFrame = frame => (/^rank \d+$/.test(frame) ? Number(frame.slice(5)) : -1);
 

@@ -158,6 +158,7 @@ async function showRest({report, reasons, view}) {
   beginBlocks(['flames', 'stacks']);
   const all = [...reasons, ...await showViews(views.filter((one, i) => !isFirst(one, i)), report, pause)];
 
+  dressTables();
   dressTrust(report);
   dressHeading();
   showExports(report);

@@ -124,24 +124,26 @@ const counterColumns = () => [headColumn('counter', row => row.name), {title: 'v
 /* What a click on a row of a list shows: the rank, the items of that name in the
  * timeline, or the function in the flame graph of a kind. */
 const ofRank = {title: 'select the rank', of: row => row.rank, show: rank => select({ranks: [rank]})};
-const named = of => ({title: 'show all of that name in the timeline', of, show: showNamed});
-const flamed = kind => ({title: 'find the function in the flame graph', of: row => row.function,
-  show: name => flameGraph && flameGraph.lookFor(name, kind)});
+const named = of => ({title: 'show all of that name in the timeline', of: row => theTimeline && of(row), show: showNamed});
+const flamed = kind => ({title: 'find the function in the flame graph',
+  of: row => (flameGraph && flameGraph.hasFunction(row.function, kind) ? row.function : null), show: name => flameGraph.lookFor(name, kind)});
 const CHOICES = {ranks: ofRank, memory: ofRank, threads: ofRank, deaths: ofRank, kernels: named(row => row.name), lines: named(row => row.kernel),
   calls: named(row => row.name), ranges: named(row => row.name), libc: named(row => row.name), copy_places: named(() => 'copy_only'),
   hot_spots: flamed('cpu'), hot_callers: flamed('cpu'), blocked_places: flamed('offcpu')};
 
-/* Options of a table; a row without what is shown shows nothing. */
+/* Options of a table; a row whose target this page lacks is no choice. */
 function choiceOf(member) {
   const choice = CHOICES[member];
 
-  return choice && {title: choice.title, choose: row => {
-    const what = choice.of(row);
+  return choice && {title: choice.title, choose: row => choice.show(choice.of(row)),
+    isChoice: row => !['', null, undefined].includes(choice.of(row))};
+}
 
-    if (what !== null && what !== undefined && what !== '') {
-      choice.show(what);
-    }
-  }};
+/* Tables with rows that lead to the flame graph, which is drawn behind them. */
+const beforeFlames = [];
+
+function dressTables() {
+  beforeFlames.forEach(one => one.draw());
 }
 
 /* [title, member of the report, columns of its rows]. */
@@ -176,8 +178,11 @@ view('tables', 'Tables', (report, body) => {
     if (rows.length === 0 || (member === 'ranks' && rows.every(row => row.end === 'profile'))) {
       missing.push(title.toLowerCase());
     } else {
+      const shown = new Table(title, columns(rows), rows, choiceOf(member));
+
+      beforeFlames.push(shown);
       body.append(el('details', {open: body.querySelector('details') ? null : ''},
-        el('summary', null, title + ' (' + count(rows.length) + ')'), table(title, columns(rows), rows, choiceOf(member)),
+        el('summary', null, title + ' (' + count(rows.length) + ')'), shown.node,
         cutNote(report, member, rows)));
     }
   }

@@ -61,7 +61,18 @@ function compare(a, b) {
   return String(a).localeCompare(String(b));
 }
 
-/* State of one table, and what draws it. */
+/* The next row in a direction that is a choice, or null. */
+function choiceBeside(line, way) {
+  let row = way ? line[way] : null;
+
+  while (row && !row.classList.contains('choice')) {
+    row = row[way];
+  }
+  return row;
+}
+
+/* State of one table, and what draws it. Options: `choose(row)` is what a click does,
+ * `title` says so; `isChoice(row)`: of which rows, all by default. */
 class Table {
   constructor(name, columns, rows, options) {
     this.name = name;
@@ -148,7 +159,7 @@ class Table {
     this.body.replaceChildren(...some.map(row => {
       const line = el('tr', null, this.columns.map(column => this.cell(column, row)));
 
-      if (this.options.choose) {
+      if (this.options.choose && (!this.options.isChoice || this.options.isChoice(row))) {
         line.tabIndex = 0;
         if (this.options.title) {
           line.title = this.options.title;
@@ -156,7 +167,7 @@ class Table {
         line.classList.add('choice');
         line.addEventListener('click', () => this.options.choose(row));
         line.addEventListener('keydown', event => {
-          const beside = event.key === 'ArrowDown' ? line.nextElementSibling : event.key === 'ArrowUp' ? line.previousElementSibling : null;
+          const beside = choiceBeside(line, {ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling'}[event.key]);
 
           if (event.key === 'Enter') {
             this.options.choose(row);
