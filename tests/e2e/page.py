@@ -458,7 +458,7 @@ class Page:
 
     def address(self):
         self.browser.run("viewAt = ''; select({...NOTHING, range: [1000, 2000000], ranks: [0, 2, 3], cause: 'mpi_wait', find: 'a b'})")
-        time.sleep(0.5)
+        self.browser.wait("location.hash === hashOf()", "the address has what is selected")
         fragment = self.browser.run("location.hash")
         self.same("the address", "#t=1000-2000000&r=0,2-3&c=mpi_wait&q=a%20b", fragment)
         self.open(fragment)
