@@ -449,9 +449,9 @@ class Page:
         if self.report["run"]:
             self.same("a command that was copied says so", True, self.browser.run("""(async () => {
                 const row = document.querySelector('#view-more tr.choice'), status = document.querySelector('#view-more [role=status]');
-                const said = new Promise(done => new MutationObserver(() => done(status.textContent)).observe(status, {childList: true}));
+                const shown = new Promise(done => new MutationObserver(() => done(status.textContent)).observe(status, {childList: true}));
                 row.click();
-                return /^(Copied|Not copied)$/.test(await said); })()"""))
+                return /^(Copied|Not copied)$/.test(await shown); })()"""))
         said = self.browser.run("[...document.querySelectorAll('#view-more table')].map(one => one.textContent).join(' ')")
         if self.report["run"] and "ckmerge --quiet --output perfetto " not in said:
             self.wrong("the commands for other formats are missing")

@@ -72,7 +72,7 @@ function choiceBeside(line, way) {
 }
 
 /* State of one table, and what draws it. Options: `choose(row)` is what a click does,
- * `title` says so; `isChoice(row)`: of which rows, all by default. */
+ * `title` its name; a row without `isChoice(row)` cannot be chosen, where that is given. */
 class Table {
   constructor(name, columns, rows, options) {
     this.name = name;
