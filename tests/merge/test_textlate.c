@@ -312,6 +312,33 @@ static void without_a_cpu_outside_of_waits_it_does(void **state)
     assert_true(has("other programs used 1 of 2 CPUs"));
 }
 
+/* A thread whose few samples are of tasks did not wait while it had no CPU. */
+static void tasks_without_a_cpu_are_no_wait_of_a_team(void **state)
+{
+    struct report_team_wait wait = {
+        .what = "end", .ns = 35 * S, .worked = S, .count = 1};
+    struct report_thread thread = {.tid = 9, .team_wait = 35 * S};
+
+    (void)state;
+    report.threads.hybrid.outside = 80 * S;
+    report.threads.waits = &wait;
+    report.threads.waits_count = 1;
+    report.threads.threads = &thread;
+    report.threads.threads_count = 1;
+    print(page_threads_answer, &report);
+    assert_true(has(" OpenMP threads waited 35"));
+    thread.ready = 33 * S;
+    print(page_threads_answer, &report);
+    assert_string_equal(text, "");
+    wait.worked = S / 10;
+    print(page_threads_answer, &report);
+    assert_true(has(" OpenMP threads waited 35"));
+    thread.ready = 0;
+    wait.worked = 4 * S;
+    print(page_threads_answer, &report);
+    assert_string_equal(text, "");
+}
+
 static void threads_beside_the_ranks_are_not_the_ranks(void **state)
 {
     (void)state;
@@ -512,6 +539,7 @@ int main(void)
         CASE(who_had_no_cpu_did_not_compute),
         CASE(waiting_without_a_cpu_for_others_costs_nothing),
         CASE(without_a_cpu_outside_of_waits_it_does),
+        CASE(tasks_without_a_cpu_are_no_wait_of_a_team),
         CASE(threads_beside_the_ranks_are_not_the_ranks),
         CASE(ranks_that_share_no_cpu_with_others_are_left_out),
         CASE(what_is_of_the_whole_run_is_called_so_in_a_part),

@@ -22,6 +22,8 @@
 #define ANSWER_SHARE 10
 /* ... and for less than that is not worth a row. */
 #define WORTH_SHARE 200
+/* Samples of tasks in less than an n-th of a wait may be of its borders. */
+#define TASKS_SHARE 100
 /* Waits that are so few may come by chance. */
 #define LOCK_COUNT 10
 
@@ -219,6 +221,31 @@ static bool is_much(const struct report *report, ck_time_t ns)
     return outside > 0 && ns * ANSWER_SHARE >= outside;
 }
 
+/* What threads that wait in regions were ready to run for, without a CPU. */
+static ck_time_t ready_sum(const struct report_threads *threads)
+{
+    ck_time_t sum = 0;
+
+    for (size_t i = 0; i < threads->threads_count; i++) {
+        const struct report_thread *thread = &threads->threads[i];
+
+        sum += thread->team_wait > 0 ? thread->ready : 0;
+    }
+    return sum;
+}
+
+/* Was it waiting, not running tasks that have no record? Who runs tasks may
+ * have had no CPU for most of it, and few samples then. */
+static bool is_known_wait(const struct report_threads *threads,
+                          const struct report_team_wait *wait)
+{
+    ck_time_t ready = ready_sum(threads);
+    ck_time_t most = wait->ns > ready ? wait->ns - ready : 0;
+
+    return wait->worked * TASKS_SHARE < wait->ns ||
+           wait->worked * ANSWER_SHARE < most;
+}
+
 void page_threads_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -228,7 +255,7 @@ void page_threads_answer(const struct page *page)
         page_folded(page, put_convoy);
     }
     if (threads->waits_count > 0 && is_much(report, threads->waits[0].ns) &&
-        threads->waits[0].worked * ANSWER_SHARE < threads->waits[0].ns) {
+        is_known_wait(threads, &threads->waits[0])) {
         page_folded(page, put_wait_answer);
     }
     if (awaited_find(report) != NULL &&
