@@ -24,7 +24,7 @@ record() {
 # The first sentence of the report behind its head.
 headline() {
     grep -A3 "that use one lock waited for it" "$work/$1/report.txt" |
-        tr -d '\n' | tr -s ' '
+        tr -d '\n' | tr -s ' ' || true
 }
 
 check() {
@@ -43,9 +43,13 @@ check() {
 record convoy "$bin/ckagent" --dir "$work/convoy" -- "$tests/pool" convoy
 check convoy "convoy (pool.c:$(line convoy))" "computed in update" \
     "$(line convoy)"
-record asleep "$bin/ckagent" --dir "$work/asleep" -- "$tests/pool" asleep
-check asleep "asleep (pool.c" "was in nanosleep (pool.c:$(line asleep))" \
-    "$(($(line asleep) - 1))"
+# Beside others its threads seldom want the lock at once.
+asleep() {
+    record asleep "$bin/ckagent" --dir "$work/asleep" -- "$tests/pool" asleep
+    check asleep "asleep (pool.c" "was in nanosleep (pool.c:$(line asleep))" \
+        "$(($(line asleep) - 1))"
+}
+fair asleep
 if [ -x "$tests/pool_mpi" ]; then
     record mpi mpirun -n 2 "$bin/ckagent" --dir "$work/mpi" -- \
         "$tests/pool_mpi" convoy
