@@ -41,6 +41,8 @@ struct report_launch_stacks {
     uint64_t unmatched;   /* never; */
     uint64_t unknown;     /* whose call is not known */
     ck_time_t matched_ns, deferred_ns, by_function_ns, unmatched_ns, unknown_ns;
+    uint64_t left_out; /* launches in no row */
+    ck_time_t left_out_ns;
 };
 
 #endif

@@ -4,17 +4,20 @@
  *
  * Work is added up by process, launching call and name. Which launches
  * were before the first stack of their call is known at the end. Where the
- * library that recorded them took stacks of launches, these count alone, and
- * what a call launched is divided among them. Else a call that several
- * functions make has the stack that most of its samples have, with their share.
- * A call that no sample met, as most short ones, has the stack of samples in
- * the function that makes it, wherever in it they were.
+ * library that recorded them took stacks of launches, each is joined with what
+ * that launch ran, by thread and start of the call, and the work of that name
+ * there is divided among its stacks. Else a call that several functions make
+ * has the stack that most launches there have, or most of its samples where no
+ * launch has one, with their share. A call that no sample met, as most short
+ * ones, has the stack of samples in the function that makes it, wherever in it
+ * they were.
  */
 #include "merge/analysis/devices/launchstacks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/devices/launchways.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
@@ -36,6 +39,20 @@ struct sampled {
     ck_time_t first;
     int64_t ns;
     int64_t launches; /* that have it, about */
+};
+
+/* The stack that a launch has itself. */
+struct own {
+    uint32_t stack;
+    uint32_t launches; /* that it represents */
+};
+
+/* Launches of an item with one stack. */
+struct joined {
+    uint32_t row;
+    uint32_t stack;
+    ck_time_t first;
+    int64_t launches;
 };
 
 /* A stack leads through a function: by its innermost frame there. */
@@ -65,6 +82,12 @@ struct launchstacks {
     struct table *functions; /* process, function: number of its passes */
     struct pass *passes;     /* by function, once all samples were taken */
     size_t passes_count, passes_room;
+    struct table *calls; /* thread, start: number of its own stack */
+    struct own *owns;
+    size_t owns_count, owns_room;
+    struct table *pairs; /* row, stack */
+    struct joined *joined;
+    size_t joined_count, joined_room;
     struct launch *early; /* before their call was sampled, as far as known */
     size_t early_count, early_room;
 };
@@ -72,6 +95,8 @@ struct launchstacks {
 /* Launches whose time is kept; of others it is not asked whether they were
  * before the first sample. */
 #define EARLY_MAX ((size_t)1 << 17)
+/* Launches whose own stacks are kept; work of others has those of its line. */
+#define OWNS_MAX ((size_t)1 << 18)
 
 struct launchstacks *launchstacks_create(const struct defs *defs,
                                          const struct lookback *lookback,
@@ -85,6 +110,8 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
     stacks->keys = table_create();
     stacks->stacks = table_create();
     stacks->functions = table_create();
+    stacks->calls = table_create();
+    stacks->pairs = table_create();
     return stacks;
 }
 
@@ -94,6 +121,10 @@ void launchstacks_destroy(struct launchstacks *stacks)
         table_destroy(stacks->keys);
         table_destroy(stacks->stacks);
         table_destroy(stacks->functions);
+        table_destroy(stacks->calls);
+        table_destroy(stacks->pairs);
+        free(stacks->owns);
+        free(stacks->joined);
         free(stacks->passes);
         free(stacks->items);
         free(stacks->samples);
@@ -118,6 +149,26 @@ static struct sampled *sample_find(struct launchstacks *stacks,
     return &stacks->samples[number];
 }
 
+/* Until the record of what it launched. */
+static void own_keep(struct launchstacks *stacks,
+                     const struct timeline_event *event)
+{
+    const struct ck_stacked *record = (const struct ck_stacked *)event->record;
+    size_t number;
+
+    if (stacks->owns_count == OWNS_MAX) {
+        return;
+    }
+    number = (size_t)table_number_of(stacks->calls, event->thread,
+                                     (uint64_t)event->start, 0);
+    if (number == stacks->owns_count) {
+        array_grow(&stacks->owns, &stacks->owns_room, number,
+                   sizeof(*stacks->owns));
+        stacks->owns_count++;
+    }
+    stacks->owns[number] = (struct own){record->stack, (uint32_t)record->bytes};
+}
+
 /* The stack of a launch itself. */
 static void launched_take(struct launchstacks *stacks,
                           const struct timeline_event *event)
@@ -131,6 +182,7 @@ static void launched_take(struct launchstacks *stacks,
             sample_find(stacks, event->process, record->stack, event->start);
         sample->launches += (int64_t)record->bytes;
         sample->ns += (int64_t)record->bytes;
+        own_keep(stacks, event);
     }
 }
 
@@ -175,6 +227,30 @@ static struct launcher launcher_of(const struct launchstacks *stacks,
         defs_name(stacks->defs, event->process, event->record->name)};
 }
 
+/* What was launched, with the stack of that very launch. */
+static void own_join(struct launchstacks *stacks,
+                     uint32_t row,
+                     uint32_t thread,
+                     ck_time_t start)
+{
+    const struct table_key key = {thread, (uint64_t)start, 0};
+    int64_t call = table_find(stacks->calls, key);
+    size_t number;
+
+    if (call < 0) {
+        return;
+    }
+    number = (size_t)table_number_of(stacks->pairs, row,
+                                     stacks->owns[call].stack, 0);
+    if (number == stacks->joined_count) {
+        array_grow(&stacks->joined, &stacks->joined_room, number,
+                   sizeof(*stacks->joined));
+        stacks->joined[stacks->joined_count++] =
+            (struct joined){row, stacks->owns[call].stack, start, 0};
+    }
+    stacks->joined[number].launches += stacks->owns[call].launches;
+}
+
 static void work_take(struct launchstacks *stacks,
                       const struct timeline_event *event)
 {
@@ -197,6 +273,9 @@ static void work_take(struct launchstacks *stacks,
     }
     stacks->items[number].ns += event->end - event->start;
     stacks->items[number].launches++;
+    if (call != NULL) {
+        own_join(stacks, (uint32_t)number, thread, call->start);
+    }
     if (call != NULL && stacks->early_count < EARLY_MAX) {
         array_grow(&stacks->early, &stacks->early_room, stacks->early_count,
                    sizeof(*stacks->early));
@@ -336,56 +415,6 @@ static size_t passes_first(const struct launchstacks *stacks, uint32_t function)
     return low;
 }
 
-/* One way to a call. */
-struct way {
-    uint64_t hash; /* of the frames from the call outwards */
-    const struct defs_stack *stack;
-    uint32_t at;
-    int64_t ns;
-};
-
-static uint64_t way_hash(const struct defs_stack *stack, uint32_t at)
-{
-    uint64_t hash = 0x9e3779b97f4a7c15u;
-
-    for (; at < stack->depth; at++) {
-        hash = (hash ^ stack->frames[at]) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-    }
-    return hash;
-}
-
-/* The ways of one call. */
-struct ways {
-    struct way *items;
-    size_t count, room;
-    int64_t ns; /* of all */
-    ck_time_t first;
-    bool is_of_launches;
-};
-
-static void ways_add(struct ways *ways,
-                     const struct sampled *sample,
-                     const struct defs_stack *stack,
-                     uint32_t at)
-{
-    struct way way = {way_hash(stack, at), stack, at, 0};
-    int64_t weight;
-    size_t i = 0;
-
-    while (i < ways->count && ways->items[i].hash != way.hash) {
-        i++;
-    }
-    if (i == ways->count) {
-        array_grow(&ways->items, &ways->room, i, sizeof(*ways->items));
-        ways->items[ways->count++] = way;
-    }
-    weight = ways->is_of_launches ? sample->launches : sample->ns;
-    ways->items[i].ns += weight;
-    ways->ns += weight;
-    ways->first = sample->first < ways->first ? sample->first : ways->first;
-}
-
 /* Where the samples of that process begin, in order of processes. */
 static size_t samples_first(const struct launchstacks *stacks, uint32_t process)
 {
@@ -403,55 +432,54 @@ static size_t samples_first(const struct launchstacks *stacks, uint32_t process)
     return low;
 }
 
-/* By stacks of launches, or by all others. */
-static struct ways ways_of(const struct launchstacks *stacks,
-                           const struct launched *item,
-                           bool is_of_launches)
+/* A stack by which the item was launched. Nothing where it is not in it. */
+static void line_add(const struct launchstacks *stacks,
+                     const struct launched *item,
+                     const struct sampled *sample,
+                     int64_t weight,
+                     struct launchways *ways)
 {
-    const struct defs_agent *agent =
-        &stacks->defs->agents[stacks->defs->processes[item->process].agent];
-    struct ways ways = {.first = INT64_MAX, .is_of_launches = is_of_launches};
+    struct launchway way = {.stack = stack_of(stacks, sample),
+                            .weight = weight};
 
+    if (way.stack != NULL) {
+        way.at = site_find(stacks->defs, item, way.stack);
+        if (way.at < way.stack->depth) {
+            launchways_add(ways, &way, sample->first);
+        }
+    }
+}
+
+/* By stacks of launches there, or by all others. */
+static void line_ways(const struct launchstacks *stacks,
+                      const struct launched *item,
+                      bool is_of_launches,
+                      struct launchways *ways)
+{
     for (size_t i = samples_first(stacks, item->process);
          item->site != 0 && i < stacks->samples_count &&
          stacks->samples[i].process == item->process;
          i++) {
         const struct sampled *sample = &stacks->samples[i];
-        const struct defs_stack *stack;
-        uint32_t at;
 
-        if (sample->stack > agent->stacks_count ||
-            (is_of_launches && sample->launches == 0)) {
-            continue;
-        }
-        stack = &agent->stacks[sample->stack - 1];
-        at = site_find(stacks->defs, item, stack);
-        if (at < stack->depth) {
-            ways_add(&ways, sample, stack, at);
+        if (!is_of_launches || sample->launches > 0) {
+            line_add(stacks, item, sample,
+                     is_of_launches ? sample->launches : sample->ns, ways);
         }
     }
-    return ways;
 }
 
-static struct ways ways_find(const struct launchstacks *stacks,
-                             const struct launched *item)
-{
-    struct ways ways = ways_of(stacks, item, true);
-
-    return ways.count > 0 ? ways : ways_of(stacks, item, false);
-}
-
-/* The same by the function that makes the call. */
-static struct ways function_ways(const struct launchstacks *stacks,
-                                 const struct launched *item)
+/* By the function that makes the call. */
+static void function_ways(const struct launchstacks *stacks,
+                          const struct launched *item,
+                          struct launchways *ways)
 {
     struct place place = defs_place(stacks->defs, item->process, item->site);
     struct table_key key = {item->process, (uint64_t)(uintptr_t)place.function,
                             (uint64_t)(uintptr_t)place.file};
-    struct ways ways = {.first = INT64_MAX};
     int64_t number;
 
-    number = place.function == NULL || place.file == NULL
+    number = item->site == 0 || place.function == NULL || place.file == NULL
                  ? -1
                  : table_find(stacks->functions, key);
     for (size_t i = number < 0 ? stacks->passes_count
@@ -460,27 +488,34 @@ static struct ways function_ways(const struct launchstacks *stacks,
          i++) {
         const struct pass *pass = &stacks->passes[i];
         const struct sampled *sample = &stacks->samples[pass->sample];
-
         /* From its caller outwards: the line in it is another one. */
-        ways_add(&ways, sample, stack_of(stacks, sample), pass->at + 1);
+        const struct launchway way = {stack_of(stacks, sample), pass->at + 1,
+                                      sample->ns};
+
+        launchways_add(ways, &way, sample->first);
     }
-    return ways;
 }
 
-static const struct way *heaviest(const struct ways *ways)
+/* Of a call, whatever it launched. */
+static void call_ways(const struct launchstacks *stacks,
+                      const struct launched *item,
+                      struct launchways *ways)
 {
-    const struct way *best = &ways->items[0];
-
-    for (size_t i = 1; i < ways->count; i++) {
-        best = ways->items[i].ns > best->ns ? &ways->items[i] : best;
+    launchways_init(ways, LAUNCHWAYS_LINE);
+    line_ways(stacks, item, true, ways);
+    if (ways->count == 0) {
+        line_ways(stacks, item, false, ways);
     }
-    return best;
+    if (ways->count == 0) {
+        ways->by = LAUNCHWAYS_FUNCTION;
+        function_ways(stacks, item, ways);
+    }
 }
 
 /* A way, outermost first; frames without a function are left out. */
 static void frames_fill(const struct defs *defs,
                         const struct launched *item,
-                        const struct way *best,
+                        const struct launchway *best,
                         struct report_launch_row *row)
 {
     struct place found[REPORT_LAUNCH_FRAMES];
@@ -515,18 +550,17 @@ static int by_ns(const void *left, const void *right)
 /* Launches of a call that was sampled are joined with that stack. */
 static void counts_add(struct report_launch_stacks *report,
                        const struct launched *item,
-                       const struct ways *ways,
-                       bool is_by_function)
+                       const struct launchways *ways)
 {
     if (item->site == 0) {
         report->unknown += item->launches;
         report->unknown_ns += item->ns;
-    } else if (is_by_function) {
-        report->by_function += item->launches;
-        report->by_function_ns += item->ns;
     } else if (ways->count == 0) {
         report->unmatched += item->launches;
         report->unmatched_ns += item->ns;
+    } else if (ways->by == LAUNCHWAYS_FUNCTION) {
+        report->by_function += item->launches;
+        report->by_function_ns += item->ns;
     } else {
         report->matched += item->launches;
         report->matched_ns += item->ns;
@@ -553,75 +587,175 @@ static void deferred_count(const struct launchstacks *stacks,
 
 CK_ORDER(by_process, struct sampled, CK_UP(process) ?: CK_UP(stack))
 
-static void row_add(struct report_launch_stacks *to,
-                    size_t *room,
-                    const struct report_launch_row *row)
+CK_ORDER(by_row, struct joined, CK_UP(row) ?: CK_UP(stack))
+CK_ORDER_POINTERS(longest_first, struct launched, CK_DOWN(ns) ?: CK_LESS(a, b))
+
+/* The rows as they are made. */
+struct making {
+    const struct launchstacks *stacks;
+    struct report_launch_stacks *to;
+    size_t room;
+    struct table *calls; /* process, site */
+    struct launchways *ways;
+    size_t ways_count, ways_room;
+};
+
+static void row_add(struct making *making, const struct report_launch_row *row)
 {
-    array_grow(&to->rows, room, to->count, sizeof(*to->rows));
+    struct report_launch_stacks *to = making->to;
+
+    if (to->count == LAUNCHSTACKS_ROWS_MAX) {
+        to->left_out += row->launches;
+        to->left_out_ns += row->ns;
+        return;
+    }
+    array_grow(&to->rows, &making->room, to->count, sizeof(*to->rows));
     to->rows[to->count++] = *row;
 }
 
-/* What a call launched: a row, or one for each stack of launches. */
-static void item_report(const struct launchstacks *stacks,
-                        const struct launched *item,
-                        const struct ways *ways,
-                        const struct report_launch_row *whole,
-                        size_t *room,
-                        struct report_launch_stacks *to)
+/* Of the item's call, made once. */
+static const struct launchways *ways_of(struct making *making,
+                                        const struct launched *item)
 {
-    struct report_launch_row row = *whole;
-    ck_time_t ns = item->ns;
-    uint64_t launches = item->launches;
+    size_t number =
+        (size_t)table_number_of(making->calls, item->process, item->site, 0);
 
-    for (size_t i = 1; ways->is_of_launches && i < ways->count; i++) {
-        double part = (double)ways->items[i].ns / (double)ways->ns;
-
-        row.share = 1;
-        row.ns = (ck_time_t)((double)item->ns * part);
-        row.launches = (uint64_t)((double)item->launches * part);
-        frames_fill(stacks->defs, item, &ways->items[i], &row);
-        ns -= row.ns;
-        launches -= row.launches;
-        row_add(to, room, &row);
+    if (number == making->ways_count) {
+        array_grow(&making->ways, &making->ways_room, number,
+                   sizeof(*making->ways));
+        call_ways(making->stacks, item, &making->ways[making->ways_count++]);
     }
-    row = *whole;
-    row.ns = ns;
-    row.launches = launches;
-    if (ways->count > 0) {
-        const struct way *way =
-            ways->is_of_launches ? &ways->items[0] : heaviest(ways);
-
-        row.share =
-            ways->is_of_launches ? 1 : (double)way->ns / (double)ways->ns;
-        frames_fill(stacks->defs, item, way, &row);
-    }
-    row_add(to, room, &row);
+    return &making->ways[number];
 }
 
-/* The rows; firsts[i] becomes when the first stack of an item was. */
-static void items_report(const struct launchstacks *stacks,
-                         ck_time_t *firsts,
-                         struct report_launch_stacks *to)
+/* By the stacks of the item's own launches. */
+static void own_ways(const struct launchstacks *stacks,
+                     const struct launched *item,
+                     struct launchways *ways)
 {
-    size_t room = 0;
+    uint32_t row = (uint32_t)(item - stacks->items);
+    size_t low = 0, high = stacks->joined_count;
+
+    launchways_init(ways, LAUNCHWAYS_WORK);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (stacks->joined[middle].row < row) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < stacks->joined_count && stacks->joined[low].row == row;
+         low++) {
+        const struct joined *joined = &stacks->joined[low];
+        const struct sampled sample = {.process = item->process,
+                                       .stack = joined->stack,
+                                       .first = joined->first};
+
+        line_add(stacks, item, &sample, joined->launches, ways);
+    }
+}
+
+/* A row for each way, with its part of the item. */
+static void item_divide(struct making *making,
+                        const struct launched *item,
+                        const struct launchways *ways,
+                        const struct report_launch_row *whole)
+{
+    struct report_launch_row row = *whole;
+    double all = (double)ways->weight, sum = 0;
+    ck_time_t ns = 0; /* in rows */
+    uint64_t launches = 0;
+
+    row.share = 1;
+    for (size_t i = 0; i < ways->count; i++) {
+        bool is_last = i + 1 == ways->count;
+
+        sum += (double)ways->items[i].weight;
+        row.ns = is_last ? item->ns : (ck_time_t)((double)item->ns * sum / all);
+        row.launches = is_last ? item->launches
+                               : (uint64_t)((double)item->launches * sum / all);
+        row.ns -= ns;
+        row.launches -= launches;
+        ns += row.ns;
+        launches += row.launches;
+        frames_fill(making->stacks->defs, item, &ways->items[i], &row);
+        row_add(making, &row);
+    }
+}
+
+/* What a call launched: a row, or one for each stack of launches. */
+static void item_report(struct making *making,
+                        const struct launched *item,
+                        const struct launchways *ways)
+{
+    const struct defs *defs = making->stacks->defs;
+    struct report_launch_row row = {
+        .rank = defs->processes[item->process].rank,
+        .work = item->work,
+        .place = defs_place(defs, item->process, item->site),
+        .is_by_function = ways->count > 0 && ways->by == LAUNCHWAYS_FUNCTION,
+        .ns = item->ns,
+        .launches = item->launches};
+
+    if (ways->by == LAUNCHWAYS_WORK) {
+        item_divide(making, item, ways, &row);
+        return;
+    }
+    if (ways->count > 0) {
+        const struct launchway *way = launchways_heaviest(ways);
+
+        row.share = (double)way->weight / (double)ways->weight;
+        frames_fill(defs, item, way, &row);
+    }
+    row_add(making, &row);
+}
+
+/* The rows, longest work first; firsts[i] becomes when the first stack of an
+ * item was. */
+static void items_report(struct making *making, ck_time_t *firsts)
+{
+    const struct launchstacks *stacks = making->stacks;
+    const struct launched **order = xcalloc(stacks->count + 1, sizeof(*order));
 
     for (size_t i = 0; i < stacks->count; i++) {
-        const struct launched *item = &stacks->items[i];
-        struct ways ways = ways_find(stacks, item);
-        struct report_launch_row row = {
-            .rank = stacks->defs->processes[item->process].rank,
-            .work = item->work,
-            .place = defs_place(stacks->defs, item->process, item->site)};
-
-        if (ways.count == 0 && item->site != 0) {
-            ways = function_ways(stacks, item);
-            row.is_by_function = ways.count > 0;
-        }
-        item_report(stacks, item, &ways, &row, &room, to);
-        counts_add(to, item, &ways, row.is_by_function);
-        firsts[i] = row.is_by_function ? INT64_MAX : ways.first;
-        free(ways.items);
+        order[i] = &stacks->items[i];
     }
+    if (stacks->count > 1) {
+        qsort(order, stacks->count, sizeof(*order), longest_first);
+    }
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct launched *item = order[i];
+        struct launchways own;
+        const struct launchways *ways = &own;
+
+        own_ways(stacks, item, &own);
+        if (own.count == 0) {
+            ways = ways_of(making, item);
+        }
+        item_report(making, item, ways);
+        counts_add(making->to, item, ways);
+        firsts[item - stacks->items] =
+            ways->by == LAUNCHWAYS_FUNCTION ? INT64_MAX : ways->first;
+        launchways_fini(&own);
+    }
+    free(order);
+}
+
+static void rows_report(const struct launchstacks *stacks,
+                        ck_time_t *firsts,
+                        struct report_launch_stacks *to)
+{
+    struct making making = {
+        .stacks = stacks, .to = to, .calls = table_create()};
+
+    items_report(&making, firsts);
+    for (size_t i = 0; i < making.ways_count; i++) {
+        launchways_fini(&making.ways[i]);
+    }
+    free(making.ways);
+    table_destroy(making.calls);
 }
 
 void launchstacks_report(struct launchstacks *stacks, struct report *report)
@@ -633,8 +767,12 @@ void launchstacks_report(struct launchstacks *stacks, struct report *report)
         qsort(stacks->samples, stacks->samples_count, sizeof(*stacks->samples),
               by_process);
     }
+    if (stacks->joined_count > 1) {
+        qsort(stacks->joined, stacks->joined_count, sizeof(*stacks->joined),
+              by_row);
+    }
     passes_make(stacks);
-    items_report(stacks, firsts, to);
+    rows_report(stacks, firsts, to);
     deferred_count(stacks, firsts, to);
     free(firsts);
     if (to->count > 1) {

@@ -12,7 +12,8 @@
 #include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"
 
-/* Rows of a report; the shortest are left out. */
+/* Rows of a run, and of these in a report; the shortest are left out. */
+#define LAUNCHSTACKS_ROWS_MAX 16384
 #define LAUNCHSTACKS_LISTED_MAX 64
 
 struct launchstacks;

@@ -162,6 +162,8 @@ void json_launch_stacks(struct ck_json *j, const struct report *report)
     ck_json_int(j, "by_function_ns", stacks->by_function_ns);
     ck_json_int(j, "unmatched_ns", stacks->unmatched_ns);
     ck_json_int(j, "unknown_ns", stacks->unknown_ns);
+    ck_json_uint(j, "left_out", stacks->left_out);
+    ck_json_int(j, "left_out_ns", stacks->left_out_ns);
     ck_json_array(j, "rows");
     for (size_t i = 0; i < stacks->listed; i++) {
         const struct report_launch_row *row = &stacks->rows[i];

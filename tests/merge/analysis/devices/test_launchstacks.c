@@ -55,7 +55,7 @@ static void stack_put(uint64_t inner, uint64_t outer)
 
 static int setup(void **state)
 {
-    struct region region = {0, 1000};
+    struct region region = {0, 1000000};
     uint8_t id[16] = {1};
     uint32_t agent;
 
@@ -66,6 +66,9 @@ static int setup(void **state)
     (void)defs_thread_find(defs, 0, TID);
     assert_int_equal(names_set(defs->processes[0].names, 1,
                                texts_keep(defs->texts, "forward", 7)),
+                     0);
+    assert_int_equal(names_set(defs->processes[0].names, 2,
+                               texts_keep(defs->texts, "backward", 8)),
                      0);
     place_put(SITE, "launch", 10);
     place_put(OTHER, "launch", 11);
@@ -107,7 +110,7 @@ event_of(const struct ck_event *record, ck_time_t start, ck_time_t end)
 }
 
 /* A launch of 5 ns, whose kernel runs for 10. */
-static void launch(ck_time_t time, uint64_t site)
+static void launch_kernel(ck_time_t time, uint64_t site, uint32_t name)
 {
     struct ck_call call = {
         .e = {.kind = CK_KIND_API_CUDA_RUNTIME, .name = 1, .start = time},
@@ -115,7 +118,7 @@ static void launch(ck_time_t time, uint64_t site)
         .call = ++calls,
         .site = site};
     struct ck_kernel kernel = {
-        .e = {.kind = CK_KIND_KERNEL, .name = 1, .start = time + 10},
+        .e = {.kind = CK_KIND_KERNEL, .name = name, .start = time + 10},
         .dur = 10,
         .tid = TID,
         .call = calls};
@@ -124,6 +127,11 @@ static void launch(ck_time_t time, uint64_t site)
     assert_int_equal(lookback_take(lookback, &event, 0), 0);
     event = event_of(&kernel.e, time + 10, time + 20);
     launchstacks_take(stacks, &event);
+}
+
+static void launch(ck_time_t time, uint64_t site)
+{
+    launch_kernel(time, site, 1);
 }
 
 static void sample(ck_time_t time, uint64_t stack)
@@ -268,6 +276,79 @@ static void work_is_divided_among_the_stacks_of_its_launches(void **state)
     assert_int_equal(found->deferred, 0);
 }
 
+/* As where one line launches all that a program runs. */
+static void
+kernels_of_one_line_have_the_stacks_of_their_own_launches(void **state)
+{
+    const struct report_launch_stacks *found = &report.launch_stacks;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        launched(100 + 20 * i, 1, 1);
+        launch_kernel(100 + 20 * i, SITE, 1);
+        launched(110 + 20 * i, 2, 1);
+        launch_kernel(110 + 20 * i, SITE, 2);
+    }
+    launch_kernel(160, SITE, 1); /* it has no stack of its own */
+    launchstacks_report(stacks, &report);
+    assert_int_equal(found->count, 2);
+    assert_string_equal(found->rows[0].work, "forward");
+    assert_string_equal(found->rows[0].frames[0].function, "train");
+    assert_int_equal(found->rows[0].launches, 4);
+    assert_int_equal(found->rows[0].ns, 40);
+    assert_string_equal(found->rows[1].work, "backward");
+    assert_string_equal(found->rows[1].frames[0].function, "check");
+    assert_int_equal(found->rows[1].launches, 3);
+}
+
+static void
+work_without_stacks_has_those_of_its_line_with_their_share(void **state)
+{
+    const struct report_launch_stacks *found = &report.launch_stacks;
+
+    (void)state;
+    launched(100, 1, 16);
+    launch_kernel(100, SITE, 1);
+    launched(120, 1, 14);
+    launched(140, 2, 10);
+    launch_kernel(160, SITE, 2);
+    launchstacks_report(stacks, &report);
+    assert_int_equal(found->count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool is_forward = strcmp(found->rows[i].work, "forward") == 0;
+
+        assert_string_equal(found->rows[i].frames[0].function, "train");
+        assert_true(found->rows[i].share == (is_forward ? 1 : 0.75));
+    }
+}
+
+/* A line that has as many callers as launches. */
+static void rows_are_bounded_and_the_rest_is_counted(void **state)
+{
+    const struct report_launch_stacks *found = &report.launch_stacks;
+    const uint32_t more = LAUNCHSTACKS_ROWS_MAX + 10;
+    uint64_t launches = 0;
+    ck_time_t ns = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < more; i++) {
+        stack_put(SITE, 1000 + i);
+    }
+    for (uint32_t i = 0; i < more; i++) {
+        launched(20 * (ck_time_t)i, 4 + i, 1);
+        launch(20 * (ck_time_t)i, SITE);
+    }
+    launchstacks_report(stacks, &report);
+    assert_int_equal(found->count, LAUNCHSTACKS_ROWS_MAX);
+    for (size_t i = 0; i < found->count; i++) {
+        launches += found->rows[i].launches;
+        ns += found->rows[i].ns;
+    }
+    assert_int_equal(found->left_out, 10);
+    assert_int_equal(launches + found->left_out, more);
+    assert_int_equal(ns + found->left_out_ns, 10 * (ck_time_t)more);
+}
+
 /* As files that are damaged have them. */
 static void numbers_that_no_stack_has_are_left_out(void **state)
 {
@@ -309,6 +390,14 @@ int main(void)
             waits_show_who_called_where_no_sample_does, setup, teardown),
         cmocka_unit_test_setup_teardown(
             work_is_divided_among_the_stacks_of_its_launches, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            kernels_of_one_line_have_the_stacks_of_their_own_launches, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            work_without_stacks_has_those_of_its_line_with_their_share, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            rows_are_bounded_and_the_rest_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_that_no_stack_has_are_left_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_python_is_found_by_its_place,
