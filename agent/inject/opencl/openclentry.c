@@ -86,15 +86,14 @@ static uint64_t ranges_bytes(cl_uint count, const size_t *sizes)
 #define MAPS(host, size) map_enter((const void *)(host), (uint64_t)(size))
 #define MAPPED(host) handle_get(&maps, (const void *)(host))
 #define SHARED_GONE(block) memory_shared_gone((const void *)(block))
-#define SHARED_GONE_ALL(count, blocks)                                         \
-    memory_shared_gone_all((cl_uint)(count), (void *const *)(blocks))
 #define MIGRATION(flags)                                                       \
     (((flags)&CL_MIGRATE_MEM_OBJECT_HOST) != 0 ? CK_KIND_COPY_D2H              \
                                                : CK_KIND_COPY_H2D)
 
 /* ANSWER of a call: an error is stored with it; only whether there was one; a
- * pointer; nothing. Memory that was made is followed to its end; of an image
- * the driver knows the bytes. A kernel's name is asked for at once. */
+ * pointer; nothing. Memory that was made is followed to its end, which a call
+ * that failed is not; of an image the driver knows the bytes. A kernel's name
+ * is asked for at once. */
 #define ANSWER_ERROR opencl_answer(&call, (cl_int)answer);
 #define ANSWER_STATUS opencl_leave(&call, (cl_int)answer == CL_SUCCESS);
 #define ANSWER_POINTER opencl_leave(&call, answer != 0);
@@ -111,6 +110,13 @@ static uint64_t ranges_bytes(cl_uint count, const size_t *sizes)
 #define ANSWER_SHARED(flags)                                                   \
     opencl_leave(&call, answer != 0);                                          \
     memory_shared(&call, MEMORY_MADE(flags));
+#define ANSWER_SHARED_GONE                                                     \
+    opencl_returned(&call);                                                    \
+    call.bytes = (cl_int)answer != CL_SUCCESS                                  \
+                     ? 0                                                       \
+                     : memory_shared_gone_all((cl_uint)words[1],               \
+                                              (void *const *)words[2]);        \
+    opencl_leave(&call, (cl_int)answer == CL_SUCCESS);
 #define ANSWER_IMAGE(flags)                                                    \
     opencl_returned(&call);                                                    \
     call.bytes = answer == 0 ? 0 : objects_bytes(1, (const cl_mem *)&answer);  \

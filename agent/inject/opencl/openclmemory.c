@@ -16,6 +16,7 @@
 #include "agent/inject/stacknumber.h"
 
 static struct inject_label label_gone = INJECT_LABEL("released");
+static _Atomic bool is_noted;
 
 /* Number of the context's device; 0 = it has several, or that is not known. */
 static uint32_t device_of(cl_context context)
@@ -58,7 +59,24 @@ static bool block_put(const struct live_block *block,
     return true;
 }
 
-/* False: it is not recorded. */
+static void gone_write(const struct live_block *block)
+{
+    (void)block_put(block, CK_KIND_DEVICE_FREED, inject_label_id(&label_gone),
+                    inject_now());
+}
+
+/* Its end will not be seen: it counts as released at once. */
+static void unfollowed_put(const struct live_block *block)
+{
+    gone_write(block);
+    if (!atomic_exchange(&is_noted, true)) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "some memory objects of OpenCL could not be followed: "
+                         "they count as released at once");
+    }
+}
+
+/* False: it is not recorded, or not followed. */
 static bool made_put(const struct opencl_call *call,
                      const struct memory_made *made)
 {
@@ -74,9 +92,14 @@ static bool made_put(const struct opencl_call *call,
     }
     block.mean = device_of(made->context);
     block.stack = stack_number_find(made->from, block.site);
-    return block_put(&block, CK_KIND_DEVICE_ALLOCATED, of->name,
-                     inject_now()) &&
-           liveblocks_add(&block);
+    if (!block_put(&block, CK_KIND_DEVICE_ALLOCATED, of->name, inject_now())) {
+        return false;
+    }
+    if (!liveblocks_add(&block)) {
+        unfollowed_put(&block);
+        return false;
+    }
+    return true;
 }
 
 /* Its bytes; 0 = nothing is known of it. */
@@ -89,8 +112,7 @@ static uint64_t gone_put(const void *object)
         return 0;
     }
     if (inject_writer() != NULL) {
-        (void)block_put(&block, CK_KIND_DEVICE_FREED,
-                        inject_label_id(&label_gone), inject_now());
+        gone_write(&block);
     }
     errno = saved;
     return block.bytes;
@@ -102,15 +124,26 @@ static void CL_CALLBACK object_gone(cl_mem object, void *unused)
     (void)gone_put(object);
 }
 
+/* The driver gives no sign of its end. */
+static void object_unfollowed(const void *object)
+{
+    struct live_block block;
+
+    if (liveblocks_remove(object, &block) && inject_writer() != NULL) {
+        unfollowed_put(&block);
+    }
+}
+
 void memory_object(const struct opencl_call *call,
                    const struct memory_made *made)
 {
     int saved = errno;
 
     if (opencl_driver->clSetMemObjectDestructorCallback != NULL &&
-        made_put(call, made)) {
-        (void)opencl_driver->clSetMemObjectDestructorCallback(
-            (cl_mem)(uintptr_t)made->object, object_gone, NULL);
+        made_put(call, made) &&
+        opencl_driver->clSetMemObjectDestructorCallback(
+            (cl_mem)(uintptr_t)made->object, object_gone, NULL) != CL_SUCCESS) {
+        object_unfollowed(made->object);
     }
     errno = saved;
 }

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #include "agent/inject/opencl/openclawait.h"
+#include "schema/kernelask.h"
 
 enum pending_state {
     PENDING_FREE = 0,
@@ -96,22 +97,24 @@ static struct pending *entry_at(uint32_t index)
     return block == NULL ? NULL : &block[index % BLOCK_ENTRIES];
 }
 
-/* Threads that need a block at once map one each; the first stays. */
+/* Threads that need a block at once map one each; the first stays. Asked of the
+ * kernel: ckmemory counts what mmap() gives as the program's. */
 static void block_map(_Atomic(struct pending *) *block)
 {
     const size_t bytes = BLOCK_ENTRIES * sizeof(struct pending);
     struct pending *none = NULL;
-    struct pending *mapped;
     int saved = errno;
+    long mapped;
 
     if (!inject_slow_enter()) {
         return;
     }
-    mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped != MAP_FAILED &&
-        !atomic_compare_exchange_strong(block, &none, mapped)) {
-        (void)munmap(mapped, bytes);
+    mapped = ck_kernel_ask(SYS_mmap,
+                           (long[6]){0, (long)bytes, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0});
+    if (mapped != -1 && !atomic_compare_exchange_strong(
+                            block, &none, (struct pending *)mapped)) {
+        (void)ck_kernel_ask(SYS_munmap, (long[6]){mapped, (long)bytes});
     }
     inject_slow_leave();
     errno = saved;

@@ -61,6 +61,21 @@ class Case(unittest.TestCase):
                           if r["depth"] != 0], [])
 
 
+class Memory(Case):
+    def test_a_free_that_fails_frees_nothing(self):
+        lines, done = traced("cl_callers")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "no shared memory" in done.stdout:
+            self.skipTest("the device has no shared memory")
+        self.assertNotIn("freed without", done.stdout)
+        (failed,) = lines.calls("clEnqueueSVMFree")
+        (call,) = lines.calls("clSVMFree")
+        (freed,) = [r for r in lines.of("device-freed")
+                    if r["bytes"] == 65536]
+        self.assertEqual((failed["bytes"], call["bytes"]), (0, 65536))
+        self.assertGreaterEqual(freed["start"], call["start"])
+
+
 class Kinds(Case):
     def check_kinds(self, *args, options=()):
         before = plain("cl_kinds", *args)

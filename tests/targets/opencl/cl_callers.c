@@ -66,6 +66,11 @@ __attribute__((noinline)) static cl_mem make(cl_context context)
     if (shared == NULL) {
         printf("no shared memory\n");
     }
+    /* Without a queue it fails, and frees nothing. */
+    if (clEnqueueSVMFree(NULL, 1, &shared, NULL, NULL, 0, NULL, NULL) ==
+        CL_SUCCESS) {
+        printf("freed without a queue\n");
+    }
     clSVMFree(context, shared);
     cl_must(clReleaseMemObject(none), "clReleaseMemObject");
     cl_must(clReleaseMemObject(first), "clReleaseMemObject");
