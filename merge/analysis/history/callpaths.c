@@ -274,15 +274,23 @@ static bool is_better(const struct callpaths *paths,
                                  paths->nodes[b->path - 1].depth;
 }
 
-/* The path up to who called the function in that path; CALLPATHS_NONE. */
-static uint32_t path_before(const struct callpaths *paths,
-                            uint32_t path,
-                            const struct place *function)
+uint32_t callpaths_cut(const struct callpaths *paths,
+                       uint32_t path,
+                       const struct place *function)
 {
     while (path != CALLPATHS_NONE &&
            !is_same(&paths->nodes[path - 1].function, function)) {
         path = paths->nodes[path - 1].before;
     }
+    return path;
+}
+
+/* The path up to who called the function in that path; CALLPATHS_NONE. */
+static uint32_t path_before(const struct callpaths *paths,
+                            uint32_t path,
+                            const struct place *function)
+{
+    path = callpaths_cut(paths, path, function);
     return path == CALLPATHS_NONE ? CALLPATHS_NONE
                                   : paths->nodes[path - 1].before;
 }

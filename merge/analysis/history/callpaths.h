@@ -26,6 +26,12 @@ void callpaths_destroy(struct callpaths *paths);
 uint32_t
 callpaths_number(struct callpaths *paths, uint32_t process, uint32_t stack);
 
+/* The path up to that function (without its line); CALLPATHS_NONE = it is not
+ * in it. */
+uint32_t callpaths_cut(const struct callpaths *paths,
+                       uint32_t path,
+                       const struct place *function);
+
 /* Samples with one path. */
 struct callpaths_part {
     uint32_t path;

@@ -91,6 +91,15 @@ struct stackplace stackplaces_at(const struct stackplaces *stacks,
             callpaths_number(lookback_paths(stacks->lookback), item.a, item.b)};
 }
 
+void stackplaces_move(const struct stackplaces *stacks,
+                      struct stackplace *row,
+                      struct place place)
+{
+    row->place = place;
+    row->path =
+        callpaths_cut(lookback_paths(stacks->lookback), row->path, &place);
+}
+
 bool stackplaces_is_own(const struct stackplaces *stacks, size_t number)
 {
     struct evidence_item item = item_of(stacks, number);

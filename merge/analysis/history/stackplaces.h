@@ -41,6 +41,10 @@ int32_t stackplaces_rank(const struct stackplaces *stacks, size_t number);
 /* Without a weight. */
 struct stackplace stackplaces_at(const struct stackplaces *stacks,
                                  size_t number);
+/* Another place of its stack: its callers are outside of that. */
+void stackplaces_move(const struct stackplaces *stacks,
+                      struct stackplace *row,
+                      struct place place);
 /* Whether it ends in ck's own code. */
 bool stackplaces_is_own(const struct stackplaces *stacks, size_t number);
 

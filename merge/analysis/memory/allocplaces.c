@@ -431,7 +431,8 @@ void allocplaces_report(const struct allocplaces *places, struct report *report)
     }
     for (size_t i = 0; i < places->count; i++) {
         rows[i] = stackplaces_at(places->stacks, i);
-        rows[i].place = user_place(places, &rows[i]);
+        stackplaces_move(places->stacks, &rows[i],
+                         user_place(places, &rows[i]));
         rows[i].weight = rounded(places->spots[i].all.bytes);
     }
     stackplaces_sort(rows, places->count);

@@ -168,6 +168,31 @@ static void processes_of_a_rank_are_counted(void **state)
     assert_int_equal(report.allocations.ranks[0].peak_at, 20);
 }
 
+/* Code of the library in the user's program, called by main(). */
+static void a_template_that_the_place_called_is_not_its_caller(void **state)
+{
+    struct defs_process *process = &defs->processes[0];
+    struct place inner = {"append", "/usr/include/c++/bits/vector.tcc", 600};
+    struct place outer = {"main", "a.c", 10};
+    struct defs_stack *stack = &defs->agents[0].stacks[0];
+
+    (void)state;
+    process->modules = calloc(1, sizeof(*process->modules));
+    process->modules_count = process->modules_room = 1;
+    process->modules[0] = (struct defs_module){
+        .path = "/srv/program", .start = 0x1000, .end = 0x2000};
+    names_set_place(process->names, 0x1100, inner);
+    names_set_place(process->names, 0x1200, outer);
+    stack->frames = realloc(stack->frames, 2 * sizeof(*stack->frames));
+    stack->count = stack->depth = 2;
+    stack->frames[0] = 0x1100;
+    stack->frames[1] = 0x1200;
+    block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
+    allocplaces_report(places, &report);
+    assert_string_equal(report.allocations.places[0].place.function, "main");
+    assert_null(report.allocations.places[0].callers.caller.function);
+}
+
 /* As files that are damaged have them. */
 static void what_cannot_be_is_left_out(void **state)
 {
@@ -204,6 +229,7 @@ int main(void)
         T(a_small_block_represents_many_and_its_error_is_known),
         T(ranks_have_peaks_of_their_own),
         T(processes_of_a_rank_are_counted),
+        T(a_template_that_the_place_called_is_not_its_caller),
         T(what_cannot_be_is_left_out),
         T(blocks_larger_than_any_are_damage),
     };
