@@ -635,6 +635,11 @@ static int event_take(struct analysis *analysis,
     case CK_CLASS_COUNTER:
         memoryuse_take(analysis->memoryuse, event);
         return 0;
+    case CK_CLASS_CALL:
+        if (analysis->launchstacks != NULL) {
+            launchstacks_take(analysis->launchstacks, event);
+        }
+        return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         ledger_take(analysis->ledger, event);

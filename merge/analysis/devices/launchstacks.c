@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/devices/launchcalls.h"
 #include "merge/analysis/devices/launchways.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
@@ -73,7 +74,8 @@ struct launchstacks {
     const struct defs *defs;         /* borrowed */
     const struct lookback *lookback; /* borrowed */
     struct region region;
-    struct table *keys; /* process, site, name */
+    struct launchcalls *launchers; /* whose work may come */
+    struct table *keys;            /* process, site, name */
     struct launched *items;
     size_t count, room;
     struct table *stacks; /* process, stack */
@@ -107,6 +109,7 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
     stacks->defs = defs;
     stacks->lookback = lookback;
     stacks->region = region;
+    stacks->launchers = launchcalls_create();
     stacks->keys = table_create();
     stacks->stacks = table_create();
     stacks->functions = table_create();
@@ -118,6 +121,7 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
 void launchstacks_destroy(struct launchstacks *stacks)
 {
     if (stacks != NULL) {
+        launchcalls_destroy(stacks->launchers);
         table_destroy(stacks->keys);
         table_destroy(stacks->stacks);
         table_destroy(stacks->functions);
@@ -254,13 +258,9 @@ static void own_join(struct launchstacks *stacks,
 static void work_take(struct launchstacks *stacks,
                       const struct timeline_event *event)
 {
-    const struct history *host = lookback_history(stacks->lookback);
     struct launcher launcher = launcher_of(stacks, event);
-    uint32_t thread = history_thread(host, event->process, launcher.tid);
-    const struct history_span *call =
-        thread == HISTORY_NONE || launcher.call == 0
-            ? NULL
-            : history_call_span(host, thread, launcher.call);
+    const struct launchcall *call = launchcalls_find(
+        stacks->launchers, event->process, launcher.tid, launcher.call);
     uint64_t site = call == NULL ? 0 : call->site;
     int64_t number = table_number_of(stacks->keys, event->process, site,
                                      (uint64_t)(uintptr_t)launcher.work);
@@ -274,7 +274,7 @@ static void work_take(struct launchstacks *stacks,
     stacks->items[number].ns += event->end - event->start;
     stacks->items[number].launches++;
     if (call != NULL) {
-        own_join(stacks, (uint32_t)number, thread, call->start);
+        own_join(stacks, (uint32_t)number, call->thread, call->start);
     }
     if (call != NULL && stacks->early_count < EARLY_MAX) {
         array_grow(&stacks->early, &stacks->early_room, stacks->early_count,
@@ -289,6 +289,13 @@ static void work_take(struct launchstacks *stacks,
 void launchstacks_take(struct launchstacks *stacks,
                        const struct timeline_event *event)
 {
+    if (ck_kind_class(event->record->kind) == CK_CLASS_CALL) {
+        if (event->thread < stacks->defs->threads_count) {
+            launchcalls_take(stacks->launchers, event,
+                             stacks->defs->threads[event->thread].tid);
+        }
+        return;
+    }
     if (event->start < stacks->region.start ||
         event->start >= stacks->region.end) {
         return;

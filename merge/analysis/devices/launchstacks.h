@@ -22,7 +22,7 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
                                          const struct lookback *lookback,
                                          struct region region);
 void launchstacks_destroy(struct launchstacks *stacks);
-/* CPU samples, kernels and copies. */
+/* Calls, CPU samples, kernels and copies. */
 void launchstacks_take(struct launchstacks *stacks,
                        const struct timeline_event *event);
 /* Write report->launch_stacks. */

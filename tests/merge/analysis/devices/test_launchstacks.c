@@ -102,6 +102,9 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Launches before the first one runs: more than a history keeps. */
+#define FAR 20000
+
 static struct timeline_event
 event_of(const struct ck_event *record, ck_time_t start, ck_time_t end)
 {
@@ -109,24 +112,37 @@ event_of(const struct ck_event *record, ck_time_t start, ck_time_t end)
         .record = record, .start = start, .end = end};
 }
 
-/* A launch of 5 ns, whose kernel runs for 10. */
-static void launch_kernel(ck_time_t time, uint64_t site, uint32_t name)
+static void call_at(ck_time_t time, uint64_t site)
 {
     struct ck_call call = {
         .e = {.kind = CK_KIND_API_CUDA_RUNTIME, .name = 1, .start = time},
         .dur = 5,
         .call = ++calls,
         .site = site};
-    struct ck_kernel kernel = {
-        .e = {.kind = CK_KIND_KERNEL, .name = name, .start = time + 10},
-        .dur = 10,
-        .tid = TID,
-        .call = calls};
     struct timeline_event event = event_of(&call.e, time, time + 5);
 
     assert_int_equal(lookback_take(lookback, &event, 0), 0);
-    event = event_of(&kernel.e, time + 10, time + 20);
     launchstacks_take(stacks, &event);
+}
+
+/* For 10 ns. */
+static void kernel_at(ck_time_t time, uint32_t call, uint32_t name)
+{
+    struct ck_kernel kernel = {
+        .e = {.kind = CK_KIND_KERNEL, .name = name, .start = time},
+        .dur = 10,
+        .tid = TID,
+        .call = call};
+    struct timeline_event event = event_of(&kernel.e, time, time + 10);
+
+    launchstacks_take(stacks, &event);
+}
+
+/* A launch of 5 ns, whose kernel runs for 10. */
+static void launch_kernel(ck_time_t time, uint64_t site, uint32_t name)
+{
+    call_at(time, site);
+    kernel_at(time + 10, calls, name);
 }
 
 static void launch(ck_time_t time, uint64_t site)
@@ -173,6 +189,25 @@ launches_have_the_stack_that_most_samples_of_their_call_have(void **state)
     assert_int_equal(report.launch_stacks.matched, 1);
     assert_int_equal(report.launch_stacks.deferred_ns, 20);
     assert_int_equal(report.launch_stacks.matched_ns, 10);
+}
+
+/* The thread is far ahead of its device. */
+static void a_kernel_is_joined_however_late_it_begins(void **state)
+{
+    uint32_t first = calls;
+
+    (void)state;
+    sample(90, 1);
+    for (ck_time_t i = 0; i < FAR; i++) {
+        call_at(100 + 10 * i, SITE);
+    }
+    for (ck_time_t i = 0; i < FAR; i++) {
+        kernel_at(100 + 10 * (FAR + i), first + 1 + (uint32_t)i, 1);
+    }
+    launchstacks_report(stacks, &report);
+    assert_int_equal(report.launch_stacks.unknown, 0);
+    assert_int_equal(report.launch_stacks.count, 1);
+    assert_int_equal(report.launch_stacks.rows[0].launches, FAR);
 }
 
 static void a_call_that_no_sample_met_is_counted(void **state)
@@ -398,6 +433,8 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(
             rows_are_bounded_and_the_rest_is_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_kernel_is_joined_however_late_it_begins, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_that_no_stack_has_are_left_out,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_of_python_is_found_by_its_place,
