@@ -419,7 +419,7 @@ class FlameGraph {
   }
 
   /* Are there frames of a function in the graph of a kind? */
-  hasFunction(name, kind) {
+  hasFrameOf(name, kind) {
     if (!this.functions.has(kind)) {
       this.functions.set(kind, namesOfKind(this.flames, kind));
     }

@@ -126,7 +126,7 @@ const counterColumns = () => [headColumn('counter', row => row.name), {title: 'v
 const ofRank = {title: 'select the rank', of: row => row.rank, show: rank => select({ranks: [rank]})};
 const named = of => ({title: 'show all of that name in the timeline', of: row => theTimeline && of(row), show: showNamed});
 const flamed = kind => ({title: 'find the function in the flame graph',
-  of: row => (flameGraph && flameGraph.hasFunction(row.function, kind) ? row.function : null), show: name => flameGraph.lookFor(name, kind)});
+  of: row => (flameGraph && flameGraph.hasFrameOf(row.function, kind) ? row.function : null), show: name => flameGraph.lookFor(name, kind)});
 const CHOICES = {ranks: ofRank, memory: ofRank, threads: ofRank, deaths: ofRank, kernels: named(row => row.name), lines: named(row => row.kernel),
   calls: named(row => row.name), ranges: named(row => row.name), libc: named(row => row.name), copy_places: named(() => 'copy_only'),
   hot_spots: flamed('cpu'), hot_callers: flamed('cpu'), blocked_places: flamed('offcpu')};
