@@ -8,8 +8,8 @@ need mpirun openmpi-bin
 [ -x "$tests/turns.openmpi" ] || skip "turns was not built"
 
 # run NAME: three ranks; the figures are compared with what they print. Status 3:
-# by that they lost more than a fifth of what is planned elsewhere, so less is
-# known.
+# by that they lost more than a fifth of what is planned elsewhere, and 0.1 ms a
+# step, so less is known.
 run() {
     local run=$work/$1
     rm -rf "$run" "$run".out*
@@ -50,7 +50,8 @@ if how == "pairs":
     lost += 2 * (left[1][-1] - left[1][0] - 2e6 * len(came[1]) - late[1])
 print(how, "lost elsewhere %.1f ms, planned %.1f ms" % (
     lost / 1e6, sum(late.values()) / 1e6))
-if lost > 0.2 * sum(late.values()):
+# A sleep of 2 ms ends 0.1 ms late on a quiet machine.
+if lost > 0.2 * sum(late.values()) + 0.1e6 * sum(map(len, came.values())):
     sys.exit(3)
 worth = 0.05 * sum(row["caused_ns"] for row in caused.values())
 reasons = {"wander": ("sleep", "nanosleep"), "seventh": ("sleep", "nanosleep"),
