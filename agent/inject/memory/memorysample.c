@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "agent/inject/blockrecord.h"
 #include "agent/inject/stacknumber.h"
 
 /* Blocks that threads give back which cannot record, at their end above all:
@@ -131,32 +132,6 @@ static int64_t distance_draw(void)
     return (int64_t)(-logarithm(unit) * mean);
 }
 
-static bool block_put(const struct live_block *block,
-                      enum ck_kind kind,
-                      uint32_t name,
-                      int64_t now)
-{
-    struct ck_stacked *record = ck_ring_begin(&inject_thread, inject_ring.clock,
-                                              sizeof(*record) / CK_UNIT_BYTES);
-
-    if (record == NULL) {
-        return false;
-    }
-    *record = (struct ck_stacked){
-        .e = {.kind = (uint16_t)kind,
-              .units = sizeof(*record) / CK_UNIT_BYTES,
-              .name = name,
-              .start = now},
-        .address = block->address,
-        .site = block->site,
-        .bytes = block->bytes,
-        .stack = block->stack,
-        .mean = block->mean,
-    };
-    ck_ring_commit(&inject_thread, record->e.units);
-    return true;
-}
-
 /* Where none is left it is one more record without a slot; inject_writer() has
  * counted it already, but at a thread's end. */
 static void late_put(const struct live_block *block,
@@ -186,8 +161,9 @@ static void late_take(void)
         int state = LATE_THERE;
 
         if (atomic_compare_exchange_strong(&late[i].state, &state, LATE_BUSY)) {
-            (void)block_put(&late[i].block, CK_KIND_FREED,
-                            inject_label_id(late[i].function), inject_now());
+            (void)blockrecord_put(&late[i].block, CK_KIND_FREED,
+                                  inject_label_id(late[i].function),
+                                  inject_now());
             atomic_fetch_sub(&late_count, 1);
             atomic_store(&late[i].state, LATE_FREE);
         }
@@ -226,9 +202,9 @@ static void block_record(const void *address,
     }
     block.site = call_site(from);
     block.stack = stack_number_find(from, block.site);
-    if (block_put(&block, CK_KIND_ALLOCATED, name, inject_now()) &&
+    if (blockrecord_put(&block, CK_KIND_ALLOCATED, name, inject_now()) &&
         !liveblocks_add(&block)) {
-        (void)block_put(&block, CK_KIND_FREED, name, inject_now());
+        (void)blockrecord_put(&block, CK_KIND_FREED, name, inject_now());
         unfollowed_note();
     }
 }
@@ -282,8 +258,8 @@ void memorysample_gone(const struct live_block *block,
             if (atomic_load_explicit(&late_count, memory_order_relaxed) > 0) {
                 late_take();
             }
-            (void)block_put(block, CK_KIND_FREED, inject_label_id(function),
-                            inject_now());
+            (void)blockrecord_put(block, CK_KIND_FREED,
+                                  inject_label_id(function), inject_now());
         }
         is_inside = false;
     }

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "agent/inject/blockrecord.h"
 #include "agent/inject/liveblocks.h"
 #include "agent/inject/opencl/opencldevice.h"
 #include "agent/inject/stacknumber.h"
@@ -37,32 +38,10 @@ static uint32_t device_of(cl_context context)
     return device_number(device_find(device));
 }
 
-static bool block_put(const struct live_block *block,
-                      enum ck_kind kind,
-                      uint32_t name,
-                      int64_t start)
-{
-    struct ck_stacked *record =
-        ck_ring_begin(&inject_thread, inject_ring.clock, 2);
-
-    if (record == NULL) {
-        return false;
-    }
-    *record = (struct ck_stacked){
-        .e = {.kind = (uint16_t)kind, .units = 2, .name = name, .start = start},
-        .address = block->address,
-        .site = block->site,
-        .bytes = block->bytes,
-        .stack = block->stack,
-        .mean = block->mean};
-    ck_ring_commit(&inject_thread, 2);
-    return true;
-}
-
 static void gone_write(const struct live_block *block)
 {
-    (void)block_put(block, CK_KIND_DEVICE_FREED, inject_label_id(&label_gone),
-                    inject_now());
+    (void)blockrecord_put(block, CK_KIND_DEVICE_FREED,
+                          inject_label_id(&label_gone), inject_now());
 }
 
 /* Its end will not be seen: it counts as released at once. */
@@ -92,7 +71,8 @@ static bool made_put(const struct opencl_call *call,
     }
     block.mean = device_of(made->context);
     block.stack = stack_number_find(made->from, block.site);
-    if (!block_put(&block, CK_KIND_DEVICE_ALLOCATED, of->name, inject_now())) {
+    if (!blockrecord_put(&block, CK_KIND_DEVICE_ALLOCATED, of->name,
+                         inject_now())) {
         return false;
     }
     if (!liveblocks_add(&block)) {
