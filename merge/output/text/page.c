@@ -241,6 +241,30 @@ bool page_has_place(const struct place *place)
            place->function != NULL;
 }
 
+void page_below(const struct page *page,
+                const struct place *caller,
+                size_t columns)
+{
+    if (caller->function != NULL) {
+        fputs(", below ", page->file);
+        page_cell(page, caller->function, columns);
+    }
+}
+
+void page_line_end(const struct page *page,
+                   const struct place *place,
+                   const struct place *caller,
+                   size_t columns)
+{
+    if (place->file != NULL) {
+        page_place_in(page, place, columns);
+    } else {
+        fputc('-', page->file);
+    }
+    page_below(page, caller, columns);
+    fputc('\n', page->file);
+}
+
 void page_error(const struct page *page, ck_time_t error)
 {
     if (error > 0) {

@@ -68,6 +68,15 @@ void page_place_in(const struct page *page,
                    size_t columns);
 void page_place(const struct page *page, const struct place *place);
 bool page_has_place(const struct place *place);
+/* ", below step" where a caller is known, else nothing. */
+void page_below(const struct page *page,
+                const struct place *caller,
+                size_t columns);
+/* The end of a row by places: its line, or "-", and who called. */
+void page_line_end(const struct page *page,
+                   const struct place *place,
+                   const struct place *caller,
+                   size_t columns);
 
 /* "3 of 4 ranks", or with --ranks "1 of 2 selected ranks", "2 selected ranks".
  */

@@ -55,16 +55,7 @@ static void put_row(const struct page *page,
     fprintf(page->file, " %8s", word_bytes(held->bytes).text);
     fprintf(page->file, " %7s %5s  ", word_count(held->blocks).text,
             page->report->has_ranks ? ranks.text : "-");
-    if (row->place.file != NULL) {
-        page_place_in(page, &row->place, LINE);
-    } else {
-        fputc('-', page->file);
-    }
-    if (row->callers.caller.function != NULL) {
-        fputs(", below ", page->file);
-        page_cell(page, row->callers.caller.function, LINE);
-    }
-    fputc('\n', page->file);
+    page_line_end(page, &row->place, &row->callers.caller, LINE);
 }
 
 /* "rank 3 had 1.20 GB +- 2 MB of this memory at its peak (3.40 s), ..."; the

@@ -50,16 +50,7 @@ static void put_row(const struct page *page,
     fprintf(page->file, " %7s", word_count(row->waits).text);
     fprintf(page->file, " %9s %7u %6s  ", word_time(row->longest).text,
             row->threads, page->report->has_ranks ? ranks.text : "-");
-    if (row->place.file != NULL) {
-        page_place_in(page, &row->place, LINE);
-    } else {
-        fputc('-', page->file);
-    }
-    if (row->callers.caller.function != NULL) {
-        fputs(", below ", page->file);
-        page_cell(page, row->callers.caller.function, LINE);
-    }
-    fputc('\n', page->file);
+    page_line_end(page, &row->place, &row->callers.caller, LINE);
 }
 
 static void put_blocked(const struct page *page)

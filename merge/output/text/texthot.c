@@ -191,10 +191,7 @@ static void put_hot(const struct page *page, const struct report_hot *hot)
     } else {
         fputc('-', page->file);
     }
-    if (hot->caller.function != NULL) {
-        fputs(", below ", page->file);
-        page_cell(page, hot->caller.function, LINE);
-    }
+    page_below(page, &hot->caller, LINE);
     if (hot->range != NULL) {
         fputs(", range ", page->file);
         page_cell(page, hot->range, RANGE);

@@ -209,16 +209,7 @@ static void put_place(const struct page *page,
     fprintf(page->file, " %9s %9s %6s  ", word_count(row->major).text,
             word_time(row->faulting).text,
             page->report->has_ranks ? ranks.text : "-");
-    if (row->place.file != NULL) {
-        page_place_in(page, &row->place, LINE);
-    } else {
-        fputc('-', page->file);
-    }
-    if (row->callers.caller.function != NULL) {
-        fputs(", below ", page->file);
-        page_cell(page, row->callers.caller.function, LINE);
-    }
-    fputc('\n', page->file);
+    page_line_end(page, &row->place, &row->callers.caller, LINE);
 }
 
 static void put_places(const struct page *page)
