@@ -42,6 +42,7 @@ struct cpuload {
     const struct proctree *tree; /* borrowed */
     int64_t ns_per_tick;
     ck_time_t first; /* reading; 0 = none */
+    ck_time_t asked; /* for a reading, last */
     ck_time_t last;  /* reading that saw threads */
     ck_time_t seen;  /* the last one that looked at the host, and then: */
     struct busy busy_first, busy_last;
@@ -153,13 +154,14 @@ static bool is_due(const struct cpuload *load)
 void cpuload_read(struct cpuload *load, ck_time_t now)
 {
     if (load->first == 0) {
-        load->first = load->last = load->seen = now;
+        load->first = load->asked = load->last = load->seen = now;
         busy_read(load, &load->busy_first);
         cgroup_read(load->root, &load->quota_first);
         load->own_first = proctree_total(load->tree)->cpu_ns;
         load->agent_first = ck_time_of(CLOCK_PROCESS_CPUTIME_ID);
         return;
     }
+    load->asked = now > load->asked ? now : load->asked;
     if (now <= load->last || !threads_take(load, now - load->last)) {
         return;
     }
@@ -226,6 +228,8 @@ static void numbers_put(const struct cpuload *load, struct ck_lines *lines)
         int64_t value;
     } rows[] = {
         {"load_ns", load->seen - load->first},
+        {"load_life_ns", load->asked - load->first},
+        {"load_tick_ns", load->ns_per_tick},
         {"load_online", sysconf(_SC_NPROCESSORS_ONLN)},
         {"load_busy_ns", busy_on(load)},
         {"load_host_ns", load->busy_last.all - load->busy_first.all},

@@ -591,15 +591,16 @@ struct report_load {
     enum report_load_limit limit;
     const char *host;
     uint32_t ranks;
-    ck_time_t window; /* that was looked at */
-    double cpus;      /* allowed: of affinity, or of a quota */
-    double online;    /* of the host */
-    double ready;     /* threads that wanted a CPU while any waited */
-    double own;       /* CPUs that the job used */
-    double others;    /* ... and programs that are neither it nor ck */
-    double quota;     /* CPUs, 0 = none */
-    ck_time_t waited; /* of threads, ready to run */
-    int64_t periods;  /* of the quota */
+    ck_time_t window;    /* that was looked at */
+    double cpus;         /* allowed: of affinity, or of a quota */
+    double online;       /* of the host */
+    double ready;        /* threads that wanted a CPU while any waited */
+    double own;          /* CPUs that the job used */
+    double others;       /* ... and programs that are neither it nor ck */
+    double others_error; /* +-, a bound */
+    double quota;        /* CPUs, 0 = none */
+    ck_time_t waited;    /* of threads, ready to run */
+    int64_t periods;     /* of the quota */
     int64_t throttled_periods;
     ck_time_t throttled; /* added up over CPUs */
 };

@@ -180,7 +180,7 @@ fair() {
 # four times in all. A wrong report must be followed by a right one; and where
 # others took less than a fifth of the CPU time, the machine is no reason.
 by_truth() {
-    local try status others wrong=0 least=100
+    local try status others wrong=0 calmest=100
     if [ -n "${CK_SERIES:-}" ]; then
         series_add "$@"
         return
@@ -190,11 +190,11 @@ by_truth() {
         [ $status != 0 ] || return 0
         [ $status = 3 ] || wrong=$((wrong + 1))
         [ $wrong -lt 2 ] || exit $status
-        [ $others -ge $least ] || least=$others
+        [ $others -ge $calmest ] || calmest=$others
         echo "$*: status $status (try $try)"
     done
     [ $wrong = 0 ] || fail "$*: no report was right"
-    [ $least -ge 20 ] || fail "$*: of another shape, though others took $least %"
+    [ $calmest -ge 20 ] || fail "$*: of another shape, though others took $calmest %"
     echo "$*: no run was of its shape; no report was wrong"
 }
 

@@ -337,14 +337,15 @@ class Judge:
             p["on a CPU"] for p in t.parts), 5 + 300 * self.sigma())
 
     def on_queue(self, who, time, rest):
-        r"""The (job's threads|threads of \d+ of \d+ ranks) waited (TIME) for a CPU(: .*?|, though .*?)\.(?= |$)"""
+        r"""The (job's threads|threads of \d+ of \d+ ranks) waited (?:at least )?(TIME) for a CPU(: .*?|, though .*?|; what used the CPUs was not recorded)\.(?= |$)"""
         # Also in MPI, and before it.
         low, high = self.truths[0].queued()
         seen = ns(time)
         assert 0.9 * low - 30e6 <= seen <= 1.15 * high + 150e6, \
             f"without a CPU for {seen:.3g}, by the kernel {low:.3g} to {high:.3g}"
         self.checked.append(f"queued {seen:.3g} ({low:.3g} to {high:.3g})")
-        self.crowd(rest)
+        if "not recorded" not in rest:
+            self.crowd(rest)
 
     def crowd(self, rest):
         others = re.search(r"other programs used ([\d.]+)", rest)

@@ -148,9 +148,9 @@ gather() {
 
 # in_doubt NAME RANK...: what the ranks were not at work is waits, or it is not
 # known whether it is: next to nothing is taken for anything else.
-least=0.8 # of the time not at work: waits, and what is in doubt
+known_part=0.8 # of the time not at work: waits, and what is in doubt
 in_doubt() {
-    /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" $least \
+    /usr/bin/python3 - "$work/$1/report.json" "$work/$1.out" $known_part \
         "${@:2}" <<'PY'
 import json, sys
 j = json.load(open(sys.argv[1]))
@@ -210,7 +210,7 @@ polls() {
 # Who went on outside of MPI keeps a posted collective: known are only the waits for
 # those that posted it late, and the rest is in doubt, however much is known.
 posted() {
-    local least=0.95
+    local known_part=0.95
     run posted -n 3 "${apart[@]}" "$work/posted.out" "$bin/ckagent" \
         --dir "$work/posted" -- "$program" posted
     in_doubt posted 0 1 || return

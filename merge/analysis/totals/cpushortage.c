@@ -4,7 +4,9 @@
  *
  * Agents of one clock domain whose CPUs overlap share them: they are a group,
  * and the group whose threads waited longest is reported. Of its CPUs, what was
- * worked on them by neither the job nor its collectors is others'.
+ * worked on them by neither the job nor its collectors is others'. The kernel
+ * counts both in ticks, and the agents do not look at one instant: that is its
+ * error.
  */
 #include "merge/analysis/totals/cpushortage.h"
 
@@ -25,6 +27,11 @@
  * CPU that others use. */
 #define CROWD 0.5
 #define OTHERS 0.1
+/* What was seen of less than an n-th of a job does not tell how it was. */
+#define WORTH_SEEN 2
+/* User and system time of a CPU or process are cut to whole ticks each. */
+#define TICKS_CUT 2
+#define TICK_MOST CK_TIME_S
 #define CPUS_MAX 1024
 #define LIST_BYTES 1024
 /* No real value comes near it; sums of two do not overflow. */
@@ -44,7 +51,9 @@ struct part {
     bool is_equal;       /* all have the same CPUs */
     ck_time_t window, busy, host_busy, own, agent, waited, throttled;
     int64_t online, quota, periods, throttled_periods; /* quota: milli */
+    ck_time_t tick;
     double ready;
+    double own_rate; /* CPUs that it used, each agent by its own window */
     char cgroup[LIST_BYTES];
 };
 
@@ -119,6 +128,11 @@ static bool part_read(const struct defs_agent *agent, struct part *part)
     cpus_parse(list, &part->cpus);
     part->largest = part->cpus;
     part->is_equal = true;
+    if (number_of(agent, "load_life_ns", &is_sane) / WORTH_SEEN >
+        part->window) {
+        part->window = 0;
+    }
+    part->tick = number_of(agent, "load_tick_ns", &is_sane);
     part->busy = number_of(agent, "load_busy_ns", &is_sane);
     part->host_busy = number_of(agent, "load_host_ns", &is_sane);
     part->own = number_of(agent, "load_own_ns", &is_sane);
@@ -130,7 +144,12 @@ static bool part_read(const struct defs_agent *agent, struct part *part)
     part->periods = number_of(agent, "load_periods", &is_sane);
     part->throttled_periods = number_of(agent, "load_throttled", &is_sane);
     part->ready = (double)number_of(agent, "load_ready_milli", &is_sane) / 1000;
-    return is_sane && part->window > 0 && cpus_count(&part->cpus) > 0;
+    if (!is_sane || part->tick > TICK_MOST || part->window == 0 ||
+        cpus_count(&part->cpus) == 0) {
+        return false;
+    }
+    part->own_rate = (double)part->own / (double)part->window;
+    return true;
 }
 
 /* The quota of both, each a cgroup's: of one group it is one. */
@@ -190,6 +209,8 @@ static void part_join(struct part *group, const struct part *part)
     group->agent = sum_of(group->agent, part->agent);
     group->waited = sum_of(group->waited, part->waited);
     group->ready += part->ready;
+    group->own_rate += part->own_rate;
+    group->tick = part->tick > group->tick ? part->tick : group->tick;
     group->ranks += part->ranks;
 }
 
@@ -212,12 +233,25 @@ enum report_load_verdict cpushortage_judge(const struct report_load *load)
     if (excess > CROWD && excess >= load->others) {
         return REPORT_LOAD_OWN;
     }
-    return load->others > OTHERS ? REPORT_LOAD_OTHERS : REPORT_LOAD_UNCLEAR;
+    return load->others > OTHERS + load->others_error ? REPORT_LOAD_OTHERS
+                                                      : REPORT_LOAD_UNCLEAR;
 }
 
 static double positive(double value)
 {
     return value > 0 ? value : 0;
+}
+
+/* Of what others used, in CPUs: ticks, and what an agent that looked for less
+ * time than the longest did not see of its own processes. */
+static double error_of(const struct part *group)
+{
+    double window = (double)group->window;
+    double unseen = group->own_rate - (double)group->own / window;
+    double counted = (double)cpus_count(&group->cpus) + group->ranks;
+
+    return TICKS_CUT * (double)group->tick * counted / window +
+           positive(unseen);
 }
 
 static void group_report(const struct part *group, struct report_load *load)
@@ -237,6 +271,7 @@ static void group_report(const struct part *group, struct report_load *load)
         .own = (double)group->own / window,
         .others = positive((double)(group->busy - group->own - group->agent) /
                            window),
+        .others_error = error_of(group),
         .quota = (double)group->quota / 1000,
         .waited = group->waited,
         .periods = group->periods,
@@ -276,6 +311,7 @@ static void cpushortage_add(struct report_load *load,
     load->ready += other->ready;
     load->own += other->own;
     load->others += other->others;
+    load->others_error += other->others_error;
     load->waited = sum_of(load->waited, other->waited);
 }
 

@@ -30,6 +30,7 @@ void json_load(struct ck_json *j, const struct report *report)
         ck_json_double(j, "ready_threads", load->ready);
         ck_json_double(j, "own_cpus", load->own);
         ck_json_double(j, "other_cpus", load->others);
+        ck_json_double(j, "other_cpus_error", load->others_error);
         ck_json_int(j, "waited_ns", load->waited);
         ck_json_double(j, "quota_cpus", load->quota);
         ck_json_int(j, "quota_periods", load->periods);

@@ -74,7 +74,7 @@ static void load_text(const struct report *report, char *text, size_t room)
                        report_is_part(report) ? " (whole run)" : "");
         break;
     case REPORT_LOAD_OWN:
-        if (load->others > OTHERS) {
+        if (load->others > OTHERS + load->others_error) {
             (void)snprintf(others, sizeof(others),
                            "; other programs used %s of these",
                            word_number(load->others).text);
@@ -96,9 +96,10 @@ static void load_text(const struct report *report, char *text, size_t room)
         (void)snprintf(text, room,
                        "%s waited %s for a CPU, though %s of "
                        "them %s ready at a time on %s and other programs "
-                       "used %s: in short bursts, or badly placed.",
+                       "used %s +- %s: in short bursts, or badly placed.",
                        who, waited.text, ready.text, were(ready.text), cpus,
-                       word_number(load->others).text);
+                       word_number(load->others).text,
+                       word_number(load->others_error).text);
         break;
     }
 }
@@ -123,8 +124,8 @@ static void put_unknown(const struct page *page)
         if (strcmp(counter->name, "run-queue-wait") == 0 &&
             counter->value * WORTH_QUEUE > (double)run_time(report)) {
             fprintf(page->file,
-                    " The job's threads waited %s for a CPU%s; what used the "
-                    "CPUs was not recorded.\n",
+                    " The job's threads waited at least %s for a CPU%s; what "
+                    "used the CPUs was not recorded.\n",
                     word_time((ck_time_t)counter->value).text,
                     report_is_part(report) ? " (whole run)" : "");
         }

@@ -37,6 +37,7 @@ struct said {
     const char *cgroup;
     int quota_milli, periods, throttled;
     ck_time_t throttled_ns;
+    ck_time_t life, tick, window; /* 0: none, none, 10 s */
 };
 
 /* A rank of a host of 4 CPUs, looked at for 10 s. */
@@ -49,13 +50,15 @@ static void rank_add(const struct said *said)
                    "load_busy_ns=%lld\nload_host_ns=%lld\nload_own_ns=%lld\n"
                    "load_agent_ns=0\nload_waited_ns=%lld\nload_ready_milli=%d\n"
                    "load_quota_milli=%d\nload_periods=%d\nload_throttled=%d\n"
-                   "load_throttled_ns=%lld\n",
+                   "load_throttled_ns=%lld\nload_life_ns=%lld\n"
+                   "load_tick_ns=%lld\n",
                    said->cpus, said->cgroup != NULL ? said->cgroup : "",
-                   (long long)(10 * S), (long long)said->busy,
-                   (long long)said->host_busy, (long long)said->own,
-                   (long long)said->waited, said->ready_milli,
-                   said->quota_milli, said->periods, said->throttled,
-                   (long long)said->throttled_ns);
+                   (long long)(said->window > 0 ? said->window : 10 * S),
+                   (long long)said->busy, (long long)said->host_busy,
+                   (long long)said->own, (long long)said->waited,
+                   said->ready_milli, said->quota_milli, said->periods,
+                   said->throttled, (long long)said->throttled_ns,
+                   (long long)said->life, (long long)said->tick);
     agents[i] = (struct defs_agent){.exit = lines[i], .host = "vm"};
     ranks[i] = (struct defs_rank){.number = (int32_t)i, .agent = (uint32_t)i};
     defs.ranks_count++;
@@ -255,6 +258,73 @@ static void a_wait_without_a_crowd_or_others_is_unclear(void **state)
     assert_int_equal(report.load.verdict, REPORT_LOAD_UNCLEAR);
 }
 
+/* A quarter of a second of the start of a job of 3 ranks: 15 ticks of 10 ms
+ * were worked, and 9 of them by the ranks, of which 10 may have been cut. */
+static void what_ticks_cannot_tell_is_not_blamed_on_others(void **state)
+{
+    struct said said = {.cpus = "0-1",
+                        .busy = 15 * S / 100,
+                        .host_busy = 15 * S / 100,
+                        .own = 3 * S / 100,
+                        .waited = S / 20,
+                        .ready_milli = 330,
+                        .window = S / 4,
+                        .life = S / 3,
+                        .tick = S / 100};
+
+    (void)state;
+    rank_add(&said);
+    rank_add(&said);
+    rank_add(&said);
+    cpushortage_report(&defs, &report);
+    near(report.load.others, 0.24);
+    near(report.load.others_error, 0.4);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_UNCLEAR);
+}
+
+/* One of two ranks was looked at for half of the time: what it worked before is
+ * in what all worked. */
+static void what_an_agent_did_not_see_of_its_own_is_an_error(void **state)
+{
+    struct said said = {.cpus = "0-1",
+                        .busy = 20 * S,
+                        .host_busy = 20 * S,
+                        .own = 10 * S,
+                        .waited = 5 * S,
+                        .ready_milli = 1000};
+
+    (void)state;
+    rank_add(&said);
+    said.window = 5 * S;
+    said.own = 5 * S;
+    rank_add(&said);
+    cpushortage_report(&defs, &report);
+    near(report.load.others, 0.5);
+    near(report.load.others_error, 0.5);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_UNCLEAR);
+}
+
+static void less_than_half_of_a_life_tells_nothing_of_it(void **state)
+{
+    struct said said = {.cpus = "0-1",
+                        .busy = 20 * S,
+                        .host_busy = 20 * S,
+                        .own = 5 * S,
+                        .waited = 5 * S,
+                        .ready_milli = 1000,
+                        .life = 19 * S};
+
+    (void)state;
+    rank_add(&said);
+    cpushortage_report(&defs, &report);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_OTHERS);
+    said.life = 21 * S;
+    rank_add(&said);
+    report = (struct report){.present = 0};
+    cpushortage_report(&defs, &report);
+    assert_int_equal(report.load.verdict, REPORT_LOAD_UNKNOWN);
+}
+
 static void a_run_without_these_records_is_unknown(void **state)
 {
     (void)state;
@@ -326,6 +396,12 @@ int main(void)
         cmocka_unit_test_setup(a_quota_that_is_not_used_up_is_none, setup),
         cmocka_unit_test_setup(next_to_no_wait_is_no_news, setup),
         cmocka_unit_test_setup(a_wait_without_a_crowd_or_others_is_unclear,
+                               setup),
+        cmocka_unit_test_setup(what_ticks_cannot_tell_is_not_blamed_on_others,
+                               setup),
+        cmocka_unit_test_setup(what_an_agent_did_not_see_of_its_own_is_an_error,
+                               setup),
+        cmocka_unit_test_setup(less_than_half_of_a_life_tells_nothing_of_it,
                                setup),
         cmocka_unit_test_setup(a_run_without_these_records_is_unknown, setup),
         cmocka_unit_test_setup(a_number_that_cannot_be_true_is_not_believed,
