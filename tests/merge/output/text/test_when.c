@@ -16,6 +16,7 @@
 #define RANKS 2
 #define STEPS 1000
 #define LENGTH 100 /* of a step */
+#define FEW 40
 
 static struct defs *defs;
 static struct steps *steps;
@@ -54,12 +55,14 @@ static ck_time_t step_start(int64_t step)
     return region.start + step * LENGTH;
 }
 
-/* Both ranks make steps; their numbers begin anew at `anew`. */
-static void steps_make(int64_t anew)
+/* Both ranks make steps, so many times as wide; their numbers begin anew at
+ * `anew`. */
+static void steps_make(int64_t anew, int64_t wide)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        for (int64_t i = 0; i < STEPS; i++) {
-            struct region part = {step_start(i), step_start(i + 1)};
+        for (int64_t i = 0; i < STEPS / wide; i++) {
+            struct region part = {step_start(i * wide),
+                                  step_start((i + 1) * wide)};
 
             steps_add(steps, rank, part, i % anew);
         }
@@ -92,7 +95,7 @@ static int teardown_all(void **state)
 static void a_window_has_the_numbers_and_times_of_its_steps(void **state)
 {
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     ill_make(3, 0, STEPS, 0);
     when_windows(when, thing, 1, &windows);
     assert_int_equal(windows.count, 1);
@@ -109,7 +112,7 @@ static void a_window_has_the_numbers_and_times_of_its_steps(void **state)
 static void things_are_looked_at_together(void **state)
 {
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     ill_make(3, 0, 120, 0);
     ill_make(5, 120, STEPS, 0);
     when_windows(when, thing, 2, &windows);
@@ -123,7 +126,7 @@ static void things_are_looked_at_together(void **state)
 static void what_comes_out_of_order_counts_too(void **state)
 {
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     ill_make(3, 130, STEPS, 0);
     ill_make(3, 0, 130, 0);
     when_windows(when, thing, 1, &windows);
@@ -136,7 +139,7 @@ static void a_part_of_many_steps_is_shared_out(void **state)
     struct region part = {step_start(200), step_start(260)};
 
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     when = when_create(steps, region, 0);
     when_add(when, 3, 0, part);
     when_windows(when, thing, 1, &windows);
@@ -154,7 +157,7 @@ static void half_of_its_time_has_passed_by_the_end_of_its_median(void **state)
     } pieces[] = {{10, 20}, {500, 15}, {700, 30}, {900, 10}};
 
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     when = when_create(steps, region, 0);
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
         ck_time_t start = step_start(pieces[i].step) + 1;
@@ -171,7 +174,7 @@ static void half_of_its_time_has_passed_by_the_end_of_its_median(void **state)
 static void in_little_memory_borders_are_coarse_and_sums_are_not(void **state)
 {
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     ill_make(3, 0, STEPS, 250);
     ill_make(5, 0, STEPS, 250);
     when_windows(when, thing, 2, &windows);
@@ -212,7 +215,7 @@ static void cells_hold_any_time_before_and_after_they_are_folded(void **state)
 static void numbers_that_begin_anew_are_not_reported(void **state)
 {
     (void)state;
-    steps_make(125);
+    steps_make(125, 1);
     ill_make(3, 0, STEPS, 0);
     when_windows(when, thing, 1, &windows);
     assert_int_equal(windows.count, 1);
@@ -255,7 +258,7 @@ static void what_is_out_of_the_region_is_not_asked(void **state)
     struct region before = {0, 500}, behind = {region.end, region.end + 10};
 
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     ill_make(3, 0, STEPS, 0);
     when_add(when, 3, 0, before);
     when_add(when, 3, 0, behind);
@@ -350,7 +353,7 @@ static void most_of_the_time_is_in_the_slow_steps(void **state)
     struct report_slow slow;
 
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     when = when_create(steps, region, 0);
     for (int64_t i = 0; i < STEPS; i++) {
         struct region part = {step_start(i),
@@ -371,10 +374,30 @@ static void steps_that_share_a_cell_are_not_counted(void **state)
     struct report_slow slow;
 
     (void)state;
-    steps_make(STEPS);
+    steps_make(STEPS, 1);
     ill_make(3, 0, STEPS, STEPS / 2);
     when_slow(when, 3, &slow);
     assert_int_equal(slow.steps, 0);
+}
+
+/* Three of 40 steps are side by side in one of 260 orders: that may be chance,
+ * six are not. */
+static void what_may_be_chance_is_no_window(void **state)
+{
+    (void)state;
+    steps_make(STEPS, STEPS / FEW);
+    when = when_create(steps, region, 0);
+    for (uint32_t number = 3; number <= 6; number += 3) {
+        for (int64_t i = 0; i < FEW; i++) {
+            ck_time_t start = step_start(i * (STEPS / FEW));
+            bool is_slow = i >= 20 && i < 20 + number;
+            struct region part = {start, start + (is_slow ? 2000 : 1 + i % 2)};
+
+            when_add(when, number, 1, part);
+        }
+        when_windows(when, &number, 1, &windows);
+        assert_int_equal(windows.count, number == 3 ? 0 : 1);
+    }
 }
 
 int main(void)
@@ -397,6 +420,7 @@ int main(void)
         CASE(what_is_in_no_step_is_counted),
         CASE(most_of_the_time_is_in_the_slow_steps),
         CASE(steps_that_share_a_cell_are_not_counted),
+        CASE(what_may_be_chance_is_no_window),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
