@@ -27,7 +27,7 @@
  * CPU that others use. */
 #define CROWD 0.5
 #define OTHERS 0.1
-/* What was seen of less than an n-th of a job does not tell how it was. */
+/* Less than an n-th of a job does not show how it was. */
 #define WORTH_SEEN 2
 /* User and system time of a CPU or process are cut to whole ticks each. */
 #define TICKS_CUT 2

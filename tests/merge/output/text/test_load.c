@@ -259,8 +259,8 @@ static void a_wait_without_a_crowd_or_others_is_unclear(void **state)
 }
 
 /* A quarter of a second of the start of a job of 3 ranks: 15 ticks of 10 ms
- * were worked, and 9 of them by the ranks, of which 10 may have been cut. */
-static void what_ticks_cannot_tell_is_not_blamed_on_others(void **state)
+ * were worked, and 9 of them by the ranks, and 10 more may be missing. */
+static void what_ticks_do_not_show_is_not_blamed_on_others(void **state)
 {
     struct said said = {.cpus = "0-1",
                         .busy = 15 * S / 100,
@@ -304,7 +304,7 @@ static void what_an_agent_did_not_see_of_its_own_is_an_error(void **state)
     assert_int_equal(report.load.verdict, REPORT_LOAD_UNCLEAR);
 }
 
-static void less_than_half_of_a_life_tells_nothing_of_it(void **state)
+static void less_than_half_of_a_life_is_unknown(void **state)
 {
     struct said said = {.cpus = "0-1",
                         .busy = 20 * S,
@@ -397,12 +397,11 @@ int main(void)
         cmocka_unit_test_setup(next_to_no_wait_is_no_news, setup),
         cmocka_unit_test_setup(a_wait_without_a_crowd_or_others_is_unclear,
                                setup),
-        cmocka_unit_test_setup(what_ticks_cannot_tell_is_not_blamed_on_others,
+        cmocka_unit_test_setup(what_ticks_do_not_show_is_not_blamed_on_others,
                                setup),
         cmocka_unit_test_setup(what_an_agent_did_not_see_of_its_own_is_an_error,
                                setup),
-        cmocka_unit_test_setup(less_than_half_of_a_life_tells_nothing_of_it,
-                               setup),
+        cmocka_unit_test_setup(less_than_half_of_a_life_is_unknown, setup),
         cmocka_unit_test_setup(a_run_without_these_records_is_unknown, setup),
         cmocka_unit_test_setup(a_number_that_cannot_be_true_is_not_believed,
                                setup),
