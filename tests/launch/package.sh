@@ -79,6 +79,7 @@ job second
 ckmerge "$work/first" >"$work/out" 2>&1 || fail "merged after the upgrade: $(cat "$work/out")"
 dpkg -L "$package" >"$work/files"
 get remove "$package"
+hash -r # bash would answer from what it has started
 ! command -v ckagent || fail "ckagent is there after it was removed"
 get purge "$package"
 while read -r file; do
