@@ -64,10 +64,22 @@ installed() {
     [ -s "/usr/share/doc/$package/copyright" ] || fail "no copyright"
 }
 
+# gone HOW: of its files none is left but folders of others.
+gone() {
+    local file
+    hash -r # bash would answer from what it has started
+    ! command -v ckagent || fail "ckagent is there after it was $1"
+    while read -r file; do
+        [ ! -e "$file" ] || dpkg -S "$file" >/dev/null 2>&1 ||
+            fail "$file is there after it was $1"
+    done <"$work/files"
+}
+
 package=$(field "$deb" Package)
 dpkg --compare-versions "$(field "$newer" Version)" gt "$(field "$deb" Version)" ||
     fail "$newer is not newer"
 ! command -v ckagent || fail "ck is here already"
+get autoremove --purge # what a run that failed left
 dpkg-query -W >"$work/before"
 get update
 get install "$deb"
@@ -79,14 +91,11 @@ job second
 ckmerge "$work/first" >"$work/out" 2>&1 || fail "merged after the upgrade: $(cat "$work/out")"
 dpkg -L "$package" >"$work/files"
 get remove "$package"
-hash -r # bash would answer from what it has started
-! command -v ckagent || fail "ckagent is there after it was removed"
+gone removed
+get install "$newer"
 get purge "$package"
-while read -r file; do
-    [ ! -e "$file" ] || dpkg -S "$file" >/dev/null 2>&1 ||
-        fail "$file is there after it was purged"
-done <"$work/files"
+gone purged
 get autoremove --purge
 dpkg-query -W >"$work/after"
 cmp "$work/before" "$work/after" || fail "other packages: $(diff "$work/before" "$work/after")"
-echo "package: installed, run, upgraded, run, removed, purged"
+echo "package: installed, run, upgraded, run, removed, installed, purged"
