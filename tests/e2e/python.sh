@@ -64,9 +64,15 @@ MASTER_PORT=$(port) timeout 500 mpirun -n 2 "$bin/ckagent" --report none \
 check "$work/mpirun" "DDP under mpirun"
 
 # Debian's torchrun trips over Python 3.11's enums: give it the value it wants.
+# That of Debian 13 asks for libuv, which its PyTorch was built without.
 cat >"$work/torchrun.py" <<'PY'
+import functools
+from torch.distributed import TCPStore
 from torch.distributed.elastic.multiprocessing.api import Std
+from torch.distributed.elastic.rendezvous import static_tcp_rendezvous as static
 Std.from_str = classmethod(lambda c, s: Std.NONE)
+if 'use_libuv' in (TCPStore.__init__.__doc__ or ''):
+    static.TCPStore = functools.partial(TCPStore, use_libuv=False)
 from torch.distributed.run import main
 main()
 PY
