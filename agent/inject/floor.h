@@ -45,13 +45,13 @@ FLOOR(dlsym)
 #endif
 FLOOR(dlopen)
 FLOOR(dlclose)
+FLOOR(dladdr)
 FLOOR(pthread_key_create)
 FLOOR(pthread_setspecific)
 FLOOR(pthread_testcancel)
 #endif
 FLOOR(dlvsym)
 FLOOR(dlerror)
-FLOOR(dladdr)
 FLOOR(pthread_key_delete)
 FLOOR(pthread_getspecific)
 FLOOR(pthread_once)
@@ -80,6 +80,7 @@ __asm__(".weak dlsym");
 #endif
 __asm__(".weak dlopen");
 __asm__(".weak dlclose");
+__asm__(".weak dladdr");
 __asm__(".weak pthread_key_create");
 __asm__(".weak pthread_setspecific");
 __asm__(".weak pthread_testcancel");

@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fails when a library needs a symbol version newer than GLIBC_2.17, or a
-# library other than libc and its parts.
+# library other than libc and its parts; and when one that names no libdl, where
+# dladdr() and the like were up to glibc 2.33, does not load without them.
 status=0
 for library in "$@"; do
     newer=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*) *[^ ]*$' |
@@ -12,6 +13,15 @@ for library in "$@"; do
                if (v[1] > 2 || v[2] > 17) print $2, $1 }')
     others=$(readelf -d "$library" | grep NEEDED | grep -o '\[.*\]' |
         grep -Ev '^\[(libc\.so\.6|libdl\.so\.2|libpthread\.so\.0|ld-linux.*|libgcc_s\.so\.1)\]$')
+    strong=
+    if ! readelf -d "$library" | grep -q 'NEEDED.*libdl'; then
+        strong=$(nm -D --undefined-only "$library" |
+            sed -n 's/.* U \(dl[a-z]*\)@.*/\1/p')
+    fi
+    if [ -n "$strong" ]; then
+        echo "$library: needs symbols of libdl, which it does not name:" $strong >&2
+        status=1
+    fi
     if [ -n "$newer" ]; then
         echo "$library: needs symbols newer than GLIBC_2.17:" $newer >&2
         status=1
