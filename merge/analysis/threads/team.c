@@ -9,14 +9,26 @@
 
 #include "merge/model/memory.h"
 
+/* Where the compiler's own part of a function's name begins; NULL = it has
+ * none: of gcc main._omp_fn.0, of clang since 16 main.omp_outlined. */
+static const char *function_part(const char *function)
+{
+    const char *part = NULL;
+
+    if (function != NULL && function[0] != '.') {
+        part = strstr(function, "._omp_fn.");
+        part = part == NULL ? strstr(function, ".omp_outlined") : part;
+    }
+    return part;
+}
+
 struct place team_place(const struct defs *defs,
                         uint32_t process,
                         uint64_t site,
                         const struct place *around)
 {
     struct place place = defs_place(defs, process, site);
-    const char *part =
-        place.function == NULL ? NULL : strstr(place.function, "._omp_fn.");
+    const char *part = function_part(place.function);
 
     if (around != NULL && defs_is_team(defs, process, site)) {
         return *around;

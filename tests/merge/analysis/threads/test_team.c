@@ -233,6 +233,35 @@ a_part_is_awaited_at_barriers_and_the_last_one_at_the_end(void **state)
     team_fini(&team);
 }
 
+static void a_region_is_in_the_function_around_it(void **state)
+{
+    static const struct {
+        const char *symbol, *function;
+    } cases[] = {
+        {"solve._omp_fn.0", "solve"}, /* gcc */
+        {".omp_outlined.", "around"}, /* clang up to 15 */
+        {".omp_outlined._debug__", "around"},
+        {"solve.omp_outlined", "solve"}, /* clang since 16 */
+        {"solve.omp_outlined_debug__.3", "solve"},
+        {"solve", "solve"},
+    };
+    const struct place around = {.function = "around"};
+    struct names *names = names_create();
+    struct defs_process process = {.names = names};
+    struct defs defs = {.texts = texts_create(), .processes = &process};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place place = {.function = cases[i].symbol};
+
+        names_set_place(names, i + 1, place);
+        place = team_place(&defs, 0, i + 1, &around);
+        assert_string_equal(place.function, cases[i].function);
+    }
+    names_destroy(names);
+    texts_destroy(defs.texts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +269,7 @@ int main(void)
         cmocka_unit_test(the_last_at_a_barrier_is_whom_all_waited_for),
         cmocka_unit_test(
             a_part_is_awaited_at_barriers_and_the_last_one_at_the_end),
+        cmocka_unit_test(a_region_is_in_the_function_around_it),
     };
 
     chance_seed(CHANCE_SEED);
