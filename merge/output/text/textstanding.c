@@ -50,6 +50,14 @@ static bool is_begin(const char *function)
     return false;
 }
 
+/* An address in the C library, which has no name for it: of glibc since 2.37 on
+ * Debian the function that calls main(). */
+static bool is_libc(const char *function)
+{
+    return strncmp(function, "libc.so.", 8) == 0 &&
+           strstr(function, "+0x") != NULL;
+}
+
 /* "MPI_Barrier" of MPI_Barrier and PMPI_Barrier; NULL = no call of MPI. */
 static const char *mpi_name(const char *function)
 {
@@ -72,8 +80,10 @@ static struct shown shown_of(const struct report_standing *row)
 {
     struct shown shown = {0, row->frames_count};
 
-    while (shown.last > 0 && row->frames[shown.last - 1].function != NULL &&
-           is_begin(row->frames[shown.last - 1].function)) {
+    while (
+        shown.last > 0 && row->frames[shown.last - 1].function != NULL &&
+        (is_begin(row->frames[shown.last - 1].function) ||
+         (shown.last > 1 && is_libc(row->frames[shown.last - 1].function)))) {
         shown.last--;
     }
     for (size_t i = shown.last; i-- > 0;) {
