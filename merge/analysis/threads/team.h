@@ -85,9 +85,9 @@ struct team_taker {
 
 /* The place of a site within the region at `around`; NULL = in none that is
  * known. Compilers make functions of their own of regions: main._omp_fn.0 (gcc)
- * and main.omp_outlined (clang) are parts of main(), .omp_outlined. (clang up to
- * 15) is one of the function around. A site in the runtime is one behind which the
- * region's code had nothing to do: then the place is the region's. */
+ * and main.omp_outlined (clang) are parts of main(), .omp_outlined. (clang up
+ * to 15) is one of the function around. A site in the runtime is one behind
+ * which the region's code had nothing to do: then the place is the region's. */
 struct place team_place(const struct defs *defs,
                         uint32_t process,
                         uint64_t site,
