@@ -238,12 +238,38 @@ static void wait_take(struct peers *peers,
     }
 }
 
+/* A process that has no CPU in a write does not wait there for a reader: it has
+ * woken it, and lost its CPU to it. */
+static void preempted_take(struct peers *peers,
+                           const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    const struct defs_process *processes = peers->defs->processes;
+    uint32_t agent = processes[event->process].agent;
+
+    for (size_t i = 0; i < peers->pending_count; i++) {
+        struct row *row = &peers->rows[peers->pending[i].row];
+        const struct defs_process *waiter = &processes[row->process];
+        struct region part = {event->start, event->end};
+
+        if (row->is_write && waiter->pid == (uint64_t)mark->value &&
+            waiter->incarnation == mark->e.name && waiter->agent == agent &&
+            region_clip(peers->pending[i].part, &part.start, &part.end)) {
+            row->ns -= region_length(part);
+        }
+    }
+}
+
 int peers_take(void *consumer, const struct timeline_event *event)
 {
     struct peers *peers = consumer;
     const struct defs_thread *thread;
     struct sockets_stretch stretch;
 
+    if (event->record->kind == CK_KIND_PREEMPTED) {
+        preempted_take(peers, event);
+        return 0;
+    }
     if (event->record->kind != CK_KIND_POSIX ||
         event->thread >= peers->defs->threads_count) {
         return 0;

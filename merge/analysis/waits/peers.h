@@ -27,7 +27,7 @@ struct peers *peers_create(const struct defs *defs, struct region region);
 void peers_destroy(struct peers *peers);
 /* False where no process has an end whose other end another process has. */
 bool peers_is_wanted(const struct peers *peers);
-/* timeline_take_f; wants calls. */
+/* timeline_take_f; wants calls and marks. */
 int peers_take(void *consumer, const struct timeline_event *event);
 /* report->peers, longest first. */
 void peers_report(struct peers *peers, struct report *report);

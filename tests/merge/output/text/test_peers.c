@@ -94,21 +94,26 @@ struct made {
     uint64_t bytes;
 };
 
+static void call(struct made made)
+{
+    struct ck_call record = {
+        .e = {.kind = CK_KIND_POSIX, .units = 2, .name = made.name},
+        .site = made.name,
+        .bytes = made.bytes,
+        .extra = made.path};
+    struct timeline_event event = {.record = &record.e,
+                                   .start = made.start,
+                                   .end = made.end,
+                                   .process = made.process,
+                                   .thread = made.process};
+
+    assert_int_equal(peers_take(peers, &event), 0);
+}
+
 static void calls_are(const struct made *made, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct ck_call record = {
-            .e = {.kind = CK_KIND_POSIX, .units = 2, .name = made[i].name},
-            .site = made[i].name,
-            .bytes = made[i].bytes,
-            .extra = made[i].path};
-        struct timeline_event event = {.record = &record.e,
-                                       .start = made[i].start,
-                                       .end = made[i].end,
-                                       .process = made[i].process,
-                                       .thread = made[i].process};
-
-        assert_int_equal(peers_take(peers, &event), 0);
+        call(made[i]);
     }
     peers_report(peers, &report);
 }
@@ -158,6 +163,39 @@ static void who_writes_to_a_full_pipe_waits_for_who_reads_it(void **state)
     assert_int_equal(report.peers[0].ns, 2 * S);
     assert_int_equal(report.peers[0].count, 1);
     assert_string_equal(report.peers[0].did, "nanosleep");
+}
+
+/* The collector says so of a thread of the process with that number. */
+static void preempted(uint32_t process, ck_time_t start, ck_time_t end)
+{
+    struct ck_mark record = {
+        .e = {.kind = CK_KIND_PREEMPTED, .units = 2, .name = process},
+        .value = 100 + process};
+    struct timeline_event event = {
+        .record = &record.e, .start = start, .end = end};
+
+    assert_int_equal(peers_take(peers, &event), 0);
+}
+
+static void who_has_no_cpu_in_a_write_waits_for_nobody(void **state)
+{
+    (void)state;
+    pipes_are();
+    call((struct made){MAKER, WRITE, S, 4 * S, OUT, 8});
+    preempted(MAKER, 500 * MS, 1500 * MS);
+    preempted(FILTER, 1500 * MS, 1700 * MS); /* that is no matter */
+    preempted(MAKER, 2 * S, 4200 * MS);
+    CALLS_ARE({FILTER, SLEEP, 5 * S, 6 * S, 0, 0});
+    assert_int_equal(report.peers_count, 1);
+    assert_int_equal(report.peers[0].ns, 500 * MS);
+    /* A reader has nothing to read, whoever has the CPU. */
+    call((struct made){FILTER, READ, 6 * S, 8 * S, IN, 8});
+    preempted(FILTER, 7 * S, 7100 * MS);
+    report_fini(&report);
+    memset(&report, 0, sizeof(report));
+    CALLS_ARE({MAKER, SLEEP, 9 * S, 9 * S + 1, 0, 0});
+    assert_int_equal(report.peers[0].waiter.pid, 100 + FILTER);
+    assert_int_equal(report.peers[0].ns, 2 * S);
 }
 
 static void ends_of_another_host_or_of_several_have_no_owner(void **state)
@@ -241,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(who_reads_a_pipe_waits_for_who_writes_it),
         CASE(who_writes_to_a_full_pipe_waits_for_who_reads_it),
+        CASE(who_has_no_cpu_in_a_write_waits_for_nobody),
         CASE(ends_of_another_host_or_of_several_have_no_owner),
         CASE(processes_of_two_ranks_wait_as_ranks),
         CASE(the_wait_is_cut_to_the_region),
