@@ -73,7 +73,7 @@ parts() {
     local outside words
     # Of a rank that was in I/O for longer than the other a line of its own is right.
     outside=$(grep -A 1 "Outside MPI:" "$work/parts/report.txt" | tr -s "\n " " ")
-    for words in "in I/O" "asleep" "waiting for locks"; do
+    for words in "in I/O" "asleep" "waiting for locks or threads"; do
         same "\"$words\" of all ranks" 1 "$(grep -c "$words" <<<"$outside")"
     done
 }

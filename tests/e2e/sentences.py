@@ -76,7 +76,7 @@ class Truth:
             self.outside.append(stop - r[0].end - inside)
             parts = {kind: sum(e.until - e.begin for e in r if e.what == what)
                      for kind, what in (("asleep", "sleep"), ("in I/O", "io"),
-                                        ("waiting for locks", "lock"))}
+                                        ("waiting for locks or threads", "lock"))}
             # Between calls, with the CPU or without: what is not blocked.
             spent = sum(e.cpu_end - e.cpu_begin for e in calls if not e.is_open)
             last = max(max(e.cpu_begin, e.cpu_end) for e in r
@@ -287,9 +287,9 @@ class Judge:
         assert (self.shape, count, function) == ("parts", "2", "parts")
         assert held == "usleep", "who held the lock was not in " + held
         self.near("all waited for a lock", ns(whole), lambda t: sum(
-            p["waiting for locks"] for p in t.parts), 0.05)
+            p["waiting for locks or threads"] for p in t.parts), 0.05)
         self.near("waited for a lock", ns(time), lambda t: max(
-            p["waiting for locks"] for p in t.parts), 0.05)
+            p["waiting for locks or threads"] for p in t.parts), 0.05)
 
     def on_lost(self, parallel, words):
         r"""Parallel efficiency ([\d.]+); the most is lost to ([^.]*(?:\.\d+[^.]*)*)\."""

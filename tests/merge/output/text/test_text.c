@@ -402,6 +402,24 @@ static void work_without_a_cpu_is_not_called_good(void **state)
     assert_non_null(strstr(text, "0.95: little to gain"));
 }
 
+/* pthread_join and a barrier are no locks. */
+static void who_waits_for_a_thread_does_not_wait_for_a_lock(void **state)
+{
+    struct report report = {
+        .present = 2,
+        .size = 2,
+        .efficiency = {.ranks = 2,
+                       .region = S,
+                       .parallel = 0.5,
+                       .useful = S,
+                       .outside = {.ns[REPORT_OUTSIDE_LOCK] = S}}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(
+        text, "Outside MPI: 1.00 s waiting for locks or threads.\n"));
+}
+
 static void a_long_wait_for_the_start_is_not_called_good(void **state)
 {
     struct report_cause edge = {
@@ -726,6 +744,8 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),
         cmocka_unit_test_teardown(work_without_a_cpu_is_not_called_good,
+                                  teardown),
+        cmocka_unit_test_teardown(who_waits_for_a_thread_does_not_wait_for_a_lock,
                                   teardown),
         cmocka_unit_test_teardown(a_long_wait_for_the_start_is_not_called_good,
                                   teardown),
