@@ -115,11 +115,12 @@ struct report_lock {
     uint32_t places;
     int32_t rank; /* with the most */
     uint32_t ranks;
-    uint32_t threads; /* of that rank, that waited for it or held it */
+    uint32_t threads; /* of that rank, that waited for it or held it, */
+    uint32_t at_once; /* and at one time, at most */
     uint64_t count;
     ck_time_t ns;     /* that threads waited for it */
     ck_time_t wall;   /* in which some thread of that rank did */
-    ck_time_t serial; /* ... in which all of them did but at most one */
+    ck_time_t serial; /* ... in which all of those there did but at most one */
     struct report_sampled did; /* holders, while others waited */
     const char *call;          /* that holders were in longest; NULL = none */
     struct place call_place;

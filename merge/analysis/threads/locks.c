@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/analysis/history/evidence.h"
+#include "merge/analysis/threads/lockserial.h"
 #include "merge/analysis/threads/team.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
@@ -92,6 +93,7 @@ struct locks {
      * holder may be looked for; DEFS_NONE = none. */
     uint32_t *active;
     struct evidence *evidence;
+    struct lockserial *serial;
     uint64_t left_out;
 };
 
@@ -116,6 +118,7 @@ struct locks *locks_create(const struct defs *defs,
         locks->active[i] = DEFS_NONE;
     }
     locks->evidence = evidence_create(defs);
+    locks->serial = lockserial_create(defs);
     return locks;
 }
 
@@ -140,6 +143,7 @@ void locks_destroy(struct locks *locks)
     free(locks->doings);
     free(locks->active);
     evidence_destroy(locks->evidence);
+    lockserial_destroy(locks->serial);
     free(locks);
 }
 
@@ -201,6 +205,8 @@ static void count_time(struct locks *locks, struct lock *lock, ck_time_t until)
     lock->passed = until;
     if (waiting > 0 && region_clip(locks->region, &part.start, &part.end)) {
         lock->by[waiting] += part.end - part.start;
+        lockserial_waited(locks->serial, (uint32_t)(lock - locks->items), part,
+                          (uint32_t)lock->waiting_count);
         held_add(locks, lock, part);
     }
 }
@@ -229,7 +235,10 @@ static void user_add(struct locks *locks, uint32_t lock, uint32_t thread)
     size_t before = table_count(locks->user_keys);
 
     (void)table_number(locks->user_keys, (struct table_key){lock, thread, 0});
-    locks->items[lock].users += table_count(locks->user_keys) > before;
+    if (table_count(locks->user_keys) > before) {
+        locks->items[lock].users++;
+        lockserial_user(locks->serial, lock, thread);
+    }
 }
 
 static void waiter_add(struct lock *lock, struct waiter waiter)
@@ -424,6 +433,9 @@ static void sample_take(struct locks *locks, const struct timeline_event *event)
     if (thread == HISTORY_NONE) {
         return;
     }
+    lockserial_seen(
+        locks->serial, thread,
+        (struct region){event->start, event->start + record->weight}, true);
     lock = held_by(locks, thread, event->start);
     if (lock != DEFS_NONE) {
         evidence_add(
@@ -477,6 +489,10 @@ void locks_take(void *state, const struct timeline_event *event)
     if (event->thread >= locks->defs->threads_count) {
         return;
     }
+    if (kind != CK_KIND_SAMPLE) {
+        lockserial_seen(locks->serial, event->thread,
+                        (struct region){event->start, event->end}, false);
+    }
     if (kind == CK_KIND_POSIX) {
         call_take(locks, event);
     } else if (kind == CK_KIND_TEAM_LOCK && team->object != 0) {
@@ -499,9 +515,21 @@ static ck_time_t time_from(const struct lock *lock, uint32_t waiters)
     return sum;
 }
 
+/* With all its threads there all the time. */
+static ck_time_t serial_of_all(const struct lock *lock)
+{
+    uint32_t others = lock->users < 2 ? 0 : lock->users - 1;
+
+    return others == 0
+               ? 0
+               : time_from(lock,
+                           others < LOCKS_WAITERS ? others : LOCKS_WAITERS);
+}
+
 static struct report_lock row_of(const struct locks *locks, uint32_t number)
 {
     const struct lock *lock = &locks->items[number];
+    struct lockserial_sum sum;
     struct report_lock row = {
         .address = lock->address,
         .rank = locks->defs->processes[lock->process].rank,
@@ -510,15 +538,16 @@ static struct report_lock row_of(const struct locks *locks, uint32_t number)
         .count = lock->count,
         .ns = lock->ns,
         .wall = time_from(lock, 1),
-        .serial = lock->users < 2
-                      ? 0
-                      : time_from(lock, lock->users - 1 < LOCKS_WAITERS
-                                            ? lock->users - 1
-                                            : LOCKS_WAITERS),
+        .at_once = lock->users,
+        .serial = serial_of_all(lock),
         .did = evidence_sampled(locks->evidence, number),
     };
     ck_time_t most = -1;
 
+    if (lockserial_find(locks->serial, number, &sum)) {
+        row.at_once = sum.at_once;
+        row.serial = sum.serial;
+    }
     for (size_t i = 0; i < locks->sites_count; i++) {
         const struct site *site = &locks->sites[i];
 
@@ -604,6 +633,7 @@ void locks_report(struct locks *locks, struct report *report)
             order[count++] = &locks->items[i];
         }
     }
+    lockserial_close(locks->serial);
     qsort(order, count, sizeof(*order), by_waits);
     threads->left_out =
         locks->left_out + (count > LISTED_MAX ? count - LISTED_MAX : 0);

@@ -18,6 +18,10 @@ void json_time(struct ck_json *j,
                const struct report *report);
 /* Its function, file and line. */
 void json_place(struct ck_json *j, const struct place *place);
+/* Where samples met it; left out where there were none (jsonthreads.c). */
+void json_sampled(struct ck_json *j,
+                  const char *name,
+                  const struct report_sampled *sampled);
 /* null where it is unknown. */
 void json_rank(struct ck_json *j, const char *name, int32_t rank);
 /* Of a time that compares clocks; nothing where it is 0. */

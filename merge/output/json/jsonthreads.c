@@ -21,10 +21,9 @@ static void put_states(struct ck_json *j,
     ck_json_end(j);
 }
 
-/* Left out where nothing was sampled. */
-static void put_sampled(struct ck_json *j,
-                        const char *name,
-                        const struct report_sampled *sampled)
+void json_sampled(struct ck_json *j,
+                  const char *name,
+                  const struct report_sampled *sampled)
 {
     if (sampled->total == 0) {
         return;
@@ -62,7 +61,7 @@ static void put_region(struct ck_json *j, const struct report_team_region *row)
     ck_json_int(j, "wall_ns", row->wall);
     put_states(j, row->states);
     put_last(j, &row->last);
-    put_sampled(j, "last_was_in", &row->did);
+    json_sampled(j, "last_was_in", &row->did);
     ck_json_int(j, "awaited_ns", row->awaited);
     ck_json_end(j);
 }
@@ -79,7 +78,7 @@ static void put_wait(struct ck_json *j, const struct report_team_wait *row)
     ck_json_int(j, "longest_ns", row->longest);
     ck_json_int(j, "worked_ns", row->worked);
     put_last(j, &row->last);
-    put_sampled(j, "awaited_were_in", &row->did);
+    json_sampled(j, "awaited_were_in", &row->did);
     ck_json_end(j);
 }
 
@@ -95,7 +94,7 @@ static void put_rank(struct ck_json *j, const struct report_team_rank *row)
     ck_json_int(j, "serial_ns", row->serial);
     ck_json_int(j, "idle_ns", row->idle);
     put_states(j, row->states);
-    put_sampled(j, "serial_was_in", &row->serial_did);
+    json_sampled(j, "serial_was_in", &row->serial_did);
     ck_json_bool(j, "several_masters", row->is_several);
     ck_json_end(j);
 }
@@ -159,11 +158,12 @@ static void put_lock(struct ck_json *j, const struct report_lock *row)
     json_rank(j, "rank", row->rank);
     ck_json_uint(j, "ranks", row->ranks);
     ck_json_uint(j, "threads", row->threads);
+    ck_json_uint(j, "threads_at_once", row->at_once);
     ck_json_uint(j, "count", row->count);
     ck_json_int(j, "ns", row->ns);
     ck_json_int(j, "wall_ns", row->wall);
     ck_json_int(j, "serial_ns", row->serial);
-    put_sampled(j, "holders_were_in", &row->did);
+    json_sampled(j, "holders_were_in", &row->did);
     if (row->call != NULL) {
         ck_json_object(j, "holders_waited_in");
         json_text(j, "call", row->call);

@@ -76,7 +76,7 @@ static void put_did(const struct page *page,
 static bool is_convoy(const struct report *report,
                       const struct report_lock *lock)
 {
-    return lock->threads > 1 && lock->count >= LOCK_COUNT &&
+    return lock->at_once > 1 && lock->count >= LOCK_COUNT &&
            lock->serial * ANSWER_SHARE >= region_length(report->region);
 }
 
@@ -89,7 +89,11 @@ static void put_convoy(const struct page *page)
     fprintf(page->file, " %sFor %s %% of the region (%s) ", page_bold(page),
             word_percent(lock->serial, region_length(report->region)).text,
             word_time(lock->serial).text);
-    if (lock->threads == 2) {
+    if (lock->at_once < lock->threads) {
+        fprintf(page->file,
+                "all but one of up to %u threads at a time (%u in all)",
+                lock->at_once, lock->threads);
+    } else if (lock->threads == 2) {
         fputs("one of the 2 threads", page->file);
     } else {
         fprintf(page->file, "all but one of the %u threads", lock->threads);

@@ -18,6 +18,7 @@
 #define NAME 5
 #define SLEEP 6
 #define READ 7
+#define SAMPLE 5 /* ns */
 
 struct span {
     ck_time_t start, end;
@@ -77,23 +78,55 @@ wait_put(struct locks *locks, uint32_t thread, struct span span, uint64_t lock)
     locks_take(locks, &event);
 }
 
-/* Random waits of all threads for one lock: the report counts the instants at
- * which some waited, and those at which all of its users did but one. */
-static bool is_wrong(void *unused)
+static void sample_put(struct locks *locks, uint32_t thread, ck_time_t at)
 {
+    struct ck_sample sample = {
+        .e = {.kind = CK_KIND_SAMPLE, .units = 1, .name = 1, .start = at},
+        .tid = 100 + thread,
+        .weight = SAMPLE};
+    struct timeline_event event = {.record = &sample.e,
+                                   .start = at,
+                                   .end = at,
+                                   .process = process,
+                                   .thread = threads[thread]};
+
+    locks_take(locks, &event);
+}
+
+static void span_add(struct span *life, struct span span)
+{
+    life->start = span.start < life->start ? span.start : life->start;
+    life->end = span.end > life->end ? span.end : life->end;
+}
+
+/* Random waits of all threads for one lock: the report counts the instants at
+ * which some waited, and those at which all of its users did but one. With
+ * samples a thread is there from the first to the last time that it is seen. */
+static bool is_wrong(void *with_samples)
+{
+    const bool *has_samples = with_samples;
     struct region region = {50, 350};
     struct locks *locks = locks_create(defs, history, region);
     uint8_t waits[THREADS][LENGTH] = {0};
     struct report report = {0};
     ck_time_t free_at[THREADS] = {0}, sum = 0, wall = 0, serial = 0;
-    uint32_t users = 0;
-    bool is_used[THREADS] = {false}, is_bad;
+    uint32_t users = 0, most = 0;
+    bool is_used[THREADS] = {false}, is_bad, is_sampled = false;
+    struct span lives[THREADS];
 
-    (void)unused;
+    for (uint32_t t = 0; t < THREADS; t++) {
+        lives[t] = (struct span){LENGTH, 0};
+    }
     for (ck_time_t at = 0; at < LENGTH; at++) {
         for (uint32_t t = 0; t < THREADS; t++) {
             struct span span = {at, at + 1 + chance_below(40)};
 
+            if (*has_samples && at >= region.start && at < region.end &&
+                at >= free_at[t] && chance_below(50) == 0) {
+                is_sampled = true;
+                sample_put(locks, t, at);
+                span_add(&lives[t], (struct span){at, at + SAMPLE});
+            }
             if (at < free_at[t] || chance_below(12) != 0 || span.end > LENGTH) {
                 continue;
             }
@@ -101,20 +134,25 @@ static bool is_wrong(void *unused)
             memset(&waits[t][span.start], 1, (size_t)(span.end - span.start));
             free_at[t] = span.end + 1;
             is_used[t] = true;
+            span_add(&lives[t], span);
         }
     }
     for (uint32_t t = 0; t < THREADS; t++) {
         users += is_used[t];
     }
     for (ck_time_t at = region.start; at < region.end; at++) {
-        uint32_t count = 0;
+        uint32_t count = 0, there = 0;
 
         for (uint32_t t = 0; t < THREADS; t++) {
             count += waits[t][at];
+            there +=
+                is_used[t] &&
+                (!is_sampled || (at >= lives[t].start && at < lives[t].end));
         }
         sum += count;
         wall += count > 0;
-        serial += users > 1 && count + 1 >= users;
+        serial += count > 0 && there > 1 && count + 1 >= there;
+        most = count > 0 && there > most ? there : most;
     }
     locks_report(locks, &report);
     is_bad = report.threads.locks_count != (sum > 0);
@@ -122,7 +160,8 @@ static bool is_wrong(void *unused)
         const struct report_lock *lock = &report.threads.locks[0];
 
         is_bad = lock->ns != sum || lock->wall != wall ||
-                 lock->serial != serial || lock->threads != users;
+                 lock->serial != serial || lock->threads != users ||
+                 lock->at_once != most;
     }
     locks_destroy(locks);
     report_fini(&report);
@@ -132,7 +171,13 @@ static bool is_wrong(void *unused)
 static void times_are_those_of_each_instant(void **state)
 {
     (void)state;
-    chance_worlds(500, is_wrong, NULL);
+    chance_worlds(500, is_wrong, &(bool){false});
+}
+
+static void a_thread_counts_while_it_is_there(void **state)
+{
+    (void)state;
+    chance_worlds(500, is_wrong, &(bool){true});
 }
 
 static void locks_are_apart_by_their_addresses(void **state)
@@ -152,21 +197,6 @@ static void locks_are_apart_by_their_addresses(void **state)
     }
     locks_destroy(locks);
     report_fini(&report);
-}
-
-static void sample_put(struct locks *locks, uint32_t thread, ck_time_t at)
-{
-    struct ck_sample sample = {
-        .e = {.kind = CK_KIND_SAMPLE, .units = 1, .name = 1, .start = at},
-        .tid = 100 + thread,
-        .weight = 5};
-    struct timeline_event event = {.record = &sample.e,
-                                   .start = at,
-                                   .end = at,
-                                   .process = process,
-                                   .thread = threads[thread]};
-
-    locks_take(locks, &event);
 }
 
 /* Another one got it without a wait. */
@@ -230,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_holder_was_in_what_lasted_while_others_waited),
         cmocka_unit_test(times_are_those_of_each_instant),
+        cmocka_unit_test(a_thread_counts_while_it_is_there),
         cmocka_unit_test(locks_are_apart_by_their_addresses),
         cmocka_unit_test(a_thread_that_waits_does_not_hold_it),
     };
