@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "merge/model/names.h"
+#include "merge/report/reportsampled.h"
 #include "schema/time.h"
 
 /* How a rank ended. */
@@ -83,8 +84,9 @@ struct report_rank {
                           known, or the rank ended well */
     struct place last_place;
     ck_time_t last_end;
-    ck_time_t mpi;      /* union of MPI calls over its threads */
-    ck_time_t mpi_core; /* their sum */
+    struct report_sampled after; /* its first thread, behind that call */
+    ck_time_t mpi;               /* union of MPI calls over its threads */
+    ck_time_t mpi_core;          /* their sum */
     uint64_t mpi_calls;
     ck_time_t gone;   /* of the region, behind its recorded end: not its time */
     ck_time_t useful; /* outside MPI; of ranks that called it */

@@ -427,9 +427,10 @@ class Judge:
             assert entry.what == call and entry.is_open, (entry.what, call)
             self.near("in it", ns(time), lambda t: t.end - entry.begin)
 
-    def on_last_call(self, call):
-        r"""its last call was (MPI_\w+) \(diary\.c:\d+\)(?:, TIME before|, left at TIME)?"""
+    def on_last_call(self, call, function):
+        r"""its last call was (MPI_\w+) \(diary\.c:\d+\)(?:, TIME before|, left at TIME)?(?:, then it computed in (\w+) \(diary\.c:\d+\), \d+ % of samples)?"""
         assert call in ("MPI_Recv", "MPI_Send", "MPI_Barrier")
+        assert function in (None, "compute", "grind"), function
 
     # LATE RANKS
 

@@ -9,6 +9,7 @@
 
 #include "merge/analysis/history/evidence.h"
 #include "merge/analysis/totals/hotcallers.h"
+#include "merge/analysis/totals/lastsamples.h"
 #include "merge/model/array.h"
 #include "merge/model/cause.h"
 #include "merge/model/memory.h"
@@ -35,6 +36,7 @@ struct hotspots {
     struct spot *spots;    /* by number of the key */
     size_t count, room;
     struct report_samples sums;
+    struct lastsamples *last;
 };
 
 struct hotspots *hotspots_create(const struct defs *defs,
@@ -48,6 +50,7 @@ struct hotspots *hotspots_create(const struct defs *defs,
     hotspots->region = region;
     hotspots->befores = table_create();
     hotspots->stacks = table_create();
+    hotspots->last = lastsamples_create(defs);
     return hotspots;
 }
 
@@ -58,6 +61,7 @@ void hotspots_destroy(struct hotspots *hotspots)
     }
     table_destroy(hotspots->befores);
     table_destroy(hotspots->stacks);
+    lastsamples_destroy(hotspots->last);
     free(hotspots->spots);
     free(hotspots);
 }
@@ -178,6 +182,9 @@ static void sample_take(struct hotspots *hotspots,
     if (did.call != NULL &&
         is_call_time(hotspots, did.call->kind, record->weight)) {
         return;
+    }
+    if (thread == lookback_main(hotspots->lookback, item.a)) {
+        lastsamples_take(hotspots->last, &did, &item);
     }
     spot_add(hotspots, &item, &did);
 }
@@ -393,5 +400,6 @@ void hotspots_report(const struct hotspots *hotspots, struct report *report)
         report->hot_count = HOTSPOTS_LISTED_MAX;
     }
     files_mark(hotspots->defs, report);
+    lastsamples_report(hotspots->last, report);
     callers_report(hotspots, report);
 }

@@ -24,7 +24,8 @@ struct hotspots *hotspots_create(const struct defs *defs,
 void hotspots_destroy(struct hotspots *hotspots);
 /* A timeline_take_f. */
 void hotspots_take(void *hotspots, const struct timeline_event *event);
-/* Write report->hot and report->sampled. */
+/* Write report->hot and report->samples, and `after` of report->ranks, which
+ * are there. */
 void hotspots_report(const struct hotspots *hotspots, struct report *report);
 
 #endif

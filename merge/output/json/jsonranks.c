@@ -73,6 +73,7 @@ static void put_calls(struct ck_json *j,
         json_place(j, &rank->last_place);
         json_time(j, "end", rank->last_end, report);
         ck_json_int(j, "end_ns", rank->last_end);
+        json_sampled(j, "then_was_in", &rank->after);
         ck_json_end(j);
     } else {
         ck_json_null(j, "last_call");

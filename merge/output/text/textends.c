@@ -140,6 +140,44 @@ static void put_fate(const struct page *page,
     }
 }
 
+/* A rank that computes still has samples for a part of the time. */
+#define COMPUTES_PART 20
+
+/* ", then it computed in f (a.c:3), 100 % of samples" */
+static void put_after(const struct page *page, const struct report_rank *rank)
+{
+    const struct report_sampled *did = &rank->after;
+    ck_time_t length = rank->end_time - rank->last_end;
+
+    if (did->total == 0 || did->ns * 2 < did->total ||
+        did->place.function == NULL || rank->end_time == 0 ||
+        did->total * COMPUTES_PART < length) {
+        return;
+    }
+    fputs(", then it computed in ", page->file);
+    page_call_of(page, did->place.function, &did->place);
+    fprintf(page->file, ", %s %% of samples",
+            page_sampled(page, did->ns, did->total).text);
+}
+
+/* Its last call, as a sentence below the other one. */
+static void put_last(const struct page *page, const struct report_rank *rank)
+{
+    struct page inner = *page;
+    char *text = NULL;
+    size_t length;
+
+    inner.file = xmemstream(&text, &length);
+    fputs("its last call was ", inner.file);
+    page_call_of(&inner, rank->last, &rank->last_place);
+    put_last_time(&inner, rank);
+    put_after(&inner, rank);
+    (void)fclose(inner.file);
+    fprintf(page->file, "%s\n   %s", page_normal(page), page_red(page));
+    page_wrap(page, text, 3, 5);
+    free(text);
+}
+
 /* The sentence, broken at the last column, and the last call below it. */
 static void put_end(const struct page *page,
                     const struct report_rank *rank,
@@ -159,10 +197,7 @@ static void put_end(const struct page *page,
         page_death(page, rank);
     }
     if (rank->last != NULL && !rank->is_open_api) {
-        fprintf(page->file, "%s\n   its last call was %s", page_normal(page),
-                page_red(page));
-        page_call_of(page, rank->last, &rank->last_place);
-        put_last_time(page, rank);
+        put_last(page, rank);
     }
     if (rank->dark != REPORT_DARK_NOT &&
         !(page->report->is_running && rank->dark == REPORT_DARK_END)) {

@@ -60,6 +60,7 @@ static int setup(void **state)
         struct place other = {texts_keep(defs->texts, "other", 5), file, 90};
 
         defs->agents[agent].rank = defs->processes[process].rank = rank;
+        defs->processes[process].pid = TID;
         (void)defs_thread_find(defs, process, TID);
         name_put(process, 1, "MPI_Recv");
         name_put(process, 2, "solve");
@@ -156,6 +157,34 @@ static void functions_are_hot_by_their_samples_outside_mpi(void **state)
     assert_string_equal(report.hot[1].place.function, "other");
     assert_int_equal(report.hot[1].ns, 10);
     assert_null(report.hot[1].range);
+}
+
+/* Of the call that its row names; of an earlier one nothing. */
+static void a_rank_computes_behind_its_last_call(void **state)
+{
+    struct report_rank rows[2] = {
+        {.number = 0, .last = "MPI_Recv", .last_end = 300},
+        {.number = 1, .last = "MPI_Recv", .last_end = 999}};
+
+    (void)state;
+    call(0, 120, 130);
+    sample(0, 140, 3);
+    sample(0, 150, 3);
+    call(0, 200, 300);
+    sample(0, 310, 1);
+    sample(0, 320, 2);
+    sample(0, 330, 3);
+    call(1, 340, 350);
+    sample(1, 360, 1);
+    report.ranks = rows;
+    report.ranks_count = 2;
+    hotspots_report(hotspots, &report);
+    report.ranks = NULL;
+    report.ranks_count = 0;
+    assert_int_equal(rows[0].after.total, 30);
+    assert_int_equal(rows[0].after.ns, 20);
+    assert_string_equal(rows[0].after.place.function, "work");
+    assert_int_equal(rows[1].after.total, 0);
 }
 
 static void a_process_without_a_rank_is_none_of_the_ranks(void **state)
@@ -257,6 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             functions_are_hot_by_their_samples_outside_mpi, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_rank_computes_behind_its_last_call,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_process_without_a_rank_is_none_of_the_ranks, setup, teardown),
         cmocka_unit_test_setup_teardown(
