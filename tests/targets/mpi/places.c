@@ -14,7 +14,8 @@
  *   pipeline  blocks go from rank to rank; RANK's stage is slower, in filter
  *   window    RANK computes longer in steps 30 to 59 of 90, in remesh
  *   files     RANK writes and reads files in each step, in save and load
- *   fsync     RANK waits for the disk in each step, in commit
+ *   fsync     RANK waits for the disk in each step, in commit; both for as long
+ *             as others compute longer, however fast the disk is
  *   queue     RANK's step needs four pieces that one thread ("producer") makes,
  *             in produce, and two others take
  *   waitall   RANK sends late what others wait for in MPI_Waitall: assemble
@@ -33,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PER_MS 750000 /* of the loop below, or so */
@@ -383,6 +385,33 @@ static void sparse_step(void)
     sink = (uint64_t)multiply(values, columns, each);
 }
 
+static double now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void files_step(void)
+{
+    double end = now_ms() + LONG;
+
+    while (now_ms() < end) {
+        save();
+        load();
+    }
+}
+
+static void fsync_step(void)
+{
+    double end = now_ms() + LONG;
+
+    while (now_ms() < end) {
+        commit();
+    }
+}
+
 __attribute__((noipa)) static void damage(volatile int *at)
 {
     *at = 1; /* here: crash */
@@ -424,10 +453,10 @@ static void step(const char *shape, int number)
         }
     } else if (strcmp(shape, "files") == 0) {
         usual(SHORT);
-        is_chosen ? save(), load() : (void)0;
+        is_chosen ? files_step() : (void)0;
     } else if (strcmp(shape, "fsync") == 0) {
         usual(SHORT);
-        is_chosen ? commit() : (void)0;
+        is_chosen ? fsync_step() : (void)0;
     } else if (strcmp(shape, "queue") == 0) {
         is_chosen ? queue_step() : usual(SHORT);
     } else if (strcmp(shape, "crash") == 0) {
