@@ -9,7 +9,8 @@
 bool blockrecord_put(const struct live_block *block,
                      enum ck_kind kind,
                      uint32_t name,
-                     int64_t now)
+                     int64_t now,
+                     uint8_t flags)
 {
     struct ck_stacked *record =
         ck_ring_begin(&inject_thread, inject_ring.clock, UNITS);
@@ -20,6 +21,7 @@ bool blockrecord_put(const struct live_block *block,
     *record = (struct ck_stacked){
         .e = {.kind = (uint16_t)kind,
               .units = UNITS,
+              .flags = flags,
               .name = name,
               .start = now},
         .address = block->address,

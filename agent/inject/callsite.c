@@ -64,12 +64,30 @@ static size_t our_folder_length;
 /* ---- whose code it is -----------------------------------------------------
  */
 
+/* CUDA's own libraries are in folders of their own, or of a Python package. */
+static bool is_of_cuda(const char *path)
+{
+    static const char names[][12] = {"libcuda.so", "libcudart.", "libcupti."};
+    const char *name = strrchr(path, '/');
+
+    for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]);
+         i++) {
+        if (strncmp(name + 1, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Folders of packages: what is in them is not the user's. */
 static bool is_of_system(const char *path)
 {
     static const char folders[][8] = {"/usr/", "/lib", "/bin/", "/sbin/",
                                       "linux-"};
 
+    if (is_of_cuda(path)) {
+        return true;
+    }
     if (strncmp(path, "/usr/local/", 11) == 0) {
         return false;
     }

@@ -122,6 +122,14 @@ def truth_check(lines, text):
             expect(total == int(words[1]) * int(words[2]),
                    "%s: %d bytes" % (line, total))
             seen.append("%s %s" % (words[0], words[1]))
+        elif words and words[0] == "memory":
+            # The driver has blocks of its own, of other sizes.
+            for kind in ("device-allocated", "device-freed"):
+                blocks = [r for r in lines.of(kind)
+                          if r["bytes"] == int(words[2])]
+                expect(len(blocks) == int(words[1]),
+                       "%s: %d of %s" % (line, len(blocks), kind))
+            seen.append("memory " + words[1])
     expect(seen or MOCK, "the program printed nothing")
     bad = [r for r in lines.of("kernel") if r["flags"] & BAD_TIME]
     expect(MOCK or not bad, "%d kernels without times" % len(bad))

@@ -115,7 +115,7 @@ static void told(void *unused, uint32_t domain, uint32_t id, const void *data)
     }
     if (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) {
         flush_hear();
-        call_observed(domain, id, data);
+        call_observed(domain, id, data, __builtin_return_address(0));
     } else if (domain == CUPTI_DOMAIN_STATE) {
         flush_stop("CUPTI reported a fatal error and ended itself: device "
                    "events end here");

@@ -51,6 +51,7 @@ enum cupti_kind {
     CUPTI_KIND_MEMCPY2 = 22,
     CUPTI_KIND_STREAM = 37,
     CUPTI_KIND_SYNC = 38,
+    CUPTI_KIND_MEMORY2 = 49,
     CUPTI_KIND_GRAPH = 51,
 };
 
@@ -72,6 +73,18 @@ enum cupti_overhead_kind {
     CUPTI_OVERHEAD_LAZY = 5 << 16,
     CUPTI_OVERHEAD_FULL = 6 << 16,
     CUPTI_OVERHEAD_REQUEST = 7 << 16,
+};
+/* What memory is given, and of which kind; others are the host's. */
+enum cupti_memory_operation {
+    CUPTI_MEMORY_GIVEN = 1,
+    CUPTI_MEMORY_RELEASED = 2,
+};
+enum cupti_memory_kind {
+    CUPTI_MEMORY_DEVICE = 3,
+    CUPTI_MEMORY_ARRAY = 4,
+    CUPTI_MEMORY_MANAGED = 5,
+    CUPTI_MEMORY_DEVICE_STATIC = 6,
+    CUPTI_MEMORY_MANAGED_STATIC = 7,
 };
 #define CUPTI_OBJECT_THREAD 2
 #define CUPTI_FLUSH_FORCED 1u
@@ -196,6 +209,14 @@ struct cupti_graph {
     uint32_t kind, correlation;
     uint64_t start, end;
     uint32_t device, graph, context, stream;
+};
+
+/* Later versions have more behind it. */
+struct cupti_memory {
+    uint32_t kind, operation, memory, correlation;
+    uint64_t address, bytes, time, pc;
+    uint32_t process, device, context, stream;
+    const char *name; /* of static memory */
 };
 
 /* What a callback of an API call is given. */

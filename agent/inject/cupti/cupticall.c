@@ -14,6 +14,7 @@
 
 #include "agent/inject/cupti/cuptiflush.h"
 #include "agent/inject/cupti/cuptigroup.h"
+#include "agent/inject/cupti/cuptimemory.h"
 #include "agent/inject/cupti/cuptitable.h"
 #include "agent/inject/cupti/cuptitaken.h"
 #include "agent/inject/inject.h"
@@ -67,6 +68,7 @@ enum meaning {
     MEANS_LAUNCH, /* of one kernel */
     MEANS_SYNC,   /* all work of the context is done */
     MEANS_END,    /* a context ends in it */
+    MEANS_MEMORY, /* of the device is given in it */
 };
 static const struct {
     const char *name;
@@ -83,6 +85,10 @@ static const struct {
     {"cuCtxDestroy", MEANS_END},
     {"cuDevicePrimaryCtxRelease", MEANS_END},
     {"cuDevicePrimaryCtxReset", MEANS_END},
+    {"cudaMalloc", MEANS_MEMORY},
+    {"cuMemAlloc", MEANS_MEMORY},
+    {"cuModuleLoad", MEANS_MEMORY},
+    {"cuLibraryLoad", MEANS_MEMORY},
 };
 
 /* Calls of the runtime with one of the driver's inside: only that one is
@@ -258,7 +264,10 @@ uint32_t call_name(uint32_t domain, uint32_t id)
     return inject_label_id(&of->calls[id]);
 }
 
-static void call_enter(struct domain *domain, uint32_t id, uint32_t correlation)
+static void call_enter(struct domain *domain,
+                       uint32_t id,
+                       uint32_t correlation,
+                       const void *from)
 {
     if (depth++ > 0) {
         return;
@@ -278,6 +287,9 @@ static void call_enter(struct domain *domain, uint32_t id, uint32_t correlation)
                                       outer.start};
 
         table_launch_set(correlation, launch);
+        if (domain->means[id] == MEANS_MEMORY) {
+            memory_called(correlation, from);
+        }
     }
 }
 
@@ -326,7 +338,10 @@ call_leave(struct domain *domain, uint32_t id, const struct cupti_call *data)
     inject_call_commit(&outer, 2);
 }
 
-void call_observed(uint32_t domain, uint32_t id, const struct cupti_call *data)
+void call_observed(uint32_t domain,
+                   uint32_t id,
+                   const struct cupti_call *data,
+                   const void *from)
 {
     struct domain *of = domain_find(domain);
 
@@ -334,7 +349,7 @@ void call_observed(uint32_t domain, uint32_t id, const struct cupti_call *data)
         return;
     }
     if (data->site == CUPTI_ENTER) {
-        call_enter(of, id, data->correlation);
+        call_enter(of, id, data->correlation, from);
     } else {
         call_leave(of, id, data);
     }

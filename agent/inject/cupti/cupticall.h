@@ -23,8 +23,12 @@ unsigned call_enable(void *subscriber);
 /* Kernels came whose launches were not reported, and none with one that was.
  * Any thread. */
 void call_mismatched(void);
-/* A callback of the runtime or the driver domain. */
-void call_observed(uint32_t domain, uint32_t id, const struct cupti_call *data);
+/* A callback of the runtime or the driver domain; `from` is the return address
+ * of the function that CUPTI called. */
+void call_observed(uint32_t domain,
+                   uint32_t id,
+                   const struct cupti_call *data,
+                   const void *from);
 /* Id of the call's NAME record; 0: not one of the chosen. */
 uint32_t call_name(uint32_t domain, uint32_t id);
 

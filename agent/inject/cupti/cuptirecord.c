@@ -15,6 +15,7 @@
 #include "agent/inject/cupti/cupticall.h"
 #include "agent/inject/cupti/cupticlock.h"
 #include "agent/inject/cupti/cuptigroup.h"
+#include "agent/inject/cupti/cuptimemory.h"
 #include "agent/inject/cupti/cuptitable.h"
 #include "agent/inject/cupti/cuptiuntimed.h"
 
@@ -23,9 +24,10 @@
 #define RECORD_BEFORE CK_TIME_S
 
 const uint32_t record_kinds[] = {
-    CUPTI_KIND_DEVICE, CUPTI_KIND_CONTEXT, CUPTI_KIND_STREAM,
-    CUPTI_KIND_KERNEL, CUPTI_KIND_MEMCPY,  CUPTI_KIND_MEMCPY2,
-    CUPTI_KIND_MEMSET, CUPTI_KIND_SYNC,    CUPTI_KIND_OVERHEAD,
+    CUPTI_KIND_DEVICE,  CUPTI_KIND_CONTEXT, CUPTI_KIND_STREAM,
+    CUPTI_KIND_KERNEL,  CUPTI_KIND_MEMCPY,  CUPTI_KIND_MEMCPY2,
+    CUPTI_KIND_MEMSET,  CUPTI_KIND_SYNC,    CUPTI_KIND_OVERHEAD,
+    CUPTI_KIND_MEMORY2,
 };
 const size_t record_kinds_count =
     sizeof(record_kinds) / sizeof(record_kinds[0]);
@@ -513,6 +515,9 @@ void record_write(const struct cupti_record *activity)
         break;
     case CUPTI_KIND_MEMSET:
         memset_write(activity);
+        break;
+    case CUPTI_KIND_MEMORY2:
+        memory_write((const void *)activity);
         break;
     case CUPTI_KIND_SYNC:
         sync_write(activity);

@@ -163,7 +163,7 @@ static void late_take(void)
         if (atomic_compare_exchange_strong(&late[i].state, &state, LATE_BUSY)) {
             (void)blockrecord_put(&late[i].block, CK_KIND_FREED,
                                   inject_label_id(late[i].function),
-                                  inject_now());
+                                  inject_now(), 0);
             atomic_fetch_sub(&late_count, 1);
             atomic_store(&late[i].state, LATE_FREE);
         }
@@ -202,9 +202,9 @@ static void block_record(const void *address,
     }
     block.site = call_site(from);
     block.stack = stack_number_find(from, block.site);
-    if (blockrecord_put(&block, CK_KIND_ALLOCATED, name, inject_now()) &&
+    if (blockrecord_put(&block, CK_KIND_ALLOCATED, name, inject_now(), 0) &&
         !liveblocks_add(&block)) {
-        (void)blockrecord_put(&block, CK_KIND_FREED, name, inject_now());
+        (void)blockrecord_put(&block, CK_KIND_FREED, name, inject_now(), 0);
         unfollowed_note();
     }
 }
@@ -259,7 +259,7 @@ void memorysample_gone(const struct live_block *block,
                 late_take();
             }
             (void)blockrecord_put(block, CK_KIND_FREED,
-                                  inject_label_id(function), inject_now());
+                                  inject_label_id(function), inject_now(), 0);
         }
         is_inside = false;
     }

@@ -41,7 +41,7 @@ static uint32_t device_of(cl_context context)
 static void gone_write(const struct live_block *block)
 {
     (void)blockrecord_put(block, CK_KIND_DEVICE_FREED,
-                          inject_label_id(&label_gone), inject_now());
+                          inject_label_id(&label_gone), inject_now(), 0);
 }
 
 /* Its end will not be seen: it counts as released at once. */
@@ -72,7 +72,7 @@ static bool made_put(const struct opencl_call *call,
     block.mean = device_of(made->context);
     block.stack = stack_number_find(made->from, block.site);
     if (!blockrecord_put(&block, CK_KIND_DEVICE_ALLOCATED, of->name,
-                         inject_now())) {
+                         inject_now(), 0)) {
         return false;
     }
     if (!liveblocks_add(&block)) {

@@ -33,6 +33,7 @@ struct spot {
     double blocks;
     uint64_t samples;
     uint32_t stack;
+    uint32_t holder;
 };
 
 /* A process, or one and its device. */
@@ -43,6 +44,13 @@ struct holder {
     uint64_t peaks; /* number of the last one */
 };
 
+/* A block of a device that is live, by its address. */
+struct live {
+    struct held block;
+    uint32_t spot;
+    bool is_there;
+};
+
 struct allocplaces {
     const struct defs *defs; /* borrowed */
     struct stackplaces *stacks;
@@ -51,6 +59,9 @@ struct allocplaces {
     struct table *keys; /* process, device */
     struct holder *holders;
     size_t holders_count, holders_room;
+    struct table *addresses; /* process, address */
+    struct live *lives;
+    size_t lives_count, lives_room;
     enum allocplaces_of of;
     uint32_t mean;
     uint64_t damaged; /* records of blocks that cannot be */
@@ -66,6 +77,7 @@ struct allocplaces *allocplaces_create(const struct defs *defs,
     places->of = of;
     places->stacks = stackplaces_create(defs, lookback);
     places->keys = table_create();
+    places->addresses = table_create();
     return places;
 }
 
@@ -76,11 +88,13 @@ void allocplaces_destroy(struct allocplaces *places)
         free(places->spots);
         free(places->holders);
         table_destroy(places->keys);
+        table_destroy(places->addresses);
+        free(places->lives);
         free(places);
     }
 }
 
-static struct holder *
+static uint32_t
 holder_find(struct allocplaces *places, uint32_t process, uint32_t device)
 {
     size_t number = (size_t)table_number_of(places->keys, process, device, 0);
@@ -90,7 +104,7 @@ holder_find(struct allocplaces *places, uint32_t process, uint32_t device)
                    sizeof(*places->holders));
         places->holders[places->holders_count++] = (struct holder){.peaks = 0};
     }
-    return &places->holders[number];
+    return (uint32_t)number;
 }
 
 /* Of a row; it is there. */
@@ -113,7 +127,9 @@ static struct spot *spot_find(struct allocplaces *places,
     if (number == places->count) {
         array_grow(&places->spots, &places->room, places->count,
                    sizeof(*places->spots));
-        places->spots[places->count++] = (struct spot){.stack = record->stack};
+        places->spots[places->count++] =
+            (struct spot){.stack = record->stack,
+                          .holder = holder_find(places, process, device)};
     }
     return &places->spots[number];
 }
@@ -149,6 +165,15 @@ static void block_add(struct spot *spot,
     }
 }
 
+static void
+block_remove(struct spot *spot, struct holder *holder, const struct held *block)
+{
+    if (spot->live.bytes > 0) {
+        held_add(&spot->live, block, -1);
+        held_add(&holder->live, block, -1);
+    }
+}
+
 /* Whether it is a record of that memory. */
 static bool is_taken(const struct allocplaces *places,
                      const struct ck_stacked *record)
@@ -168,47 +193,86 @@ static bool is_given(const struct ck_stacked *record)
            record->e.kind == CK_KIND_DEVICE_ALLOCATED;
 }
 
-/* How likely it was to be recorded. */
-static double probability(const struct allocplaces *places,
-                          const struct ck_stacked *record)
+static struct live *
+live_find(struct allocplaces *places, uint32_t process, uint64_t address)
 {
-    return places->of == ALLOCPLACES_DEVICES
-               ? 1
-               : -expm1(-(double)record->bytes / record->mean);
+    size_t number =
+        (size_t)table_number_of(places->addresses, process, address, 0);
+
+    if (number == places->lives_count) {
+        array_grow(&places->lives, &places->lives_room, number,
+                   sizeof(*places->lives));
+        places->lives[places->lives_count++] = (struct live){.is_there = false};
+    }
+    return &places->lives[number];
+}
+
+/* Memory of a device is known by its address: what gives it back may have
+ * nothing else. One that is there when another one is given at its address was
+ * given back without a record. */
+static void device_take(struct allocplaces *places,
+                        const struct timeline_event *event)
+{
+    const struct ck_stacked *record = (const struct ck_stacked *)event->record;
+    struct live *live = live_find(places, event->process, record->address);
+    struct spot *spot;
+
+    if (live->is_there) {
+        spot = &places->spots[live->spot];
+        spot_keep(spot, &places->holders[spot->holder]);
+        block_remove(spot, &places->holders[spot->holder], &live->block);
+        live->is_there = false;
+    }
+    if (!is_given(record) || record->bytes == 0) {
+        return;
+    }
+    places->mean = 1;
+    spot = spot_find(places, event->process, record->mean, record);
+    *live = (struct live){{.bytes = (double)record->bytes},
+                          (uint32_t)(spot - places->spots),
+                          true};
+    spot_keep(spot, &places->holders[spot->holder]);
+    spot->blocks += 1;
+    block_add(spot, &places->holders[spot->holder], &live->block, event->start);
+}
+
+/* A block of the allocator's. */
+static void sampled_take(struct allocplaces *places,
+                         const struct timeline_event *event)
+{
+    const struct ck_stacked *record = (const struct ck_stacked *)event->record;
+    double p = -expm1(-(double)record->bytes / record->mean);
+    struct held block = {.bytes = (double)record->bytes / p};
+    struct spot *spot = spot_find(places, event->process, 0, record);
+    struct holder *holder = &places->holders[spot->holder];
+
+    block.variance = block.bytes * block.bytes * (1 - p);
+    places->mean = record->mean;
+    spot_keep(spot, holder);
+    if (is_given(record)) {
+        spot->blocks += 1 / p;
+        block_add(spot, holder, &block, event->start);
+    } else {
+        block_remove(spot, holder, &block);
+    }
 }
 
 void allocplaces_take(void *consumer, const struct timeline_event *event)
 {
     struct allocplaces *places = consumer;
     const struct ck_stacked *record = (const struct ck_stacked *)event->record;
-    uint32_t device = places->of == ALLOCPLACES_DEVICES ? record->mean : 0;
-    struct holder *holder;
-    struct spot *spot;
-    struct held block;
-    double p;
 
-    if (is_taken(places, record) && record->bytes > CK_BLOCK_BYTES_MAX) {
-        places->damaged++;
-        return;
-    }
-    if (!is_taken(places, record) || record->bytes == 0 ||
+    if (!is_taken(places, record) ||
         !defs_is_wanted(places->defs,
                         places->defs->processes[event->process].rank)) {
         return;
     }
-    p = probability(places, record);
-    block.bytes = (double)record->bytes / p;
-    block.variance = block.bytes * block.bytes * (1 - p);
-    places->mean = places->of == ALLOCPLACES_DEVICES ? 1 : record->mean;
-    holder = holder_find(places, event->process, device);
-    spot = spot_find(places, event->process, device, record);
-    spot_keep(spot, holder);
-    if (is_given(record)) {
-        spot->blocks += 1 / p;
-        block_add(spot, holder, &block, event->start);
-    } else if (spot->live.bytes > 0) {
-        held_add(&spot->live, &block, -1);
-        held_add(&holder->live, &block, -1);
+    if (record->bytes > CK_BLOCK_BYTES_MAX) {
+        places->damaged++;
+    } else if (places->of == ALLOCPLACES_DEVICES) {
+        device_take(places, event);
+    } else if (record->bytes > 0) {
+        sampled_take(places, event);
     }
 }
 

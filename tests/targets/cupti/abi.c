@@ -20,6 +20,7 @@ typedef CUpti_ActivityKernel10 kernel_t;
 typedef CUpti_ActivityMemcpy6 memcpy_t;
 typedef CUpti_ActivityDevice5 device_t;
 typedef CUpti_ActivityOverhead3 overhead_t;
+typedef CUpti_ActivityMemory4 memory_t;
 SAME(cupti_sync, result, CUpti_ActivitySynchronization2, returnValue);
 SAME(cupti_overhead, data, overhead_t, overheadData);
 SAME(cupti_overhead, correlation, overhead_t, correlationId);
@@ -32,6 +33,7 @@ typedef CUpti_ActivityKernel9 kernel_t;
 typedef CUpti_ActivityMemcpy5 memcpy_t;
 typedef CUpti_ActivityDevice4 device_t;
 typedef CUpti_ActivityOverhead overhead_t;
+typedef CUpti_ActivityMemory3 memory_t;
 SAME(cupti_device, is_mig, device_t, isMigEnabled);
 SAME(cupti_device, mig_uuid, device_t, migUuid);
 #else
@@ -39,6 +41,7 @@ typedef CUpti_ActivityKernel6 kernel_t;
 typedef CUpti_ActivityMemcpy4 memcpy_t;
 typedef CUpti_ActivityDevice3 device_t;
 typedef CUpti_ActivityOverhead overhead_t;
+typedef CUpti_ActivityMemory2 memory_t;
 #endif
 
 SAME(cupti_kernel, registers, kernel_t, registersPerThread);
@@ -85,6 +88,15 @@ SAME(cupti_call, site, CUpti_CallbackData, callbackSite);
 SAME(cupti_call, result, CUpti_CallbackData, functionReturnValue);
 SAME(cupti_call, correlation, CUpti_CallbackData, correlationId);
 
+SAME(cupti_memory, operation, memory_t, memoryOperationType);
+SAME(cupti_memory, memory, memory_t, memoryKind);
+SAME(cupti_memory, correlation, memory_t, correlationId);
+SAME(cupti_memory, address, memory_t, address);
+SAME(cupti_memory, bytes, memory_t, bytes);
+SAME(cupti_memory, time, memory_t, timestamp);
+SAME(cupti_memory, device, memory_t, deviceId);
+SAME(cupti_memory, name, memory_t, name);
+
 #if CUPTI_API_VERSION >= 18
 SAME(cupti_peer, from_device, CUpti_ActivityMemcpyPtoP4, srcDeviceId);
 SAME(cupti_peer, to_device, CUpti_ActivityMemcpyPtoP4, dstDeviceId);
@@ -102,8 +114,16 @@ _Static_assert(
         (int)CUPTI_KIND_SYNC == (int)CUPTI_ACTIVITY_KIND_SYNCHRONIZATION &&
         (int)CUPTI_KIND_MEMCPY2 == (int)CUPTI_ACTIVITY_KIND_MEMCPY2 &&
         (int)CUPTI_KIND_OVERHEAD == (int)CUPTI_ACTIVITY_KIND_OVERHEAD &&
+        (int)CUPTI_KIND_MEMORY2 == (int)CUPTI_ACTIVITY_KIND_MEMORY2 &&
         (int)CUPTI_KIND_STREAM == (int)CUPTI_ACTIVITY_KIND_STREAM,
     "kinds");
+_Static_assert((int)CUPTI_MEMORY_RELEASED ==
+                       (int)CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE &&
+                   (int)CUPTI_MEMORY_DEVICE ==
+                       (int)CUPTI_ACTIVITY_MEMORY_KIND_DEVICE &&
+                   (int)CUPTI_MEMORY_MANAGED_STATIC ==
+                       (int)CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC,
+               "memory");
 _Static_assert((int)CUPTI_DOMAIN_RUNTIME == (int)CUPTI_CB_DOMAIN_RUNTIME_API &&
                    (int)CUPTI_DOMAIN_DRIVER == (int)CUPTI_CB_DOMAIN_DRIVER_API,
                "domains");

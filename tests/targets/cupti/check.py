@@ -651,6 +651,7 @@ class Report(unittest.TestCase):
                 else done.returncode
             self.assertEqual(ended, status, done.stderr)
         self.lost = report["trust"]["lost"]
+        self.whole = report
         device = report["devices"][0]
         for other in report["devices"][1:]:  # a copy's other end
             self.assertEqual(other["busy_ns"], 0)
@@ -736,6 +737,27 @@ class Report(unittest.TestCase):
                 self.assertEqual(launches["untimed"], 200 * 50 - 1980 + 2)
                 self.assertIn("have no usable", text)
                 self.assertIn("it is unknown whether they were busy", text)
+
+    def test_device_memory_by_the_function_that_asked_for_it(self):
+        """12 MiB in fields_make, 4 of them given back by a record that came
+        before the one of what they are; 1 MiB in halo_make, and none of the
+        host's. CUPTI's own parser may walk the buffers."""
+        for more in ({}, {"MOCK_VERSION": "24"},
+                     *([{"MOCK_REAL": REAL}] if REAL else [])):
+            with self.subTest(**more):
+                _, text, _ = self.report("memory", "none", 0, **more)
+                memory = self.whole["device_memory"]
+                rows = {row["function"]: row for row in memory["places"]}
+                mib = 1 << 20
+                self.assertEqual(
+                    {name: (row["bytes"], row["peak_bytes"], row["last_bytes"],
+                            row["blocks"]) for name, row in rows.items()},
+                    {"fields_make": (12 * mib, 12 * mib, 8 * mib, 3),
+                     "halo_make": (mib, 0, mib, 1)})
+                self.assertEqual(
+                    [(row["peak_bytes"], row["last_bytes"])
+                     for row in memory["ranks"]], [(12 * mib, 9 * mib)])
+                self.assertIn("DEVICE MEMORY", text)
 
     def test_launches_into_a_captured_graph_are_no_loss(self):
         device, text, launches = self.report("capture", "none")

@@ -322,6 +322,7 @@ int main(int argc, char **argv)
     graphs_run(NODES, REPLAYS);
     (void)printf("kernel %d 0\nh2d 1 %zu\nd2h 1 %zu\nd2d 1 %zu\nfill 1 %zu\n",
                  kernels + 1 + NODES * REPLAYS, BYTES, BYTES, BYTES, BYTES);
+    (void)printf("memory 2 %zu\n", BYTES);
     (void)printf("call cuLaunchKernel %d\ncall cuGraphLaunch %d\n",
                  kernels + 1 + NODES, REPLAYS);
     end_as(how);

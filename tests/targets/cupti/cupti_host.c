@@ -21,9 +21,11 @@
  * each ms), kill (as paced, then SIGKILL), cost (prints ns of a launch's
  * callbacks beside an empty subscriber's), capture (6000 launches into a graph,
  * then paced), names (8000 kernels of as many names), and as cuda_truth does
- * hold, marks and replay; and as gpujob.py training (STEPS of 20 kernels, 20 us
- * each; WORD graph: a graph launch each; profile: behind ten that another
- * client has the records of).
+ * hold, marks and replay, memory (three blocks of 4 MiB in fields_make, one of
+ * them given back by another thread, whose record comes first; 1 MiB of managed
+ * memory and 2 MiB of the host's in halo_make); and as gpujob.py training
+ * (STEPS of 20 kernels, 20 us each; WORD graph: a graph launch each; profile:
+ * behind ten that another client has the records of).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -282,6 +284,81 @@ static void rest_emit(void)
     mock_emit(&overhead, sizeof(overhead));
     kernel_emit(atomic_fetch_add(&next_correlation, 1), 0, 0);
     kernel_emit(atomic_fetch_add(&next_correlation, 1), now, now - 1);
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+#define FIELD ((uint64_t)4 << 20)
+#define HALO ((uint64_t)1 << 20)
+
+static void memory_emit(const struct cupti_memory *of)
+{
+    struct cupti_memory memory = *of;
+
+    memory.kind = CUPTI_KIND_MEMORY2;
+    memory.time = memory.time == 0 ? mock_clock() : memory.time;
+    memory.process = (uint32_t)getpid();
+    memory.context = 1;
+    mock_emit(&memory, sizeof(memory));
+}
+
+static struct cupti_memory
+given(uint32_t correlation, uint32_t what, uint64_t address, uint64_t bytes)
+{
+    return (struct cupti_memory){.operation = CUPTI_MEMORY_GIVEN,
+                                 .memory = what,
+                                 .correlation = correlation,
+                                 .address = address,
+                                 .bytes = bytes,
+                                 .time = mock_clock()};
+}
+
+/* As cudaMalloc(), in the function that calls it: the runtime's call around the
+ * driver's. */
+#define MAKE(memory, what, address, bytes)                                     \
+    do {                                                                       \
+        uint32_t id = atomic_fetch_add(&next_correlation, 1);                  \
+                                                                               \
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaMalloc", CUPTI_ENTER, id);        \
+        mock_call(CUPTI_DOMAIN_DRIVER, "cuMemAlloc", CUPTI_ENTER, id);         \
+        *(memory) = given(id, what, address, bytes);                           \
+        mock_call(CUPTI_DOMAIN_DRIVER, "cuMemAlloc", CUPTI_EXIT, id);          \
+        mock_call(CUPTI_DOMAIN_RUNTIME, "cudaMalloc", CUPTI_EXIT, id);         \
+    } while (0)
+
+/* The record of its end comes before that of its begin. */
+__attribute__((noipa)) static void fields_make(void)
+{
+    struct cupti_memory first, more;
+
+    MAKE(&first, CUPTI_MEMORY_DEVICE, FIELD, FIELD);
+    MAKE(&more, CUPTI_MEMORY_DEVICE, 2 * FIELD, FIELD);
+    memory_emit(&more);
+    MAKE(&more, CUPTI_MEMORY_DEVICE, 3 * FIELD, FIELD);
+    memory_emit(&more);
+    (void)usleep(1000);
+    memory_emit(&(struct cupti_memory){.operation = CUPTI_MEMORY_RELEASED,
+                                       .memory = CUPTI_MEMORY_DEVICE,
+                                       .address = FIELD,
+                                       .bytes = FIELD});
+    memory_emit(&first);
+}
+
+__attribute__((noipa)) static void halo_make(void)
+{
+    struct cupti_memory memory;
+
+    MAKE(&memory, CUPTI_MEMORY_MANAGED, 1, HALO);
+
+    memory_emit(&memory);
+    MAKE(&memory, 2 /* pinned */, 2, 2 * HALO);
+    memory_emit(&memory);
+}
+
+static void memory_play(void)
+{
+    fields_make();
+    halo_make();
 }
 
 static void injection_load(void)
@@ -897,16 +974,16 @@ static const struct {
     const char *name;
     void (*play)(void);
 } hows[] = {
-    {"_exit", at_once},    {"destroy", destroy}, {"release", release},
-    {"reset", reset},      {"fork", fork_child}, {"abort", abort},
-    {"fatal", mock_fatal}, {"unknown", unknown}, {"takeover", takeover},
-    {"steal", steal},      {"later", later},     {"rival", rival},
-    {"share", share},      {"held", held},       {"term", term},
-    {"cost", cost},        {"names", names},     {"again", again},
-    {"racing", racing},    {"other", other},     {"quick", quick},
-    {"capture", capture},  {"hold", hold},       {"replay", replay},
-    {"paced", paced},      {"graphs", graphs},   {"kill", killed},
-    {"flood", flood},
+    {"_exit", at_once},    {"destroy", destroy},    {"release", release},
+    {"reset", reset},      {"fork", fork_child},    {"abort", abort},
+    {"fatal", mock_fatal}, {"unknown", unknown},    {"takeover", takeover},
+    {"steal", steal},      {"later", later},        {"rival", rival},
+    {"share", share},      {"held", held},          {"term", term},
+    {"cost", cost},        {"names", names},        {"again", again},
+    {"racing", racing},    {"other", other},        {"quick", quick},
+    {"capture", capture},  {"hold", hold},          {"replay", replay},
+    {"paced", paced},      {"graphs", graphs},      {"kill", killed},
+    {"flood", flood},      {"memory", memory_play},
 };
 
 static void end_as(const char *how)

@@ -62,7 +62,10 @@ struct name {
     const char *text;
 };
 static const struct name names[] = {
+    {CUPTI_DOMAIN_RUNTIME, 20, "cudaMalloc_v3020"},
+    {CUPTI_DOMAIN_RUNTIME, 22, "cudaFree_v3020"},
     {CUPTI_DOMAIN_RUNTIME, 41, "cudaMemcpyAsync_v3020"},
+    {CUPTI_DOMAIN_DRIVER, 243, "cuMemAlloc_v2"},
     {CUPTI_DOMAIN_RUNTIME, 164, "cudaDeviceReset_v3020"},
     {CUPTI_DOMAIN_RUNTIME, 165, "cudaDeviceSynchronize_v3020"},
     {CUPTI_DOMAIN_RUNTIME, 211, "cudaLaunchKernel_v7000"},
@@ -477,6 +480,8 @@ static size_t kind_bytes(uint32_t kind)
         return 96;
     case CUPTI_KIND_MEMSET:
         return 88;
+    case CUPTI_KIND_MEMORY2:
+        return is_13 ? 128 : 120;
     case CUPTI_KIND_SYNC:
         return is_12_8 ? 56 : 40;
     case CUPTI_KIND_OVERHEAD:

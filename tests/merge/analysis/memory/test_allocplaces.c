@@ -220,6 +220,45 @@ static void blocks_larger_than_any_are_damage(void **state)
                         "a block of more than 2^48 bytes in a record");
 }
 
+static void
+device(ck_time_t time, unsigned kind, uint64_t address, uint32_t stack)
+{
+    struct ck_stacked record = {.e = {.kind = (uint16_t)kind, .start = time},
+                                .address = address,
+                                .bytes = stack == 0 ? 0 : stack * SURE,
+                                .stack = stack,
+                                .mean = 9};
+    struct timeline_event event = {
+        .record = &record.e, .start = time, .end = time};
+
+    allocplaces_take(places, &event);
+}
+
+/* What gives it back has no stack, and may have no record. */
+static void memory_of_a_device_is_known_by_its_address(void **state)
+{
+    (void)state;
+    allocplaces_destroy(places);
+    places = allocplaces_create(defs, lookback, ALLOCPLACES_DEVICES);
+    device(10, CK_KIND_DEVICE_ALLOCATED, 0x100, 1);
+    device(20, CK_KIND_DEVICE_ALLOCATED, 0x200, 3); /* the peak: 1 + 3 */
+    device(30, CK_KIND_DEVICE_FREED, 0x100, 0);
+    device(40, CK_KIND_DEVICE_FREED, 0x100, 0);     /* is there no more */
+    device(50, CK_KIND_DEVICE_FREED, 0x300, 0);     /* never was */
+    device(60, CK_KIND_DEVICE_ALLOCATED, 0x200, 2); /* the other one is gone */
+    device(70, CK_KIND_ALLOCATED, 0x400, 1);        /* the host's */
+    allocplaces_report(places, &report);
+    assert_int_equal(report.device_memory.ranks_count, 1);
+    assert_int_equal(report.device_memory.ranks[0].device, 9);
+    assert_int_equal(report.device_memory.ranks[0].held.peak, 4 * SURE);
+    assert_int_equal(report.device_memory.ranks[0].held.last, 2 * SURE);
+    assert_int_equal(report.device_memory.ranks[0].held.blocks, 3);
+    assert_int_equal(report.device_memory.places_count, 2);
+    assert_string_equal(report.device_memory.places[0].place.function, "scan");
+    assert_int_equal(report.device_memory.places[0].held.peak, 3 * SURE);
+    assert_int_equal(report.device_memory.places[0].held.last, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -232,6 +271,7 @@ int main(void)
         T(a_template_that_the_place_called_is_not_its_caller),
         T(what_cannot_be_is_left_out),
         T(blocks_larger_than_any_are_damage),
+        T(memory_of_a_device_is_known_by_its_address),
     };
 
     return cmocka_run_group_tests_name("allocplaces", tests, NULL, NULL);
