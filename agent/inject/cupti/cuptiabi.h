@@ -74,7 +74,8 @@ enum cupti_overhead_kind {
     CUPTI_OVERHEAD_FULL = 6 << 16,
     CUPTI_OVERHEAD_REQUEST = 7 << 16,
 };
-/* What memory is given, and of which kind; others are the host's. */
+/* Whether memory is given or given back, and its kind: others are the host's.
+ */
 enum cupti_memory_operation {
     CUPTI_MEMORY_GIVEN = 1,
     CUPTI_MEMORY_RELEASED = 2,

@@ -13,8 +13,8 @@
 #define MEMORY_CALLS 4096
 
 /* This thread is in a call that may ask for such memory; `from` is a return
- * address on its stack, inward of which nothing is the program's. Only with a
- * writer, not within a record. */
+ * address on its stack: what is called from there is not the program's. Only
+ * with a writer, not within a record. */
 void memory_called(uint32_t correlation, const void *from);
 /* CUPTI's record of memory; what is the host's is left out. */
 void memory_write(const struct cupti_memory *memory);

@@ -19,6 +19,10 @@
 #define SLEEP 6
 #define READ 7
 #define SAMPLE 5 /* ns */
+#define NONE                                                                   \
+    {                                                                          \
+        LENGTH, 0                                                              \
+    }
 
 struct span {
     ck_time_t start, end;
@@ -112,11 +116,8 @@ static bool is_wrong(void *with_samples)
     ck_time_t free_at[THREADS] = {0}, sum = 0, wall = 0, serial = 0;
     uint32_t users = 0, most = 0;
     bool is_used[THREADS] = {false}, is_bad, is_sampled = false;
-    struct span lives[THREADS];
+    struct span lives[THREADS] = {NONE, NONE, NONE, NONE};
 
-    for (uint32_t t = 0; t < THREADS; t++) {
-        lives[t] = (struct span){LENGTH, 0};
-    }
     for (ck_time_t at = 0; at < LENGTH; at++) {
         for (uint32_t t = 0; t < THREADS; t++) {
             struct span span = {at, at + 1 + chance_below(40)};
