@@ -592,8 +592,8 @@ job_takers(struct job *job, struct timeline_consumer *to, size_t *witnesses)
                                                  OF_MPI, false};
     }
     if (peers_is_wanted(job->peers)) {
-        to[count++] = (struct timeline_consumer){
-            peers_take, job->peers, OF(CALL) | OF(MARK), false};
+        to[count++] = (struct timeline_consumer){peers_take, job->peers,
+                                                 OF(CALL) | OF(MARK), false};
     }
     if (!job->is_held) {
         to[count++] = (struct timeline_consumer){

@@ -165,7 +165,7 @@ static void who_writes_to_a_full_pipe_waits_for_who_reads_it(void **state)
     assert_string_equal(report.peers[0].did, "nanosleep");
 }
 
-/* The collector says so of a thread of the process with that number. */
+/* The collector records that of a thread of the process with that number. */
 static void preempted(uint32_t process, ck_time_t start, ck_time_t end)
 {
     struct ck_mark record = {
@@ -177,7 +177,7 @@ static void preempted(uint32_t process, ck_time_t start, ck_time_t end)
     assert_int_equal(peers_take(peers, &event), 0);
 }
 
-static void who_has_no_cpu_in_a_write_waits_for_nobody(void **state)
+static void who_has_no_cpu_in_a_write_does_not_wait(void **state)
 {
     (void)state;
     pipes_are();
@@ -279,7 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(who_reads_a_pipe_waits_for_who_writes_it),
         CASE(who_writes_to_a_full_pipe_waits_for_who_reads_it),
-        CASE(who_has_no_cpu_in_a_write_waits_for_nobody),
+        CASE(who_has_no_cpu_in_a_write_does_not_wait),
         CASE(ends_of_another_host_or_of_several_have_no_owner),
         CASE(processes_of_two_ranks_wait_as_ranks),
         CASE(the_wait_is_cut_to_the_region),

@@ -416,8 +416,8 @@ static void who_waits_for_a_thread_does_not_wait_for_a_lock(void **state)
 
     (void)state;
     say(page_host_answer, &report);
-    assert_non_null(strstr(
-        text, "Outside MPI: 1.00 s waiting for locks or threads.\n"));
+    assert_non_null(
+        strstr(text, "Outside MPI: 1.00 s waiting for locks or threads.\n"));
 }
 
 static void a_long_wait_for_the_start_is_not_called_good(void **state)
@@ -745,8 +745,8 @@ int main(void)
         cmocka_unit_test_teardown(equal_losses_are_both_named, teardown),
         cmocka_unit_test_teardown(work_without_a_cpu_is_not_called_good,
                                   teardown),
-        cmocka_unit_test_teardown(who_waits_for_a_thread_does_not_wait_for_a_lock,
-                                  teardown),
+        cmocka_unit_test_teardown(
+            who_waits_for_a_thread_does_not_wait_for_a_lock, teardown),
         cmocka_unit_test_teardown(a_long_wait_for_the_start_is_not_called_good,
                                   teardown),
         cmocka_unit_test_teardown(the_first_sentence_fits_the_page, teardown),
