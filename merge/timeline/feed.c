@@ -68,7 +68,9 @@ static bool entries_insert(struct feed_entry *entries, uint32_t count)
 
 /* ---- filling ------------------------------------------------------------ */
 
-/* What is left goes to the front: records too, when that gives room. */
+/* What is left goes to the front: records too, when that gives room. Behind a
+ * span that is long, as a step, all is left: records go to the front once there
+ * are twice as many as then, so that each is moved a few times at most. */
 static void feed_compact(struct feed *feed)
 {
     uint32_t left = feed->count - feed->next;
@@ -76,14 +78,15 @@ static void feed_compact(struct feed *feed)
 
     if (left == 0) {
         feed->next = feed->count = 0;
-        feed->rows.used = 0;
+        feed->rows.used = feed->kept = 0;
         return;
     }
     memmove(feed->entries, feed->entries + feed->next,
             left * sizeof(*feed->entries));
     feed->next = 0;
     feed->count = left;
-    if (feed->rows.used < feed->rows.room / 2) {
+    if (feed->rows.used < feed->rows.room / 2 ||
+        feed->rows.used < 2 * feed->kept) {
         return;
     }
     rows_room(&rows.bytes, &rows.room, feed->rows.used);
@@ -98,6 +101,7 @@ static void feed_compact(struct feed *feed)
         feed->entries[i].offset = (uint32_t)(rows.used / CK_UNIT_BYTES);
         rows.used += bytes;
     }
+    feed->kept = rows.used;
     feed->spare = feed->rows;
     rows.is_ticks = feed->rows.is_ticks;
     feed->rows = rows;
@@ -258,7 +262,7 @@ int feed_open(struct feed *feed,
               struct ck_err *err)
 {
     feed->next = feed->count = feed->order = 0;
-    feed->rows.used = 0;
+    feed->rows.used = feed->kept = 0;
     feed->frame = frame;
     feed->bound = INT64_MIN;
     feed->past_time = past_time;

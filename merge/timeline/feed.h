@@ -45,6 +45,7 @@ struct feed {
     size_t entries_room;
     uint32_t order;
     struct store_rows spare;
+    size_t kept; /* bytes of rows that were left when they went to the front */
     const struct store_frame *frame;
     struct pieces *pieces;
     /* What was handed out before the feed began anew. */
