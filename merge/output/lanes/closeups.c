@@ -53,13 +53,16 @@ struct known {
                                       none of it yet */
     bool is_known;
     bool is_late;
-    bool is_seen; /* in the one that is being copied */
+    bool is_seen;  /* in the one that is being copied, */
+    uint8_t depth; /* where its forgotten item is so deep, */
+    size_t next;   /* and its next item goes there */
     int32_t rank;
     ck_time_t known_end; /* end of its last item, where they are late */
 };
 
 struct closeups {
     struct closeups_ring ring;
+    uint8_t *depths;       /* of the ring's items, in the one being copied */
     size_t forgot;         /* items that are forgotten */
     ck_time_t begun;       /* latest start of one of them */
     ck_time_t then[PARTS]; /* latest start of any when each part was full */
@@ -78,6 +81,7 @@ struct closeups *closeups_create(void)
     closeups->ring.items =
         xmalloc(CLOSEUPS_RING * sizeof(*closeups->ring.items));
     closeups->ring.rows = xmalloc(CLOSEUPS_RING * sizeof(*closeups->ring.rows));
+    closeups->depths = xmalloc(CLOSEUPS_RING * sizeof(*closeups->depths));
     closeups->begun = closeups->ring.now = INT64_MIN;
     return closeups;
 }
@@ -92,6 +96,7 @@ void closeups_destroy(struct closeups *closeups)
     }
     free(closeups->ring.items);
     free(closeups->ring.rows);
+    free(closeups->depths);
     free(closeups->rows);
     free(closeups);
 }
@@ -106,59 +111,6 @@ static bool has_rank(const int32_t ranks[CLOSEUP_RANKS], int32_t rank)
 static bool is_within(const struct closeup_item *item, struct region part)
 {
     return item->end > part.start && item->start < part.end;
-}
-
-/* Items that were found. */
-struct found {
-    struct closeup_item *items;
-    size_t count;
-    size_t room;
-};
-
-static void found_add(struct found *found,
-                      const struct closeup_item *item,
-                      struct region part)
-{
-    if (!is_within(item, part)) {
-        return;
-    }
-    array_grow(&found->items, &found->room, found->count,
-               sizeof(*found->items));
-    found->items[found->count++] = *item;
-}
-
-/* All items of the rows that are seen in the part. Of what is forgotten of a
- * row only the last item can be in it: the part begins behind the start of
- * each. */
-static struct found found_all(const struct closeups *closeups,
-                              struct region part)
-{
-    struct found found = {NULL, 0, 0};
-
-    for (size_t i = 0; i < closeups->rows_count; i++) {
-        if (closeups->rows[i].forgot > 0 && closeups->rows[i].is_seen) {
-            found_add(&found, &closeups->rows[i].forgotten, part);
-        }
-    }
-    for (size_t i = closeups->forgot; i < closeups->ring.put; i++) {
-        const struct closeup_item *item =
-            &closeups->ring.items[i % CLOSEUPS_RING];
-
-        if (closeups->rows[item->row].is_seen) {
-            found_add(&found, item, part);
-        }
-    }
-    return found;
-}
-
-static size_t found_within(const struct found *found, struct region part)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < found->count; i++) {
-        count += is_within(&found->items[i], part);
-    }
-    return count;
 }
 
 /* Less of what is beside the piece; then less of its begin. */
@@ -211,6 +163,71 @@ rows_choose(struct closeups *closeups, const struct place *place, bool is_last)
     return until;
 }
 
+/* Parts of time, each within the one before. */
+struct parts {
+    struct region all[NARROWER_MOST + 1];
+};
+
+static void
+parts_fill(struct parts *parts, struct region part, struct region piece)
+{
+    for (int i = 0; i <= NARROWER_MOST; i++) {
+        parts->all[i] = part;
+        part = narrower(part, piece);
+    }
+}
+
+/* In how many of them an item is. */
+static inline uint8_t depth_of(const struct closeup_item *item,
+                               const struct parts *parts)
+{
+    uint8_t depth = 0;
+
+    while (depth <= NARROWER_MOST && is_within(item, parts->all[depth])) {
+        depth++;
+    }
+    return depth;
+}
+
+/* Looks how deep all items of the rows that are seen are. Of what is forgotten
+ * of a row only the last item can be in a part: it begins behind the start of
+ * each. Returns the first part that no more items are in than one may have, or
+ * the last one, and how many that has. */
+static int
+depths_find(struct closeups *closeups, const struct parts *parts, size_t *kept)
+{
+    size_t counts[NARROWER_MOST + 2] = {0};
+    size_t within = 0;
+    int best;
+
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        struct known *row = &closeups->rows[i];
+
+        row->depth = row->forgot > 0 && row->is_seen
+                         ? depth_of(&row->forgotten, parts)
+                         : 0;
+        counts[row->depth]++;
+    }
+    for (size_t i = closeups->forgot; i < closeups->ring.put; i++) {
+        size_t at = i % CLOSEUPS_RING;
+        uint8_t depth = 0;
+
+        if (closeups->rows[closeups->ring.rows[at]].is_seen) {
+            depth = depth_of(&closeups->ring.items[at], parts);
+        }
+        closeups->depths[at] = depth;
+        counts[depth]++;
+    }
+    for (best = NARROWER_MOST; best >= 0; best--) {
+        if (within + counts[best + 1] > CLOSEUP_ITEMS && best < NARROWER_MOST) {
+            break;
+        }
+        within += counts[best + 1];
+    }
+    *kept = within;
+    return best + 1;
+}
+
 static int by_row(const void *a, const void *b)
 {
     const struct closeup_item *one = a, *other = b;
@@ -218,6 +235,59 @@ static int by_row(const void *a, const void *b)
     return one->row != other->row
                ? (one->row > other->row) - (one->row < other->row)
                : (one->start > other->start) - (one->start < other->start);
+}
+
+/* Where the first item of each row goes that is deeper. */
+static void rows_begin(struct closeups *closeups, int depth)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        closeups->rows[i].next = closeups->rows[i].depth > depth;
+    }
+    for (size_t i = closeups->forgot; i < closeups->ring.put; i++) {
+        size_t at = i % CLOSEUPS_RING;
+
+        closeups->rows[closeups->ring.rows[at]].next +=
+            closeups->depths[at] > depth;
+    }
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        size_t its = closeups->rows[i].next;
+
+        closeups->rows[i].next = next;
+        next += its;
+    }
+}
+
+/* The items that are deeper, so many, by row and start: those of a row come in
+ * that order. */
+static struct closeup_item *
+items_take(struct closeups *closeups, int depth, size_t count)
+{
+    struct closeup_item *items = xmalloc(count * sizeof(*items));
+    bool is_sorted = true;
+
+    rows_begin(closeups, depth);
+    for (size_t i = 0; i < closeups->rows_count; i++) {
+        if (closeups->rows[i].depth > depth) {
+            items[closeups->rows[i].next++] = closeups->rows[i].forgotten;
+        }
+    }
+    for (size_t i = closeups->forgot; i < closeups->ring.put; i++) {
+        size_t at = i % CLOSEUPS_RING;
+
+        if (closeups->depths[at] > depth) {
+            items[closeups->rows[closeups->ring.rows[at]].next++] =
+                closeups->ring.items[at];
+        }
+    }
+    for (size_t i = 1; i < count; i++) {
+        is_sorted = is_sorted && by_row(&items[i - 1], &items[i]) <= 0;
+    }
+    if (!is_sorted) {
+        qsort(items, count, sizeof(*items), by_row);
+    }
+    return items;
 }
 
 /* Copy the place's piece with what is around it, as far as that is there;
@@ -228,8 +298,9 @@ place_take(struct closeups *closeups, struct place *place, bool is_last)
     struct region part = {place->piece.start - place->beside,
                           place->piece.end + place->beside};
     ck_time_t until = rows_choose(closeups, place, is_last);
-    struct found found;
-    size_t kept = 0;
+    struct parts parts;
+    size_t kept;
+    int best;
 
     place->is_due = false;
     if (part.start <= closeups->begun) {
@@ -238,26 +309,15 @@ place_take(struct closeups *closeups, struct place *place, bool is_last)
     if (part.end > until) {
         part.end = until;
     }
-    found = found_all(closeups, part);
-    for (int i = 0;
-         i < NARROWER_MOST && found_within(&found, part) > CLOSEUP_ITEMS; i++) {
-        part = narrower(part, place->piece);
-    }
-    for (size_t i = 0; i < found.count; i++) {
-        if (is_within(&found.items[i], part)) {
-            found.items[kept++] = found.items[i];
-        }
-    }
+    parts_fill(&parts, part, place->piece);
+    best = depths_find(closeups, &parts, &kept);
+    part = parts.all[best];
     if (kept == 0 || kept > CLOSEUP_ITEMS || part.start >= part.end) {
-        free(found.items);
         return;
     }
-    qsort(found.items, kept, sizeof(*found.items), by_row);
     free(place->taken.items);
     place->taken = (struct closeup){
-        .part = part,
-        .items = xrealloc(found.items, kept * sizeof(*found.items)),
-        .count = kept};
+        .part = part, .items = items_take(closeups, best, kept), .count = kept};
     memcpy(place->taken.ranks, place->ranks, sizeof(place->ranks));
 }
 
