@@ -80,9 +80,9 @@ table_slot(const struct table *table, struct table_key key, uint64_t hash)
     return at;
 }
 
-static void table_double(struct table *table)
+/* Slots for a larger mask. */
+static void table_widen(struct table *table, size_t mask)
 {
-    size_t mask = table->mask * 2 + 1;
     uint32_t *slots = xcalloc(mask + 1, sizeof(*slots));
 
     free(table->slots);
@@ -93,6 +93,18 @@ static void table_double(struct table *table)
         size_t at = table_slot(table, table->keys[i], hash);
 
         slots[at] = hash_tag(table, hash) | ((uint32_t)i + 1);
+    }
+}
+
+void table_reserve(struct table *table, size_t count)
+{
+    size_t mask = table->mask;
+
+    while (count * 2 > mask) {
+        mask = mask * 2 + 1;
+    }
+    if (mask > table->mask) {
+        table_widen(table, mask);
     }
 }
 
@@ -110,7 +122,7 @@ int64_t table_number_of(struct table *table, uint64_t a, uint64_t b, uint64_t c)
     }
     array_grow(&table->keys, &table->room, table->count, sizeof(*table->keys));
     if (table->count * 2 > table->mask) {
-        table_double(table);
+        table_widen(table, table->mask * 2 + 1);
         at = table_slot(table, key, hash);
     }
     table->keys[table->count] = key;

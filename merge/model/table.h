@@ -16,6 +16,8 @@ struct table_key {
 struct table;
 struct table *table_create(void);
 void table_destroy(struct table *table);
+/* Room for so many keys at once. */
+void table_reserve(struct table *table, size_t count);
 /* As table_number(), whose key goes in registers: a key in memory would be
  * written and read again for each record. */
 int64_t

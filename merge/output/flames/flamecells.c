@@ -153,6 +153,7 @@ static void widen(struct flamecells *cells)
     size_t count = cells->sums_count;
 
     cells->pairs = table_create();
+    table_reserve(cells->pairs, count);
     cells->sums = NULL;
     cells->sums_count = cells->sums_room = 0;
     for (size_t i = 0; i < KNOWN; i++) {

@@ -57,9 +57,28 @@ static void a_question_gives_no_number(void **state)
     table_destroy(table);
 }
 
+static void room_changes_no_number(void **state)
+{
+    struct table *table = table_create();
+
+    (void)state;
+    for (uint64_t i = 0; i < 3000; i++) {
+        if (i == 100) {
+            table_reserve(table, 2000);
+            table_reserve(table, 10);
+        }
+        assert_int_equal(table_number(table, key_of(i)), i);
+    }
+    for (uint64_t i = 0; i < 3000; i++) {
+        assert_int_equal(table_find(table, key_of(i)), i);
+    }
+    table_destroy(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(room_changes_no_number),
         cmocka_unit_test(keys_keep_their_numbers_as_the_table_grows),
         cmocka_unit_test(a_question_gives_no_number),
     };
