@@ -610,8 +610,8 @@ job_takers(struct job *job, struct timeline_consumer *to, size_t *witnesses)
     return count;
 }
 
-/* A thread for what may be behind; NULL = none. A job that still runs has a use
- * for its CPUs. */
+/* Threads for all that takes events; NULL = none. A job that still runs has a
+ * use for its CPUs. */
 static struct follower *job_follower(const struct job *job)
 {
     uint64_t records = 0;
@@ -619,7 +619,9 @@ static struct follower *job_follower(const struct job *job)
     for (size_t i = 0; i < job->defs->agents_count; i++) {
         records += job->defs->agents[i].events;
     }
-    return job->options->is_live ? NULL : follower_create(records);
+    return job->options->is_live
+               ? NULL
+               : follower_create(records, job->defs->threads_count);
 }
 
 /* All has been given to the follower: wait for it. 0, or -1 with err. */

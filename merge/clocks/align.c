@@ -800,7 +800,8 @@ struct align_domain align_domain(const struct align *align, uint32_t domain)
     struct align_domain row = align->maps[domain].domain;
 
     row.offset = align->axis.maps[domain].offset;
-    row.lacks_pairs = align->axis.maps[domain].ticks.is_lacking;
+    row.lacks_pairs = atomic_load_explicit(
+        &align->axis.maps[domain].ticks.is_lacking, memory_order_relaxed);
     return row;
 }
 

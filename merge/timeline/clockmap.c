@@ -288,17 +288,16 @@ CK_BEFORE(pieces_begun, struct clockmap_piece, ck_time_t, a->c0 <= key)
 
 const struct clockmap_piece *clockmap_seek(struct clockmap *map, ck_time_t at)
 {
-    size_t begun;
+    size_t next = atomic_load_explicit(&map->hint, memory_order_relaxed) + 1;
 
     /* Mostly it is the next one. */
-    if (map->hint + 1 < map->count && at >= map->pieces[map->hint + 1].c0 &&
-        at - map->pieces[map->hint + 1].c0 <
-            map->pieces[map->hint + 1].length) {
-        return &map->pieces[++map->hint];
+    if (next >= map->count || at < map->pieces[next].c0 ||
+        at - map->pieces[next].c0 >= map->pieces[next].length) {
+        next = pieces_begun(map->pieces, map->count, at);
+        next -= next > 0;
     }
-    begun = pieces_begun(map->pieces, map->count, at);
-    map->hint = begun > 0 ? begun - 1 : 0;
-    return &map->pieces[map->hint];
+    atomic_store_explicit(&map->hint, next, memory_order_relaxed);
+    return &map->pieces[next];
 }
 
 ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at)

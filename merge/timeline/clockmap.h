@@ -10,11 +10,13 @@
  *
  * Outside of what was measured the first and the last stretch go on, and the
  * error grows. T ascends everywhere but at a piece that is marked as a fault.
- * Used by every reader of times; a map remembers where it was asked last.
+ * Used by every reader of times, in any thread; a map remembers where it was
+ * asked last.
  */
 #ifndef CK_MERGE_TIMELINE_CLOCKMAP_H
 #define CK_MERGE_TIMELINE_CLOCKMAP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,7 +45,7 @@ _Static_assert(sizeof(struct clockmap_piece) == 48, "a piece of a map");
 struct clockmap {
     struct clockmap_piece *pieces;
     size_t count, room;
-    size_t hint;
+    _Atomic size_t hint; /* where it was asked last: by any thread */
     int64_t slope[2];    /* before the first piece, and after the last */
     int64_t rate_ppb[2]; /* the error grows by it there */
 };
@@ -74,7 +76,8 @@ ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at);
 /* What to add to a local time. */
 static inline ck_time_t clock_map(struct clockmap *map, ck_time_t at)
 {
-    const struct clockmap_piece *piece = &map->pieces[map->hint];
+    const struct clockmap_piece *piece =
+        &map->pieces[atomic_load_explicit(&map->hint, memory_order_relaxed)];
     int64_t from = (int64_t)((uint64_t)at - (uint64_t)piece->c0);
 
     if ((uint64_t)from >= (uint64_t)piece->length) {

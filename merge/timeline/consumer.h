@@ -34,7 +34,7 @@ struct timeline_consumer {
     void *consumer;
     uint32_t classes; /* 1 << class of what it takes; 0 = every class */
     bool is_behind;   /* it asks no other consumer for what changes: it may be
-                         called later, by the follower's thread */
+                         called behind those that do, by another thread */
 };
 
 /* True for a record of device work (kernel or copy). */

@@ -1,4 +1,4 @@
-/* follower.c - consumers that follow the merge in a thread of their own
+/* follower.c - consumers that follow the merge in threads of their own
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,65 +6,82 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/beside.h"
 #include "merge/model/memory.h"
 #include "merge/timeline/takers.h"
 
 /* Together they are in a second-level cache. */
-#define BLOCKS 4
-#define BLOCK_BYTES ((size_t)256 << 10)
-/* For its consumers alone: they write rows and names. */
-#define STACK_BYTES ((size_t)1 << 20)
+#define BLOCKS 8
+#define BLOCK_BYTES ((size_t)128 << 10)
+/* Who waits is woken for so many at once: waking costs as much as some hundred
+ * events. Not all three can wait: those for which fewer are there leave as many
+ * free. */
+#define WAKE 3
+/* More of a stack for each thread of the programs: what a wait cost rests on
+ * the waits of the late thread, and so on. */
+#define STACK_THREAD ((size_t)2 << 10)
 /* Bytes of the longest record. */
 #define RECORD_MOST ((size_t)UINT8_MAX * CK_UNIT_BYTES)
 
-/* What is in a block: an event, and behind it its record; or a note. */
+/* An event in a block; behind it its record. */
 struct item {
-    uint32_t bytes; /* with this */
+    ck_time_t start;
+    ck_time_t end;
+    uint32_t process;
+    uint32_t thread;
+    int32_t rank;
+    uint16_t bytes; /* with this */
     uint8_t cls;
     bool is_wanted;
-    bool is_note;
 };
 
-struct event_item {
-    struct item item;
-    struct timeline_event event;
-};
-
-struct note_item {
-    struct item item;
+/* A note in a block; behind it what is noted. */
+struct note {
     follower_note_f f;
     void *state;
+    uint32_t at;    /* of the event before which it is read */
+    uint32_t bytes; /* with this */
 };
 
-static_assert(sizeof(struct event_item) % 8 == 0 &&
-                  sizeof(struct note_item) % 8 == 0,
+static_assert(sizeof(struct item) == 32 && sizeof(struct note) % 8 == 0,
               "what is behind is aligned");
-static_assert(sizeof(struct event_item) + RECORD_MOST < BLOCK_BYTES &&
-                  sizeof(struct note_item) + FOLLOWER_NOTE < BLOCK_BYTES,
+static_assert(sizeof(struct item) + RECORD_MOST <= UINT16_MAX &&
+                  UINT16_MAX < BLOCK_BYTES,
               "a block has room for any");
+static_assert(BLOCKS - 2 * (WAKE - 1) >= WAKE, "one of the three goes on");
 
 struct block {
     uint8_t *bytes;
     size_t used;
+    uint8_t *notes;
+    size_t notes_used, notes_room;
+};
+
+enum { FIRST, SECOND, STAGES };
+
+/* A thread and its consumers. */
+struct stage {
+    struct follower *follower;
+    struct takers takers[CK_CLASS_LIMIT];
+    pthread_t thread;
+    bool has_thread;
+    pthread_cond_t due; /* it has something to do */
+    uint64_t done;      /* blocks; under the lock */
 };
 
 struct follower {
-    struct takers takers[CK_CLASS_LIMIT];
+    struct stage stages[STAGES];
     struct block blocks[BLOCKS]; /* number n is n modulo BLOCKS */
     struct block *open;          /* the giver's */
-    pthread_t thread;
-    bool has_thread;
-    pthread_mutex_t lock; /* of all that follows */
-    pthread_cond_t changed;
-    uint64_t given; /* blocks handed over */
-    uint64_t taken; /* of these, given back */
+    struct block *noted;         /* the first stage's, and where in it it is */
+    size_t noted_at;
+    pthread_mutex_t lock;   /* of all that follows */
+    pthread_cond_t is_free; /* a block */
+    uint64_t given;         /* blocks handed over */
     bool is_over;
     int error; /* of a consumer; 0 = none failed */
 };
@@ -72,54 +89,117 @@ struct follower {
 /* ---- taking ------------------------------------------------------------- */
 
 /* 0, or -1 with errno. */
-static int item_take(const struct follower *follower, uint8_t *at)
+static inline int item_take(const struct stage *stage, const struct item *item)
 {
-    const struct item *item = (const struct item *)at;
+    const struct timeline_event event = {
+        .record = (const struct ck_event *)(item + 1),
+        .start = item->start,
+        .end = item->end,
+        .rank = item->rank,
+        .process = item->process,
+        .thread = item->thread};
 
-    if (item->is_note) {
-        struct note_item *note = (struct note_item *)at;
+    return takers_give(&stage->takers[item->cls], &event, item->is_wanted);
+}
 
+/* Read the notes for the event at `at`; from the note at `next` on. Where the
+ * next one is. */
+static inline size_t
+notes_take(const struct block *block, size_t next, size_t at)
+{
+    while (next < block->notes_used) {
+        const struct note *note = (const struct note *)(block->notes + next);
+
+        if (note->at > at) {
+            break;
+        }
         note->f(note->state, note + 1);
-        return 0;
+        next += note->bytes;
     }
-    struct event_item *event = (struct event_item *)at;
-
-    event->event.record = (const struct ck_event *)(event + 1);
-    return takers_give(&follower->takers[item->cls], &event->event,
-                       item->is_wanted);
+    return next;
 }
 
 /* 0, or the errno of the consumer that failed: none is called again. */
-static int block_take(const struct follower *follower,
-                      const struct block *block)
+static int block_take(struct stage *stage, struct block *block)
 {
-    for (size_t at = 0; at < block->used;
-         at += ((const struct item *)(block->bytes + at))->bytes) {
-        if (item_take(follower, block->bytes + at) != 0) {
+    struct follower *follower = stage->follower;
+    bool is_first = stage == &follower->stages[FIRST];
+    size_t next = 0;
+
+    if (is_first) {
+        follower->noted = block;
+        block->notes_used = 0;
+    }
+    for (size_t at = 0; at < block->used;) {
+        const struct item *item = (const struct item *)(block->bytes + at);
+
+        if (is_first) {
+            follower->noted_at = at;
+        } else {
+            next = notes_take(block, next, at);
+        }
+        if (item_take(stage, item) != 0) {
             return errno;
         }
+        at += item->bytes;
     }
     return 0;
 }
 
-static void *thread_work(void *state)
+/* Blocks that are there for a stage; under the lock, as what follows. */
+static uint64_t stage_waiting(const struct stage *stage)
 {
-    struct follower *follower = state;
+    const struct follower *follower = stage->follower;
+
+    return (stage == &follower->stages[FIRST] ? follower->given
+                                              : follower->stages[FIRST].done) -
+           stage->done;
+}
+
+/* One more is there for it. */
+static void stage_wake(struct stage *stage)
+{
+    if (stage_waiting(stage) >= WAKE || stage->follower->is_over) {
+        (void)pthread_cond_signal(&stage->due);
+    }
+}
+
+static uint64_t blocks_free(const struct follower *follower)
+{
+    return BLOCKS - (follower->given - follower->stages[SECOND].done);
+}
+
+/* A block is done. */
+static void stage_pass(struct stage *stage)
+{
+    struct follower *follower = stage->follower;
+
+    stage->done++;
+    if (stage == &follower->stages[FIRST]) {
+        stage_wake(&follower->stages[SECOND]);
+    } else if (blocks_free(follower) >= WAKE) {
+        (void)pthread_cond_signal(&follower->is_free);
+    }
+}
+
+static void *stage_work(void *state)
+{
+    struct stage *stage = state;
+    struct follower *follower = stage->follower;
 
     (void)pthread_mutex_lock(&follower->lock);
-    while (!follower->is_over || follower->taken < follower->given) {
-        if (follower->taken < follower->given) {
-            struct block *block = &follower->blocks[follower->taken % BLOCKS];
+    while (!follower->is_over || stage->done < follower->given) {
+        if (stage_waiting(stage) > 0) {
+            struct block *block = &follower->blocks[stage->done % BLOCKS];
             int error = follower->error;
 
             (void)pthread_mutex_unlock(&follower->lock);
-            error = error == 0 ? block_take(follower, block) : error;
+            error = error == 0 ? block_take(stage, block) : error;
             (void)pthread_mutex_lock(&follower->lock);
-            follower->error = error;
-            follower->taken++;
-            (void)pthread_cond_signal(&follower->changed);
+            follower->error = error != 0 ? error : follower->error;
+            stage_pass(stage);
         } else {
-            (void)pthread_cond_wait(&follower->changed, &follower->lock);
+            (void)pthread_cond_wait(&stage->due, &follower->lock);
         }
     }
     (void)pthread_mutex_unlock(&follower->lock);
@@ -128,51 +208,33 @@ static void *thread_work(void *state)
 
 /* ---- giving ------------------------------------------------------------- */
 
-static bool has_second_cpu(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1;
-}
-
-/* Signals are for the thread that merges. */
-static bool thread_start(struct follower *follower)
-{
-    sigset_t all, before;
-    pthread_attr_t attr;
-
-    (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
-    (void)sigfillset(&all);
-    (void)sigdelset(&all, SIGBUS);
-    (void)sigdelset(&all, SIGSEGV);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    follower->has_thread =
-        pthread_create(&follower->thread, &attr, thread_work, follower) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attr);
-    return follower->has_thread;
-}
-
-struct follower *follower_create(uint64_t records)
+struct follower *follower_create(uint64_t records, size_t threads)
 {
     struct follower *follower;
 
-    if (records < FOLLOWER_RECORDS || !has_second_cpu()) {
+    if (records < FOLLOWER_RECORDS || !beside_has_cpu()) {
         return NULL;
     }
-    /* One heap: what one thread frees is there for the other. */
-    (void)mallopt(M_ARENA_MAX, 1);
     follower = xcalloc(1, sizeof(*follower));
     for (size_t i = 0; i < BLOCKS; i++) {
         follower->blocks[i].bytes = xmalloc(BLOCK_BYTES);
     }
     follower->open = &follower->blocks[0];
     (void)pthread_mutex_init(&follower->lock, NULL);
-    (void)pthread_cond_init(&follower->changed, NULL);
-    if (!thread_start(follower)) {
-        follower_destroy(follower);
-        return NULL;
+    (void)pthread_cond_init(&follower->is_free, NULL);
+    for (size_t i = 0; i < STAGES; i++) {
+        follower->stages[i].follower = follower;
+        (void)pthread_cond_init(&follower->stages[i].due, NULL);
+    }
+    for (size_t i = 0; i < STAGES; i++) {
+        struct stage *stage = &follower->stages[i];
+
+        stage->has_thread = beside_start(&stage->thread, stage_work, stage,
+                                         BESIDE_STACK + threads * STACK_THREAD);
+        if (!stage->has_thread) {
+            follower_destroy(follower);
+            return NULL;
+        }
     }
     return follower;
 }
@@ -181,7 +243,9 @@ void follower_consumer(struct follower *follower,
                        const struct timeline_consumer *consumer,
                        bool is_witness)
 {
-    takers_add(follower->takers, consumer, is_witness);
+    size_t stage = consumer->is_behind ? SECOND : FIRST;
+
+    takers_add(follower->stages[stage].takers, consumer, is_witness);
 }
 
 /* Hand the open block over, and wait for a free one. 0, or -1 with errno. */
@@ -191,9 +255,9 @@ static int block_give(struct follower *follower)
 
     (void)pthread_mutex_lock(&follower->lock);
     follower->given++;
-    (void)pthread_cond_signal(&follower->changed);
-    while (follower->given - follower->taken == BLOCKS) {
-        (void)pthread_cond_wait(&follower->changed, &follower->lock);
+    stage_wake(&follower->stages[FIRST]);
+    while (blocks_free(follower) == 0) {
+        (void)pthread_cond_wait(&follower->is_free, &follower->lock);
     }
     follower->open = &follower->blocks[follower->given % BLOCKS];
     error = follower->error;
@@ -203,19 +267,9 @@ static int block_give(struct follower *follower)
     return error == 0 ? 0 : -1;
 }
 
-/* Room for so many bytes in the open block. *rc = -1 with errno: a consumer
- * failed. */
-static inline uint8_t *room(struct follower *follower, size_t bytes, int *rc)
+static inline bool has_taker(const struct takers *takers, bool is_wanted)
 {
-    uint8_t *at;
-
-    *rc = 0;
-    if (follower->open->used + bytes > BLOCK_BYTES) {
-        *rc = block_give(follower);
-    }
-    at = follower->open->bytes + follower->open->used;
-    follower->open->used += bytes;
-    return at;
+    return (is_wanted ? takers->count : takers->witnesses) > 0;
 }
 
 int follower_event(struct follower *follower,
@@ -223,28 +277,31 @@ int follower_event(struct follower *follower,
                    enum ck_class cls,
                    bool is_wanted)
 {
-    const struct takers *takers = &follower->takers[cls];
     const uint8_t *record = (const uint8_t *)event->record;
     size_t units = event->record->units;
-    size_t bytes = sizeof(struct event_item) + units * CK_UNIT_BYTES;
-    struct event_item *to;
+    size_t bytes = sizeof(struct item) + units * CK_UNIT_BYTES;
+    struct item *item;
     uint8_t *copy;
-    int rc;
+    int rc = 0;
 
-    if ((is_wanted ? takers->count : takers->witnesses) == 0) {
+    if (!has_taker(&follower->stages[FIRST].takers[cls], is_wanted) &&
+        !has_taker(&follower->stages[SECOND].takers[cls], is_wanted)) {
         return 0;
     }
-    to = (struct event_item *)room(follower, bytes, &rc);
-    to->item.bytes = (uint32_t)bytes;
-    to->item.cls = (uint8_t)cls;
-    to->item.is_wanted = is_wanted;
-    to->item.is_note = false;
-    to->event.start = event->start;
-    to->event.end = event->end;
-    to->event.rank = event->rank;
-    to->event.process = event->process;
-    to->event.thread = event->thread;
-    copy = (uint8_t *)(to + 1);
+    if (follower->open->used + bytes > BLOCK_BYTES) {
+        rc = block_give(follower);
+    }
+    item = (struct item *)(follower->open->bytes + follower->open->used);
+    follower->open->used += bytes;
+    *item = (struct item){.start = event->start,
+                          .end = event->end,
+                          .process = event->process,
+                          .thread = event->thread,
+                          .rank = event->rank,
+                          .bytes = (uint16_t)bytes,
+                          .cls = (uint8_t)cls,
+                          .is_wanted = is_wanted};
+    copy = (uint8_t *)(item + 1);
     for (size_t i = 0; i < units; i++) {
         memcpy(copy + i * CK_UNIT_BYTES, record + i * CK_UNIT_BYTES,
                CK_UNIT_BYTES);
@@ -255,34 +312,46 @@ int follower_event(struct follower *follower,
 void follower_note(struct follower *follower,
                    follower_note_f f,
                    void *state,
-                   const void *note,
+                   const void *noted,
                    size_t bytes)
 {
-    size_t all = (sizeof(struct note_item) + bytes + 7) / 8 * 8;
-    struct note_item *to;
-    int failed; /* the next event returns it */
+    size_t all = (sizeof(struct note) + bytes + 7) / 8 * 8;
+    struct block *block = follower->noted;
+    struct note *note;
 
-    assert(bytes <= FOLLOWER_NOTE);
-    to = (struct note_item *)room(follower, all, &failed);
-    to->item.bytes = (uint32_t)all;
-    to->item.is_note = true;
-    to->f = f;
-    to->state = state;
-    memcpy(to + 1, note, bytes);
+    if (block->notes_used + all > block->notes_room) {
+        block->notes_room += block->notes_room / 4 + 4096 + all;
+        block->notes = xrealloc(block->notes, block->notes_room);
+    }
+    note = (struct note *)(block->notes + block->notes_used);
+    *note = (struct note){.f = f,
+                          .state = state,
+                          .at = (uint32_t)follower->noted_at,
+                          .bytes = (uint32_t)all};
+    memcpy(note + 1, noted, bytes);
+    block->notes_used += all;
 }
 
 /* ---- the end ------------------------------------------------------------ */
 
 int follower_finish(struct follower *follower)
 {
-    if (follower->has_thread) {
-        (void)pthread_mutex_lock(&follower->lock);
+    (void)pthread_mutex_lock(&follower->lock);
+    if (!follower->is_over) {
         follower->given++;
         follower->is_over = true;
-        (void)pthread_cond_signal(&follower->changed);
-        (void)pthread_mutex_unlock(&follower->lock);
-        (void)pthread_join(follower->thread, NULL);
-        follower->has_thread = false;
+    }
+    for (size_t i = 0; i < STAGES; i++) {
+        (void)pthread_cond_signal(&follower->stages[i].due);
+    }
+    (void)pthread_mutex_unlock(&follower->lock);
+    for (size_t i = 0; i < STAGES; i++) {
+        struct stage *stage = &follower->stages[i];
+
+        if (stage->has_thread) {
+            (void)pthread_join(stage->thread, NULL);
+            stage->has_thread = false;
+        }
     }
     errno = follower->error;
     return follower->error == 0 ? 0 : -1;
@@ -296,8 +365,12 @@ void follower_destroy(struct follower *follower)
     (void)follower_finish(follower);
     for (size_t i = 0; i < BLOCKS; i++) {
         free(follower->blocks[i].bytes);
+        free(follower->blocks[i].notes);
     }
-    (void)pthread_cond_destroy(&follower->changed);
+    for (size_t i = 0; i < STAGES; i++) {
+        (void)pthread_cond_destroy(&follower->stages[i].due);
+    }
+    (void)pthread_cond_destroy(&follower->is_free);
     (void)pthread_mutex_destroy(&follower->lock);
     free(follower);
 }

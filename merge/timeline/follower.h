@@ -1,24 +1,24 @@
-/* follower.h - consumers that follow the merge in a thread of their own
+/* follower.h - consumers that follow the merge in threads of their own
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *   merge --> analysis ...            consumers that ask each other
- *     |          |
- *     | events   | notes              copied into blocks, in their order
- *     v          v
- *    [ block ][ block ][ block ]
- *                          |
- *                          +--> tables, lanes, flames ...    the follower
+ *   merge --> [ block ][ block ][ block ]       the events, copied, in order
+ *                          |        |
+ *              tables, <---+        +---> analysis ...   consumers that ask
+ *              lanes ...   <--- notes --------+          each other
  *
- * Half of the time of a merge is spent by consumers that only add up or draw.
- * Where there is a second CPU they are behind the merge, by some blocks at
- * most: each gets the same events in the same order as if it were called at
- * once, so what comes out is the same. What they need besides is noted between
- * the events: a call with a copy of its argument. Else they share nothing that
- * changes with the merge but kept texts (names.h), which have a lock.
+ * The merge reads, decodes and orders. Where there is a second CPU its
+ * consumers are behind it, by some blocks at most, in two threads: those that
+ * ask each other for what changes, and behind them those that only add up or
+ * draw (is_behind). Each gets the same events in the same order as if it were
+ * called at once, so what comes out is the same. What the second ones need of
+ * the first ones is noted between the events: a call with a copy of its
+ * argument. Else these threads share nothing that changes but kept texts
+ * (names.h), which have a lock, and where a clock's map was asked last
+ * (clockmap.h, ticks.h), which is atomic.
  *
- * One thread gives, one takes. What is in the blocks is whose they are; the
- * numbers of those handed over and given back are under the lock.
+ * A block goes from the merge to the first thread, from there to the second,
+ * and back; how far each is, is under the lock.
  */
 #ifndef CK_MERGE_TIMELINE_FOLLOWER_H
 #define CK_MERGE_TIMELINE_FOLLOWER_H
@@ -31,19 +31,19 @@
 
 /* Runs of fewer records are over before a thread is worth it. */
 #define FOLLOWER_RECORDS ((uint64_t)50000)
-/* Bytes of a note at most. */
-#define FOLLOWER_NOTE ((size_t)256)
 
 /* Called in its turn, with the copy. */
 typedef void (*follower_note_f)(void *state, const void *note);
 
 struct follower;
-/* For a run of so many records; NULL = it has too few, there is one CPU, or no
- * thread can be had: then the merge calls all consumers itself. */
-struct follower *follower_create(uint64_t records);
-/* Waits until the thread is at its end. */
+/* For a run of so many records and so many threads of programs; NULL = it has
+ * too few records, there is one CPU, or no thread can be had: then the merge
+ * calls all consumers itself. */
+struct follower *follower_create(uint64_t records, size_t threads);
+/* Waits until its threads are at their end. */
 void follower_destroy(struct follower *follower);
-/* One of its consumers, before the first event. */
+/* One of its consumers, before the first event: of the second thread where it
+ * is_behind, else of the first one. */
 void follower_consumer(struct follower *follower,
                        const struct timeline_consumer *consumer,
                        bool is_witness);
@@ -53,7 +53,8 @@ int follower_event(struct follower *follower,
                    const struct timeline_event *event,
                    enum ck_class cls,
                    bool is_wanted);
-/* f(state, copy of the note) behind the events so far. */
+/* For the first consumers, while they take an event: f(state, copy of the note)
+ * in the second thread, before that event and behind those before it. */
 void follower_note(struct follower *follower,
                    follower_note_f f,
                    void *state,

@@ -499,22 +499,24 @@ static int64_t raw_seek(struct ticks *ticks, int64_t stamp)
     const struct ticks_piece *piece;
 
     if (ticks->count < 2) {
-        ticks->is_lacking = true;
+        atomic_store_explicit(&ticks->is_lacking, true, memory_order_relaxed);
         return ticks->count == 0 ? stamp
                                  : minus(ticks->points[0].raw,
                                          minus(ticks->points[0].ticks, stamp));
     }
     piece =
         ticks->pieces_count == 1 ? ticks->pieces : piece_choose(ticks, stamp);
-    ticks->hint = point_find(ticks, piece, stamp);
+    atomic_store_explicit(&ticks->hint, point_find(ticks, piece, stamp),
+                          memory_order_relaxed);
     return piece_raw(ticks, piece, stamp);
 }
 
 int64_t ticks_raw(struct ticks *ticks, int64_t stamp)
 {
-    const struct ticks_point *point = &ticks->points[ticks->hint];
+    size_t at = atomic_load_explicit(&ticks->hint, memory_order_relaxed);
+    const struct ticks_point *point = &ticks->points[at];
 
-    if (ticks->hint + 1 < ticks->count && stamp >= point->ticks &&
+    if (at + 1 < ticks->count && stamp >= point->ticks &&
         stamp < point[1].ticks && !point->is_last && !point->is_other) {
         return point->raw +
                (int64_t)((double)(stamp - point->ticks) * point->slope);

@@ -13,6 +13,7 @@
 #ifndef CK_MERGE_TIMELINE_TICKS_H
 #define CK_MERGE_TIMELINE_TICKS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,10 +50,11 @@ struct ticks {
     size_t count;
     struct ticks_piece *pieces;
     size_t pieces_count;
-    size_t hint;     /* where the last stamp was found */
-    ck_time_t bound; /* the largest error that is not doubtful */
-    ck_time_t worst; /* the largest error */
-    bool is_lacking; /* ticks were asked for, and there were no points */
+    _Atomic size_t hint; /* where the last stamp was found, by any thread */
+    ck_time_t bound;     /* the largest error that is not doubtful */
+    ck_time_t worst;     /* the largest error */
+    /* Ticks were asked for, by any thread, and there were no points. */
+    atomic_bool is_lacking;
 };
 
 /* Make it of a domain's pairs, in any order: the leader's, and others' before

@@ -139,7 +139,7 @@ static inline ck_time_t track_time(const struct track *track)
     return lane_time(track->lane);
 }
 
-/* The takers of records of each class, here and behind. */
+/* The takers of records of each class, here or behind. */
 static void merge_takers(struct merge *merge)
 {
     const struct timeline *timeline = merge->timeline;
@@ -151,7 +151,7 @@ static void merge_takers(struct merge *merge)
 
         merge->classes |=
             consumer->classes == 0 ? UINT32_MAX : consumer->classes;
-        if (timeline->follower != NULL && consumer->is_behind) {
+        if (timeline->follower != NULL) {
             follower_consumer(timeline->follower, consumer, is_witness);
         } else {
             takers_add(merge->takers, consumer, is_witness);
@@ -190,7 +190,6 @@ static inline ck_time_t record_end(const struct ck_event *record,
     }
 }
 
-/* The follower's after those here, which may note something before it. */
 static inline int merge_give(const struct merge *merge,
                              const struct timeline_event *event,
                              enum ck_class cls,
@@ -198,11 +197,9 @@ static inline int merge_give(const struct merge *merge,
 {
     struct follower *follower = merge->timeline->follower;
 
-    if (takers_give(&merge->takers[cls], event, is_wanted) != 0) {
-        return -1;
-    }
-    return follower == NULL ? 0
-                            : follower_event(follower, event, cls, is_wanted);
+    return follower != NULL
+               ? follower_event(follower, event, cls, is_wanted)
+               : takers_give(&merge->takers[cls], event, is_wanted);
 }
 
 /* Hand out a record of a track. 0, or -1 with err. */

@@ -30,8 +30,8 @@ struct timeline {
     size_t consumers_count;
     size_t witnesses_count;       /* of them, the first: they take the events of
                                      ranks that are not wanted, too */
-    struct follower *follower;    /* calls those that may be behind, which are
-                                     made known to it here; NULL = none does */
+    struct follower *follower;    /* calls the consumers, which are made known
+                                     to it here; NULL = the merge does */
     timeline_progress_f progress; /* NULL = none */
     void *progress_state;
 };

@@ -20,8 +20,10 @@ MIB = 1 << 20
 RUNS = ((1024, 40, 68 * MIB + 1024 * 32 * 1024),
         (16, 16000, 24 * MIB))
 # The page holds as many items whatever the run's length, and of a job of more
-# than 64 ranks a picture of 2^20 cells in two layers of four bytes.
-PAGE = 56 * MIB
+# than 64 ranks a picture of 2^20 cells in two layers of four bytes. 8 MiB of it
+# are for the blocks between threads: most for notes on waits and idle time, of
+# which each event has one here.
+PAGE = 64 * MIB
 PICTURE = 8 * MIB
 
 
