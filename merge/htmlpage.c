@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/beside.h"
 #include "merge/output/flames/flameblock.h"
 #include "merge/output/json/jsonreport.h"
 #include "merge/output/lanes/laneblock.h"
@@ -192,59 +193,106 @@ raster_make(struct parts *parts, const struct htmlpage *page, size_t cells)
                : rasterblock_make(&parts->raster, raster, page->defs, &wish);
 }
 
-/* 0; freed by parts_fini() in both cases. */
-static int parts_make(struct parts *parts,
-                      const struct htmlpage *page,
-                      struct amount *amount)
+/* What needs no lanes. 0, or -1 with errno. */
+static int others_make(struct parts *parts,
+                       const struct htmlpage *page,
+                       struct amount *amount)
 {
-    ck_time_t zero = page->report->whole.start;
-
-    *parts = (struct parts){0};
     parts->json = json_make(page->report, &amount->rows, parts);
     if (parts->json == NULL ||
         stepblock_make(&parts->steps, page->report) != 0) {
         return -1;
     }
-    if (page->lanes != NULL) {
-        lanes_shrink(page->lanes, amount->items);
-        if (lanes_make(parts, page) != 0 ||
-            closeups_make(parts, page, amount->closeups) != 0 ||
-            raster_make(parts, page, amount->cells) != 0) {
-            return -1;
-        }
-    }
-    return page->flames == NULL ? 0
-                                : flameblock_make(&parts->flames, page->flames,
-                                                  amount->paths, zero);
+    return page->flames == NULL
+               ? 0
+               : flameblock_make(&parts->flames, page->flames, amount->paths,
+                                 page->report->whole.start);
 }
 
-static char *parts_join(const struct parts *parts,
-                        const struct htmlpage *page,
-                        size_t *length)
+/* The same in a thread. */
+struct others {
+    struct parts *parts;
+    const struct htmlpage *page;
+    struct amount *amount;
+    int error; /* errno; 0 = it is made */
+};
+
+static void others_work(void *state)
+{
+    struct others *others = state;
+
+    others->error =
+        others_make(others->parts, others->page, others->amount) == 0 ? 0
+                                                                      : errno;
+}
+
+/* 0, or -1 with errno. */
+static int lanes_all(struct parts *parts,
+                     const struct htmlpage *page,
+                     const struct amount *amount)
+{
+    if (page->lanes == NULL) {
+        return 0;
+    }
+    lanes_shrink(page->lanes, amount->items);
+    return lanes_make(parts, page) != 0 ||
+                   closeups_make(parts, page, amount->closeups) != 0 ||
+                   raster_make(parts, page, amount->cells) != 0
+               ? -1
+               : 0;
+}
+
+/* 0; freed by parts_fini() in both cases. */
+static int parts_make(struct parts *parts,
+                      const struct htmlpage *page,
+                      struct amount *amount)
+{
+    struct others others = {parts, page, amount, 0};
+    struct beside beside;
+    int rc;
+
+    *parts = (struct parts){0};
+    beside_begin(&beside, others_work, &others, !page->is_live);
+    rc = lanes_all(parts, page, amount);
+    beside_end(&beside);
+    if (others.error != 0) {
+        errno = others.error;
+        rc = -1;
+    }
+    return rc;
+}
+
+/* The page; the parts are freed on the way. NULL with errno. */
+static char *
+parts_join(struct parts *parts, const struct htmlpage *page, size_t *length)
 {
     const struct baselinepage *base = &page->baseline->page;
     const struct html_block all[BLOCKS] = {
-        {"report", parts->json, parts->json_length, false},
-        {"cut", parts->cut, strlen(parts->cut), false},
-        {"steps", parts->steps.index, parts->steps.index_length, false},
+        {"report", parts->json, parts->json_length, false, NULL},
+        {"cut", parts->cut, strlen(parts->cut), false, NULL},
+        {"steps", parts->steps.index, parts->steps.index_length, false, NULL},
         {"step-numbers", parts->steps.numbers.at, parts->steps.numbers.used,
-         false},
-        {"baseline", page->baseline->text, page->baseline->length, false},
-        {"baseline-flames", base->flames.at, base->flames.length, true},
-        {"baseline-stacks", base->stacks.at, base->stacks.length, true},
-        {"lanes", parts->lanes.index, parts->lanes.index_length, false},
-        {"items", parts->lanes.items, parts->lanes.items_length, false},
-        {"fine", parts->fine.index, parts->fine.index_length, false},
-        {"fine-items", parts->fine.items, parts->fine.items_length, false},
-        {"closeups", parts->closeups.index, parts->closeups.index_length,
-         false},
+         false, NULL},
+        {"baseline", page->baseline->text, page->baseline->length, false, NULL},
+        {"baseline-flames", base->flames.at, base->flames.length, true, NULL},
+        {"baseline-stacks", base->stacks.at, base->stacks.length, true, NULL},
+        {"lanes", parts->lanes.index, parts->lanes.index_length, false, NULL},
+        {"items", parts->lanes.items, parts->lanes.items_length, false, NULL},
+        {"fine", parts->fine.index, parts->fine.index_length, false, NULL},
+        {"fine-items", parts->fine.items, parts->fine.items_length, false,
+         NULL},
+        {"closeups", parts->closeups.index, parts->closeups.index_length, false,
+         NULL},
         {"closeup-items", parts->closeups.items, parts->closeups.items_length,
-         false},
-        {"raster", parts->raster.index, parts->raster.index_length, false},
+         false, NULL},
+        {"raster", parts->raster.index, parts->raster.index_length, false,
+         NULL},
         {"raster-cells", parts->raster.bytes.at, parts->raster.bytes.used,
-         false},
-        {"flames", parts->flames.index, parts->flames.index_length, false},
-        {"stacks", parts->flames.numbers.at, parts->flames.numbers.used, false},
+         false, NULL},
+        {"flames", parts->flames.index, parts->flames.index_length, false,
+         NULL},
+        {"stacks", parts->flames.numbers.at, parts->flames.numbers.used, false,
+         NULL},
     };
     struct html_block blocks[BLOCKS];
     struct html_page html = {.report = page->report,
@@ -252,13 +300,19 @@ static char *parts_join(const struct parts *parts,
                              .text_length = page->text_length,
                              .blocks = blocks,
                              .is_live = page->is_live};
+    char *text;
+    int rc;
 
     for (size_t i = 0; i < BLOCKS; i++) {
         if (all[i].bytes != NULL) {
             blocks[html.blocks_count++] = all[i];
         }
     }
-    return output_html(&html, length);
+    rc = htmlblocks_make(blocks, html.blocks_count, !page->is_live);
+    parts_fini(parts);
+    text = rc == 0 ? output_html(&html, length) : NULL;
+    htmlblocks_fini(blocks, html.blocks_count);
+    return text;
 }
 
 /* Less of what has most bytes; false = there is nothing left to leave out. */
@@ -302,17 +356,17 @@ char *htmlpage_make(const struct htmlpage *page, size_t *length)
     char *html = NULL;
 
     for (int i = 0; i < TRIES; i++) {
-        struct parts parts;
-        bool is_last;
+        struct parts parts, sizes;
 
         free(html);
-        html = parts_make(&parts, page, &amount) == 0
-                   ? parts_join(&parts, page, length)
-                   : NULL;
-        is_last =
-            html == NULL || *length <= most || !amount_cut(&amount, &parts);
-        parts_fini(&parts);
-        if (is_last) {
+        html = NULL;
+        if (parts_make(&parts, page, &amount) != 0) {
+            parts_fini(&parts);
+            break;
+        }
+        sizes = parts;
+        html = parts_join(&parts, page, length);
+        if (html == NULL || *length <= most || !amount_cut(&amount, &sizes)) {
             break;
         }
     }

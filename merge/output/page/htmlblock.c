@@ -4,15 +4,18 @@
  */
 #include "merge/output/page/htmlblock.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sodium.h>
 
-#include "merge/output/page/deflate.h"
-
+#include "merge/model/beside.h"
 #include "merge/model/memory.h"
+#include "merge/output/page/deflate.h"
+#include "schema/order.h"
 
 /* A multiple of 3, so that only the last piece of base64 is filled up. */
 #define PIECE 49152
@@ -104,6 +107,67 @@ int html_block_put(FILE *file, const struct html_block *block)
     }
     fputs("</script>\n", file);
     return rc;
+}
+
+/* Blocks that two threads deflate, the longest first. */
+struct making {
+    struct html_block **blocks;
+    size_t count;
+    atomic_size_t taken;
+    atomic_int error; /* errno; 0 = none failed */
+};
+
+static void block_make(struct html_block *block, struct making *making)
+{
+    size_t length;
+    FILE *file = xmemstream(&block->made, &length);
+    int rc = bytes_put(file, block);
+
+    if (rc != 0) {
+        atomic_store(&making->error, errno);
+    }
+    (void)fclose(file);
+    block->bytes = block->made;
+    block->length = length;
+    block->is_ready = true;
+}
+
+static void blocks_work(void *state)
+{
+    struct making *making = state;
+    size_t at;
+
+    while ((at = atomic_fetch_add(&making->taken, 1)) < making->count) {
+        block_make(making->blocks[at], making);
+    }
+}
+
+CK_ORDER_POINTERS(by_length, struct html_block, CK_DOWN(length))
+
+int htmlblocks_make(struct html_block *blocks, size_t count, bool is_beside)
+{
+    struct making making = {.blocks = xcalloc(count, sizeof(*making.blocks))};
+    struct beside beside;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!blocks[i].is_ready) {
+            making.blocks[making.count++] = &blocks[i];
+        }
+    }
+    qsort(making.blocks, making.count, sizeof(*making.blocks), by_length);
+    beside_begin(&beside, blocks_work, &making, is_beside);
+    blocks_work(&making);
+    beside_end(&beside);
+    free(making.blocks);
+    errno = atomic_load(&making.error);
+    return errno == 0 ? 0 : -1;
+}
+
+void htmlblocks_fini(struct html_block *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(blocks[i].made);
+    }
 }
 
 void html_hash(const char *text, size_t length, char hash[HTML_HASH_BYTES])

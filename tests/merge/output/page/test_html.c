@@ -116,7 +116,7 @@ static void a_block_comes_out_as_it_went_in(void **state)
         size_t length = lengths[i], html_length = 0, back_length = 0;
         unsigned char *bytes = malloc(length + 1), *back;
         char *html = NULL;
-        struct html_block block = {"x", bytes, length, false};
+        struct html_block block = {"x", bytes, length, false, NULL};
         FILE *file = open_memstream(&html, &html_length);
         uint64_t random = 88172645463325252u;
 
@@ -137,6 +137,48 @@ static void a_block_comes_out_as_it_went_in(void **state)
         free(back);
         free(html);
         free(bytes);
+    }
+}
+
+/* What is put of each block is the same, whoever deflated it. */
+static void blocks_that_two_threads_make_are_those_of_one(void **state)
+{
+    enum { COUNT = 9, LONGEST = 300000 };
+    static unsigned char bytes[COUNT][LONGEST];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < LONGEST; k++) {
+            bytes[i][k] = (unsigned char)(k * k >> (i + 3));
+        }
+    }
+    for (int is_beside = 0; is_beside < 2; is_beside++) {
+        struct html_block blocks[COUNT];
+
+        for (size_t i = 0; i < COUNT; i++) {
+            blocks[i] = (struct html_block){
+                "x", bytes[i], LONGEST / COUNT * (i * 5 % COUNT), i == 4, NULL};
+        }
+        assert_int_equal(htmlblocks_make(blocks, COUNT, is_beside == 1), 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            struct html_block plain = {
+                "x", bytes[i], LONGEST / COUNT * (i * 5 % COUNT), i == 4, NULL};
+            char *made = NULL, *at_once = NULL;
+            size_t made_length = 0, length = 0;
+            FILE *file = open_memstream(&made, &made_length);
+
+            assert_true(blocks[i].is_ready);
+            assert_int_equal(html_block_put(file, &blocks[i]), 0);
+            assert_int_equal(fclose(file), 0);
+            file = open_memstream(&at_once, &length);
+            assert_int_equal(html_block_put(file, &plain), 0);
+            assert_int_equal(fclose(file), 0);
+            assert_int_equal(made_length, length);
+            assert_memory_equal(made, at_once, length);
+            free(made);
+            free(at_once);
+        }
+        htmlblocks_fini(blocks, COUNT);
     }
 }
 
@@ -182,7 +224,7 @@ static void a_page_of_an_empty_report_names_a_hostile_run(void **state)
                             .program = "",
                             .size = 1,
                             .present = 1};
-    struct html_block block = {"report", "{}", 2, false};
+    struct html_block block = {"report", "{}", 2, false, NULL};
     struct html_page page = {.report = &report,
                              .text = "text",
                              .text_length = 4,
@@ -204,7 +246,7 @@ static void a_live_page_differs_by_what_it_may_ask(void **state)
 {
     struct report report = {
         .name = "run", .command = "", .program = "", .size = 1, .present = 1};
-    struct html_block block = {"report", "{}", 2, false};
+    struct html_block block = {"report", "{}", 2, false, NULL};
     struct html_page page = {.report = &report,
                              .text = "text",
                              .text_length = 4,
@@ -266,6 +308,7 @@ int main(void)
         cmocka_unit_test(hostile_texts_are_shown_and_not_believed),
         cmocka_unit_test(a_zero_byte_ends_no_text),
         cmocka_unit_test(a_block_comes_out_as_it_went_in),
+        cmocka_unit_test(blocks_that_two_threads_make_are_those_of_one),
         cmocka_unit_test(a_hash_is_that_of_the_published_example),
         cmocka_unit_test(the_scripts_make_no_markup_of_text),
         cmocka_unit_test(a_page_of_an_empty_report_names_a_hostile_run),
