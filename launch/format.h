@@ -22,6 +22,7 @@
     FORMAT(FOLDED_WAITS, "folded-waits")                                       \
     FORMAT(FOLDED_MEMORY, "folded-memory")                                     \
     FORMAT(FOLDED_DEVICE, "folded-device")                                     \
+    FORMAT(FOLDED_DIFF, "folded-diff")                                         \
     FORMAT(SPEEDSCOPE, "speedscope")                                           \
     FORMAT(FLAMESCOPE, "flamescope")                                           \
     FORMAT(FIREFOX, "firefox")                                                 \

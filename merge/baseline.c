@@ -59,7 +59,7 @@ static bool is_report(const struct baseline *baseline)
 }
 
 /* All bytes of an open file. 0, or -1 with errno. */
-static int bytes_read(struct baseline *baseline, int fd)
+static int bytes_read(int fd, char **text, size_t *length)
 {
     struct stat file;
     ssize_t n = 1;
@@ -72,11 +72,10 @@ static int bytes_read(struct baseline *baseline, int fd)
         errno = S_ISREG(file.st_mode) && file.st_size > 0 ? EFBIG : EINVAL;
         return -1;
     }
-    baseline->text = xmalloc((size_t)file.st_size);
-    while (n > 0 && baseline->length < (size_t)file.st_size) {
-        n = read(fd, baseline->text + baseline->length,
-                 (size_t)file.st_size - baseline->length);
-        baseline->length += n > 0 ? (size_t)n : 0;
+    *text = xmalloc((size_t)file.st_size);
+    while (n > 0 && *length < (size_t)file.st_size) {
+        n = read(fd, *text + *length, (size_t)file.st_size - *length);
+        *length += n > 0 ? (size_t)n : 0;
     }
     return n < 0 ? -1 : 0;
 }
@@ -92,7 +91,7 @@ int baseline_read(struct baseline *baseline,
     int n = snprintf(file, sizeof(file), "%s%s", path,
                      is_run ? "/report.json" : "");
     int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    int rc = fd < 0 ? -1 : bytes_read(&found, fd);
+    int rc = fd < 0 ? -1 : bytes_read(fd, &found.text, &found.length);
 
     if (rc != 0) {
         (void)ck_err_set(
@@ -113,6 +112,39 @@ int baseline_read(struct baseline *baseline,
     }
     *baseline = found;
     return 0;
+}
+
+char *baseline_stacks(const char *path,
+                      char file[PATH_MAX],
+                      size_t *length,
+                      struct ck_err *err)
+{
+    struct stat status;
+    bool is_run = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    const char *slash = strrchr(path, '/');
+    size_t dir = slash == NULL ? 0 : (size_t)(slash + 1 - path);
+    int n = is_run
+                ? snprintf(file, PATH_MAX, "%s/stacks.folded", path)
+                : snprintf(file, PATH_MAX, "%.*sstacks.folded", (int)dir, path);
+    int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    char *text = NULL;
+
+    *length = 0;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size == 0) {
+        text = xcalloc(1, 1); /* a run without samples */
+    } else if (fd < 0 || bytes_read(fd, &text, length) != 0) {
+        (void)ck_err_set(err,
+                         "folded-diff: cannot read %s: %s (ckmerge --output "
+                         "folded writes it)",
+                         file, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return text;
 }
 
 void baseline_fini(struct baseline *baseline)

@@ -5,6 +5,7 @@
 #ifndef CK_MERGE_BASELINE_H
 #define CK_MERGE_BASELINE_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "merge/baselinepage.h"
@@ -25,6 +26,12 @@ struct baseline {
 int baseline_read(struct baseline *baseline,
                   const char *path,
                   struct ck_err *err);
+/* The text of RUN/stacks.folded, or of that file beside a report; the caller's
+ * to free, its path in `file`. NULL with err. */
+char *baseline_stacks(const char *path,
+                      char file[PATH_MAX],
+                      size_t *length,
+                      struct ck_err *err);
 void baseline_fini(struct baseline *baseline);
 
 #endif

@@ -219,8 +219,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "html goes to RUN/report.html, chrome to RUN/trace.json, perfetto to "
          "RUN/trace.pftrace, sqlite to RUN/trace.sqlite, folded to "
          "RUN/stacks.folded, folded-waits to RUN/waits.folded, folded-memory "
-         "to RUN/memory.folded, folded-device to RUN/device.folded, speedscope "
-         "to "
+         "to RUN/memory.folded, folded-device to RUN/device.folded, "
+         "folded-diff to "
+         "RUN/diff.folded, speedscope to "
          "RUN/stacks.speedscope.json, "
          "flamescope to RUN/stacks.perf and firefox to "
          "RUN/stacks.firefox.json, the "
@@ -234,7 +235,7 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "500000): its timeline and its stacks have less detail then"},
         {CK_CLI_TEXT, "baseline", 0, "RUN", &o->baseline, NULL,
          "Compare with the report of RUN (a run directory, or a report.json) "
-         "in the HTML page"},
+         "in the HTML page; with its stacks.folded in folded-diff"},
         {CK_CLI_HEADING, "What to analyse", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,
          "Start the analysis TIME after the start of the run (5s, 20ms)"},

@@ -12,6 +12,7 @@
 
 #include "launch/format.h"
 #include "launch/log.h"
+#include "merge/baseline.h"
 #include "merge/htmlpage.h"
 #include "merge/messages/waitkind.h"
 #include "merge/model/defs.h"
@@ -19,6 +20,7 @@
 #include "merge/output/stacks/firefox.h"
 #include "merge/output/stacks/flamescope.h"
 #include "merge/output/stacks/folded.h"
+#include "merge/output/stacks/foldeddiff.h"
 #include "merge/output/stacks/speedscope.h"
 #include "merge/overwrite.h"
 #include "merge/timeline/follower.h"
@@ -96,6 +98,7 @@ int writers_where(struct writers *writers, struct ck_err *err)
         {CK_FORMAT_FOLDED_WAITS, "waits.folded", writers->waits_path},
         {CK_FORMAT_FOLDED_MEMORY, "memory.folded", writers->memory_path},
         {CK_FORMAT_FOLDED_DEVICE, "device.folded", writers->device_path},
+        {CK_FORMAT_FOLDED_DIFF, "diff.folded", writers->diff_path},
         {CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
          writers->speedscope_path},
         {CK_FORMAT_FLAMESCOPE, "stacks.perf", writers->flamescope_path},
@@ -113,6 +116,10 @@ int writers_where(struct writers *writers, struct ck_err *err)
             return -1;
         }
     }
+    if (writers->diff_path[0] != '\0' && options->baseline == NULL) {
+        return ck_err_set(err, "folded-diff needs --baseline RUN, the run to "
+                               "compare with");
+    }
     return 0;
 }
 
@@ -123,7 +130,7 @@ bool writers_has(int format)
            format == CK_FORMAT_SPEEDSCOPE || format == CK_FORMAT_FLAMESCOPE ||
            format == CK_FORMAT_FIREFOX || format == CK_FORMAT_FOLDED_WAITS ||
            format == CK_FORMAT_FOLDED_MEMORY ||
-           format == CK_FORMAT_FOLDED_DEVICE;
+           format == CK_FORMAT_FOLDED_DIFF || format == CK_FORMAT_FOLDED_DEVICE;
 }
 
 /* Are samples asked for one by one? */
@@ -136,7 +143,7 @@ static bool has_moments(const struct writers *writers)
 /* Are stacks asked for as a file? */
 static bool has_stacks(const struct writers *writers)
 {
-    return writers->folded_path[0] != '\0' ||
+    return writers->folded_path[0] != '\0' || writers->diff_path[0] != '\0' ||
            writers->speedscope_path[0] != '\0' || has_moments(writers);
 }
 
@@ -562,6 +569,28 @@ static int asked_finish(const struct writers *writers, struct ck_err *err)
                         err);
 }
 
+/* Beside those of another run. */
+static int diff_finish(const struct writers *writers, struct ck_err *err)
+{
+    char file[PATH_MAX];
+    struct foldeddiff_before before = {.path = file};
+    char *text;
+    int rc;
+
+    if (writers->diff_path[0] == '\0') {
+        return 0;
+    }
+    text =
+        baseline_stacks(writers->options->baseline, file, &before.length, err);
+    if (text == NULL) {
+        return -1;
+    }
+    before.text = text;
+    rc = foldeddiff_write(writers->stacks, &before, writers->diff_path, err);
+    free(text);
+    return rc;
+}
+
 static int stacks_finish(const struct writers *writers, struct ck_err *err)
 {
     const struct speedscope about = {writers->report->name,
@@ -579,6 +608,9 @@ static int stacks_finish(const struct writers *writers, struct ck_err *err)
     if (writers->speedscope_path[0] != '\0' &&
         speedscope_write(writers->stacks, &about, writers->speedscope_path,
                          err) != 0) {
+        return -1;
+    }
+    if (diff_finish(writers, err) != 0) {
         return -1;
     }
     return moments_finish(writers, err);
@@ -630,6 +662,11 @@ void writers_say(const struct writers *writers)
         ck_info("the stacks are in %s, a line each, for flamegraph.pl",
                 writers->folded_path);
     }
+    if (writers->diff_path[0] != '\0') {
+        ck_info("the stacks of both runs are in %s, a line each with two "
+                "counts, for flamegraph.pl",
+                writers->diff_path);
+    }
     if (writers->waits_path[0] != '\0') {
         ck_info("the stacks of waits are in %s, a line each with microseconds, "
                 "for flamegraph.pl",
@@ -677,4 +714,5 @@ void writers_fini(struct writers *writers)
     flames_destroy(writers->flames);
     stacktable_destroy(writers->stacks);
     stacktable_destroy(writers->waits);
+    stacktable_destroy(writers->memory);
 }

@@ -38,6 +38,7 @@ struct writers {
     char folded_path[PATH_MAX];
     char waits_path[PATH_MAX];
     char memory_path[PATH_MAX];
+    char diff_path[PATH_MAX];
     char device_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
     char flamescope_path[PATH_MAX];

@@ -33,6 +33,41 @@ cmp "$work/run.speedscope.json" "$work/run/stacks.speedscope.json"
 # No output replaces a recording.
 segment=$(find "$work/run" -name 'seg-*.ck' | head -n 1)
 [ -n "$segment" ] || fail "the run has no segment"
+# Two runs: each stack of either with both counts, sorted, none twice.
+"$bin/ckmerge" --quiet --no-page --from 300ms --output folded="$work/later.folded" \
+    "$work/run"
+"$bin/ckmerge" --quiet --no-page --from 300ms --baseline "$work/run" \
+    --output folded-diff="$work/diff.folded" "$work/run"
+/usr/bin/python3 - "$work" <<'PY'
+import sys
+
+
+def counts(name, columns):
+    rows = [line.rsplit(" ", columns)
+            for line in open(sys.argv[1] + "/" + name).read().splitlines()]
+    assert [row[0] for row in rows] == sorted({row[0] for row in rows}), name
+    return {row[0]: [int(n) for n in row[1:]] for row in rows}
+
+
+before, now = counts("run.folded", 1), counts("later.folded", 1)
+both = counts("diff.folded", 2)
+assert 0 < sum(n for n, in now.values()) < sum(n for n, in before.values())
+assert both == {stack: before.get(stack, [0]) + now.get(stack, [0])
+                for stack in {**before, **now}}, both
+PY
+mkdir "$work/wrong"
+echo "no count" >"$work/wrong/stacks.folded"
+cp "$work/run/report.json" "$work/wrong/"
+for option in "" "--baseline=$work/wrong"; do
+    # shellcheck disable=SC2086 # none or one word
+    if "$bin/ckmerge" --quiet --no-page $option \
+        --output folded-diff="$work/none.folded" "$work/run" 2>"$work/why"; then
+        fail "folded-diff with '$option'"
+    fi
+    grep -qE "needs --baseline|wrong/stacks.folded: line 1 is no stack" \
+        "$work/why" || fail "$(cat "$work/why")"
+done
+
 if "$bin/ckmerge" --quiet --output folded="$segment" "$work/run" \
     2>"$work/err"; then
     fail "a segment was replaced by stacks"

@@ -17,6 +17,7 @@ const EXPORTS = [
   ['folded-waits', 'the same of what ranks waited for'],
   ['folded-memory', 'stacks where memory was asked for, with bytes, for other flame graphs'],
   ['folded-device', 'stacks that launched device work, with its time, for other flame graphs'],
+  ['folded-diff=diff.folded --baseline OTHER', 'the stacks of two runs, for a differential flame graph'],
   ['flamescope', 'CPU samples for FlameScope'],
   ['svg-ledger=ledger.svg', 'a picture of where the device time went'],
   ['svg-timeline=timeline.svg', 'a picture of the timeline'],

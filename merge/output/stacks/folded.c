@@ -15,11 +15,6 @@
 #include "merge/output/sink.h"
 #include "schema/order.h"
 
-struct line {
-    char *text;
-    uint64_t amount;
-};
-
 static bool is_digits(const char *text)
 {
     return text[0] != '\0' && text[strspn(text, "0123456789.")] == '\0';
@@ -82,26 +77,45 @@ static char *line_text(const struct stacktable *table,
     return text;
 }
 
-CK_ORDER(by_text, struct line, strcmp(a->text, b->text))
+CK_ORDER(by_text, struct folded_line, strcmp(a->text, b->text))
 
-static void lines_put(struct sink *sink, const struct line *lines, size_t count)
+/* Sort them; equal ones become one. Their count. */
+static size_t lines_join(struct folded_line *lines, size_t count)
 {
-    uint64_t amount = 0;
+    size_t kept = 0;
 
+    if (count > 1) {
+        qsort(lines, count, sizeof(*lines), by_text);
+    }
     for (size_t i = 0; i < count; i++) {
-        amount = defs_sum(amount, lines[i].amount);
-        if (i + 1 < count && strcmp(lines[i].text, lines[i + 1].text) == 0) {
-            continue;
+        if (kept > 0 && strcmp(lines[kept - 1].text, lines[i].text) == 0) {
+            lines[kept - 1].amount =
+                defs_sum(lines[kept - 1].amount, lines[i].amount);
+            free(lines[i].text);
+        } else {
+            lines[kept++] = lines[i];
         }
+    }
+    return kept;
+}
+
+void folded_count(struct sink *sink, uint64_t amount)
+{
+    sink_text(sink, " ");
+    sink_int(sink, amount > INT64_MAX ? INT64_MAX : (int64_t)amount);
+}
+
+static void
+lines_put(struct sink *sink, const struct folded_line *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
         sink_text(sink, lines[i].text);
-        sink_text(sink, " ");
-        sink_int(sink, amount > INT64_MAX ? INT64_MAX : (int64_t)amount);
+        folded_count(sink, lines[i].amount);
         sink_text(sink, "\n");
-        amount = 0;
     }
 }
 
-static int lines_write(const struct line *lines,
+static int lines_write(const struct folded_line *lines,
                        size_t count,
                        const char *path,
                        struct ck_err *err)
@@ -118,23 +132,49 @@ static int lines_write(const struct line *lines,
     return rc;
 }
 
+void folded_free(struct folded_line *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(lines[i].text);
+    }
+    free(lines);
+}
+
 /* Sort, write and free them. */
-static int lines_finish(struct line *lines,
+static int lines_finish(struct folded_line *lines,
                         size_t count,
                         const char *path,
                         struct ck_err *err)
 {
     int rc;
 
-    if (count > 1) {
-        qsort(lines, count, sizeof(*lines), by_text);
-    }
+    count = lines_join(lines, count);
     rc = lines_write(lines, count, path, err);
-    for (size_t i = 0; i < count; i++) {
-        free(lines[i].text);
-    }
-    free(lines);
+    folded_free(lines, count);
     return rc;
+}
+
+static struct folded_line *
+rows_lines(const struct stacktable *table, enum folded_unit unit, size_t *count)
+{
+    const struct stacktable_row *rows = stacktable_rows(table, count);
+    struct folded_line *lines = xcalloc(*count + 1, sizeof(*lines));
+
+    for (size_t i = 0; i < *count; i++) {
+        lines[i].amount = amount_of(&rows[i], unit);
+        lines[i].text = line_text(table, &rows[i]);
+    }
+    return lines;
+}
+
+struct folded_line *folded_lines(const struct stacktable *table,
+                                 enum folded_unit unit,
+                                 size_t *count)
+{
+    struct folded_line *lines = rows_lines(table, unit, count);
+
+    *count = lines_join(lines, *count);
+    return lines;
 }
 
 int folded_write(const struct stacktable *table,
@@ -143,13 +183,8 @@ int folded_write(const struct stacktable *table,
                  struct ck_err *err)
 {
     size_t count;
-    const struct stacktable_row *rows = stacktable_rows(table, &count);
-    struct line *lines = xcalloc(count + 1, sizeof(*lines));
+    struct folded_line *lines = rows_lines(table, unit, &count);
 
-    for (size_t i = 0; i < count; i++) {
-        lines[i].amount = amount_of(&rows[i], unit);
-        lines[i].text = line_text(table, &rows[i]);
-    }
     return lines_finish(lines, count, path, err);
 }
 
@@ -190,7 +225,7 @@ int folded_launches(const struct report_launch_stacks *stacks,
                     const char *path,
                     struct ck_err *err)
 {
-    struct line *lines = xcalloc(stacks->count + 1, sizeof(*lines));
+    struct folded_line *lines = xcalloc(stacks->count + 1, sizeof(*lines));
 
     for (size_t i = 0; i < stacks->count; i++) {
         lines[i].amount = (uint64_t)stacks->rows[i].ns / (CK_TIME_S / 1000000);

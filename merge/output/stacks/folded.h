@@ -16,6 +16,21 @@ enum folded_unit {
     FOLDED_WEIGHTS, /* as they are: bytes */
 };
 
+struct folded_line {
+    char *text; /* without its count */
+    uint64_t amount;
+};
+
+/* The lines of a table, sorted by bytes, no two with one text; the caller's, to
+ * be given to folded_free(). */
+struct folded_line *folded_lines(const struct stacktable *table,
+                                 enum folded_unit unit,
+                                 size_t *count);
+void folded_free(struct folded_line *lines, size_t count);
+/* " 17" */
+struct sink;
+void folded_count(struct sink *sink, uint64_t amount);
+
 /* Sorted by bytes; equal lines are one, with the sum of what they count. 0, or
  * -1 with err. */
 int folded_write(const struct stacktable *table,
