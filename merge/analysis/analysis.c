@@ -603,6 +603,7 @@ static int event_take(struct analysis *analysis,
         stretches_close(analysis, event->start);
     }
     if (is_call) {
+        waitstates_enter(analysis->waitstates, event->thread);
         mark = call_enter(analysis, event);
     } else if (is_persistent && event->thread < analysis->defs->threads_count) {
         mark = idealnetwork_mark(analysis->idealnetwork, event->thread);

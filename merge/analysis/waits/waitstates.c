@@ -8,6 +8,7 @@
 
 #include "merge/analysis/delays/rootcause.h"
 #include "merge/analysis/waits/wrongorder.h"
+#include "merge/model/cause.h"
 #include "merge/model/memory.h"
 
 struct waitstates {
@@ -17,6 +18,7 @@ struct waitstates {
     struct when *when;         /* borrowed; NULL = not asked for */
     struct region region;
     struct waitstates_rank *ranks; /* by index in the definitions */
+    uint32_t *firsts; /* in MPI, by index too; DEFS_NONE = none as yet */
     struct rows *rows;
     struct wrongorder *order;
     const struct delay *delay; /* borrowed; NULL = not asked for */
@@ -47,6 +49,11 @@ struct waitstates *waitstates_create(const struct defs *defs,
     waitstates->order = wrongorder_create(defs->threads_count);
     waitstates->ranks =
         xcalloc(defs->ranks_count + 1, sizeof(*waitstates->ranks));
+    waitstates->firsts =
+        xcalloc(defs->ranks_count + 1, sizeof(*waitstates->firsts));
+    for (size_t i = 0; i < defs->ranks_count; i++) {
+        waitstates->firsts[i] = DEFS_NONE;
+    }
     return waitstates;
 }
 
@@ -59,6 +66,7 @@ void waitstates_destroy(struct waitstates *waitstates)
     wrongorder_destroy(waitstates->order);
     delaysums_destroy(waitstates->delays);
     free(waitstates->ranks);
+    free(waitstates->firsts);
     free(waitstates);
 }
 
@@ -82,6 +90,7 @@ void waitstates_watch(struct waitstates *waitstates, struct when *when)
 struct standing {
     struct waitstates *waitstates;
     const struct wait *wait;
+    uint32_t thread;       /* that waits */
     struct delay_of delay; /* what it cost */
     uint32_t site;         /* of the call that is waited in */
     struct ledger_row row;
@@ -96,6 +105,15 @@ static uint32_t rank_of(const struct waitstates *waitstates, uint32_t thread)
 
     return defs_rank_index(defs,
                            defs->processes[defs->threads[thread].process].rank);
+}
+
+void waitstates_enter(struct waitstates *waitstates, uint32_t thread)
+{
+    uint32_t index = rank_of(waitstates, thread);
+
+    if (index != DEFS_NONE && waitstates->firsts[index] == DEFS_NONE) {
+        waitstates->firsts[index] = thread;
+    }
 }
 
 static void row_add(struct standing *standing, struct region piece)
@@ -164,6 +182,22 @@ static void blamed_take(void *state,
     row_add(standing, piece);
 }
 
+/* Does that thread do nothing but wait for others of its process? */
+static bool is_awaiting_threads(const struct waitstates *waitstates,
+                                const struct history_state *did)
+{
+    const struct history_span *call = did->call;
+
+    if (!did->is_known) {
+        return true;
+    }
+    if (call == NULL) {
+        return did->off == HISTORY_BLOCKED;
+    }
+    return cause_of_call(call->kind, defs_name(waitstates->defs, call->process,
+                                               call->name)) == CAUSE_LOCK;
+}
+
 /* What the waiting thread was in, for the place of the call. */
 static void
 piece_take(void *state, struct region piece, const struct history_state *did)
@@ -194,6 +228,32 @@ piece_take(void *state, struct region piece, const struct history_state *did)
                      standing);
 }
 
+/* What the rank's first thread in MPI did while another one waited. */
+static void
+first_take(void *state, struct region piece, const struct history_state *did)
+{
+    struct standing *standing = state;
+    struct waitstates *waitstates = standing->waitstates;
+
+    if (is_awaiting_threads(waitstates, did)) {
+        history_walk(lookback_history(waitstates->lookback), standing->thread,
+                     piece, piece_take, standing);
+    }
+}
+
+static void wait_walk(struct standing *standing, struct region part)
+{
+    struct waitstates *waitstates = standing->waitstates;
+    const struct defs_thread *threads = waitstates->defs->threads;
+    uint32_t first = waitstates->firsts[standing->row.device];
+    bool is_other = first != DEFS_NONE && first != standing->thread &&
+                    threads[first].process == threads[standing->thread].process;
+
+    history_walk(lookback_history(waitstates->lookback),
+                 is_other ? first : standing->thread, part,
+                 is_other ? first_take : piece_take, standing);
+}
+
 void waitstates_see(struct waitstates *waitstates,
                     waitstates_see_f f,
                     void *state)
@@ -210,6 +270,20 @@ static void wait_show(const struct waitstates *waitstates,
     }
 }
 
+/* A wait that is its rank's. */
+static void wait_count(const struct standing *standing)
+{
+    struct waitstates_rank *rank =
+        &standing->waitstates->ranks[standing->row.device];
+
+    if (standing->is_counted) {
+        rank->waits++;
+        rank->waited_error += standing->row.cause == CAUSE_MPI_WAIT
+                                  ? standing->wait->error
+                                  : 0;
+    }
+}
+
 void waitstates_add(struct waitstates *waitstates,
                     uint32_t thread,
                     struct region call,
@@ -221,6 +295,7 @@ void waitstates_add(struct waitstates *waitstates,
     struct region part = call;
     struct standing standing = {.waitstates = waitstates,
                                 .wait = wait,
+                                .thread = thread,
                                 .row = {.device = rank_of(waitstates, thread),
                                         .wait = wait->kind,
                                         .rank = process->rank}};
@@ -249,15 +324,11 @@ void waitstates_add(struct waitstates *waitstates,
         standing.delay = delay_find(waitstates->delay, thread, part);
     }
     waitstates->waits++;
-    waitstates->ranks[standing.row.device].waits++;
-    if (standing.row.cause == CAUSE_MPI_WAIT) {
-        waitstates->ranks[standing.row.device].waited_error += wait->error;
-    }
     if (standing.row.cause == CAUSE_MPI_WAIT && waitstates->steps != NULL) {
         steps_unsure(waitstates->steps, standing.row.device, part, wait->error);
     }
-    history_walk(lookback_history(waitstates->lookback), thread, part,
-                 piece_take, &standing);
+    wait_walk(&standing, part);
+    wait_count(&standing);
     if (waitstates->delays != NULL) {
         delaysums_share(waitstates->delays, defs, waitstates->delay,
                         &standing.delay);
