@@ -12,6 +12,7 @@
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "merge/output/lanes/longest.h"
 #include "schema/order.h"
 
 /* Rows of one thread or queue whose items nest or overlap. */
@@ -60,8 +61,8 @@ struct lanes {
     size_t rows_count;
     size_t rows_room;
     struct table *keys;
-    struct shown_wait *waits; /* a heap, the shortest first */
-    size_t waits_count;
+    struct shown_wait *waits; /* the longest ones */
+    struct longest longest;   /* of them */
     uint64_t waits_left;
     uint64_t taken;
     uint64_t hidden;
@@ -97,6 +98,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     }
     lanes->keys = table_create();
     lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
+    lanes->longest.most = WAITS_MOST;
     lanes->closeups = closeups_create();
     if (defs->ranks_count > RASTER_RANKS_SHOWN &&
         defs->ranks_count <= ROWS_MOST / DEPTHS) {
@@ -115,6 +117,7 @@ void lanes_destroy(struct lanes *lanes)
     }
     free(lanes->rows);
     free(lanes->waits);
+    longest_fini(&lanes->longest);
     table_destroy(lanes->keys);
     closeups_destroy(lanes->closeups);
     raster_destroy(lanes->raster);
@@ -412,31 +415,6 @@ static ck_time_t wait_length(const struct shown_wait *wait)
     return region_length(wait->part);
 }
 
-/* The shortest one at the top again, from `at` down. */
-static void waits_sink(struct lanes *lanes, size_t at)
-{
-    struct shown_wait *waits = lanes->waits;
-
-    for (;;) {
-        size_t low = at;
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
-            if (child < lanes->waits_count &&
-                wait_length(&waits[child]) < wait_length(&waits[low])) {
-                low = child;
-            }
-        }
-        if (low == at) {
-            return;
-        }
-        struct shown_wait swap = waits[at];
-
-        waits[at] = waits[low];
-        waits[low] = swap;
-        at = low;
-    }
-}
-
 /* Of the waits for each rank the longest is worth a close look. */
 static void wait_piece(struct lanes *lanes, const struct shown_wait *wait)
 {
@@ -450,24 +428,18 @@ static void wait_piece(struct lanes *lanes, const struct shown_wait *wait)
 
 void lanes_wait(struct lanes *lanes, const struct shown_wait *wait)
 {
+    size_t place;
+
     if (wait->rank == DEFS_RANK_UNKNOWN ||
         wait->part.end <= lanes->part.start ||
         wait->part.start >= lanes->part.end) {
         return;
     }
     wait_piece(lanes, wait);
-    if (lanes->waits_count < WAITS_MOST) {
-        lanes->waits[lanes->waits_count++] = *wait;
-        for (size_t i = lanes->waits_count == WAITS_MOST ? WAITS_MOST / 2 : 0;
-             i-- > 0;) {
-            waits_sink(lanes, i);
-        }
-        return;
-    }
-    lanes->waits_left++;
-    if (wait_length(wait) > wait_length(&lanes->waits[0])) {
-        lanes->waits[0] = *wait;
-        waits_sink(lanes, 0);
+    lanes->waits_left += lanes->longest.count == WAITS_MOST;
+    place = longest_put(&lanes->longest, wait_length(wait));
+    if (place != LONGEST_NONE) {
+        lanes->waits[place] = *wait;
     }
 }
 
@@ -499,8 +471,8 @@ CK_ORDER(by_start, struct shown_wait, CK_UP(part.start))
 
 const struct shown_wait *lanes_waits(struct lanes *lanes, size_t *count)
 {
-    qsort(lanes->waits, lanes->waits_count, sizeof(*lanes->waits), by_start);
-    *count = lanes->waits_count;
+    qsort(lanes->waits, lanes->longest.count, sizeof(*lanes->waits), by_start);
+    *count = lanes->longest.count;
     return lanes->waits;
 }
 

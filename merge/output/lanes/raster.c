@@ -13,6 +13,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
+#include "merge/output/lanes/longest.h"
 
 /* Cells of devices, and of calls. */
 #define PLANES 2
@@ -25,9 +26,8 @@ struct open {
 };
 
 struct marks {
-    struct raster_mark at[RASTER_MARKS]; /* a heap, the shortest first */
-    size_t count;
-    ck_time_t left_out; /* the longest one that is not kept */
+    struct raster_mark at[RASTER_MARKS];
+    struct longest longest;
 };
 
 struct raster {
@@ -61,6 +61,9 @@ struct raster *raster_create(struct region part, size_t ranks, unsigned classes)
         raster->planes[i] =
             xcalloc(ranks * raster->columns, sizeof(struct raster_cell));
         raster->marks[i] = xcalloc(classes, sizeof(struct marks));
+        for (unsigned k = 0; k < classes; k++) {
+            raster->marks[i][k].longest.most = RASTER_MARKS;
+        }
     }
     return raster;
 }
@@ -71,6 +74,9 @@ void raster_destroy(struct raster *raster)
         return;
     }
     for (size_t i = 0; i < PLANES; i++) {
+        for (unsigned k = 0; k < raster->classes; k++) {
+            longest_fini(&raster->marks[i][k].longest);
+        }
         free(raster->planes[i]);
         free(raster->marks[i]);
     }
@@ -132,47 +138,12 @@ static ck_time_t length_of(const struct raster_mark *mark)
     return mark->end - mark->start;
 }
 
-/* The shortest one at the top again, from the top down. */
-static void marks_sink(struct marks *marks)
-{
-    for (size_t at = 0, low = 0;; at = low) {
-        struct raster_mark swap = marks->at[at];
-
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
-            if (child < marks->count &&
-                length_of(&marks->at[child]) < length_of(&marks->at[low])) {
-                low = child;
-            }
-        }
-        if (low == at) {
-            return;
-        }
-        marks->at[at] = marks->at[low];
-        marks->at[low] = swap;
-    }
-}
-
 static void marks_put(struct marks *marks, const struct raster_mark *mark)
 {
-    size_t at = marks->count;
+    size_t place = longest_put(&marks->longest, length_of(mark));
 
-    if (marks->count == RASTER_MARKS) {
-        ck_time_t shortest = length_of(&marks->at[0]);
-
-        if (length_of(mark) > shortest) {
-            marks->at[0] = *mark;
-            marks_sink(marks);
-        }
-        shortest = length_of(mark) < shortest ? length_of(mark) : shortest;
-        marks->left_out =
-            shortest > marks->left_out ? shortest : marks->left_out;
-        return;
-    }
-    marks->at[marks->count++] = *mark;
-    while (at > 0 && length_of(&marks->at[(at - 1) / 2]) > length_of(mark)) {
-        marks->at[at] = marks->at[(at - 1) / 2];
-        at = (at - 1) / 2;
-        marks->at[at] = *mark;
+    if (place != LONGEST_NONE) {
+        marks->at[place] = *mark;
     }
 }
 
@@ -251,9 +222,10 @@ bool raster_mark_at(const struct raster *raster,
     for (size_t plane = 0; plane < PLANES; plane++) {
         const struct marks *marks = &raster->marks[plane][class];
 
-        for (size_t i = 0; i < marks->count; i++) {
+        for (size_t i = 0; i < marks->longest.count; i++) {
             if (raster->has_device[marks->at[i].rank] == (plane == 0) &&
-                length_of(&marks->at[i]) > marks->left_out && number-- == 0) {
+                length_of(&marks->at[i]) > marks->longest.left_out &&
+                number-- == 0) {
                 *mark = marks->at[i];
                 return true;
             }
