@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* Room for any name that a reader sees whole. */
+#define CXXNAME_MAX 4096
+
 /* "_ZN2at6native3addILi4EEEvPf" -> "at::native::add<...>": names and scopes,
  * without template arguments and parameters. False: it is no such name, or one
  * that is not understood; `to` is then of no use. */

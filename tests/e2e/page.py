@@ -411,8 +411,8 @@ class Page:
                     details.open = true; const row = details.querySelector('tbody tr'); row.click(); return row.firstChild.textContent; }})()""")
                 self.same(f"a row of {member} shows its items", True, self.browser.run(
                     f"safe(selection.find.slice(1, -1)) === {json.dumps(name)} && theTimeline.search !== null"))
-        # Frames of C++ have the short form of a name, which the report's functions lack.
-        name = next((one["function"] for one in self.report["hot_spots"] if one["function"] and not one["function"].startswith("_Z")), None)
+        # A function of C++ by the name that the flame graphs have, too.
+        name = next((one.get("function_plain", one["function"]) for one in self.report["hot_spots"] if one["function"]), None)
         if name and self.browser.run("flameGraph !== null && flameGraph.flames.kinds[0].total > 0"):
             self.browser.run(f"flameGraph.lookFor({json.dumps(name)}, 'cpu')")
             self.same("a hot function is found in the flame graph", True, self.browser.run(
@@ -990,6 +990,20 @@ class Page:
             "/Show the difference of the flame graphs/.test(document.getElementById('view-compare').innerText) && "
             "flameGraph.other !== null && flameGraph.whole.was > 0"))
 
+    def cxx(self):
+        """Functions of C++ have one name: in tables, in what these find, and in flame graphs."""
+        symbols = [one["function"] for one in self.report["hot_callers"] if "function_plain" in one]
+        if not symbols:
+            print(f"{self.name}: no function of C++ was sampled here")
+            return
+        self.same("symbols in the tables", [], self.browser.run("""[...document.querySelectorAll('#view-tables tbody')]
+            .flatMap(one => one.textContent.match(/_Z\\w+/g) || [])"""))
+        self.same("functions of tables that no flame graph has", [], self.browser.run("""theReport.hot_callers.concat(theReport.hot_spots)
+            .map(one => one.function).filter(name => !flameGraph.hasFrameOf(name, 'cpu'))"""))
+        self.same("a row finds its frames", True, self.browser.run("""(() => { const name = theReport.hot_callers.find(one => one.symbol).function;
+            [...document.querySelectorAll('#view-tables tr.choice')].find(row => row.textContent.startsWith(name)).click();
+            return matchedTime(flameGraph.whole, nameMatcher(flameGraph.find)) > 0; })()"""))
+
     def hostile(self):
         """Names of the hostile run are text."""
         self.browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -1052,6 +1066,11 @@ def hostile_rows(report):
 
 def check(browser, page, shots, others):
     began = time.monotonic()
+    if page.name == "cxx":
+        page.open()
+        page.cxx()
+        page.clean("open")
+        return
     if page.is_live:
         page.open()
     page.without_scripts()

@@ -34,6 +34,10 @@ timeout 300 mpirun -n 3 "$bin/ckagent" --report none --dir "$work/dead" -- \
 # No device, and no step.
 timeout 300 mpirun -n 2 "$bin/ckagent" --report none --dir "$work/host" -- \
     "$tests/known.openmpi" imbalance 100 sleep >"$work/out" 2>&1
+# Functions of C++.
+timeout 120 "$bin/ckagent" --report none --sample 499 --dir "$work/cxx" -- \
+    "$tests/callers_cxx" 40 >"$work/out" 2>&1
+wait_done "$work/cxx"
 wait_done "$work/late"
 wait_done "$work/dead"
 wait_done "$work/host"
@@ -128,6 +132,7 @@ fi
     dead="$work/dead/report.html,$work/dead/report.json" \
     host="$work/host/report.html,$work/host/report.json" \
     damaged="$work/damaged/report.html,$work/damaged/report.json" \
+    cxx="$work/cxx/report.html,$work/cxx/report.json" \
     big="$work/big/report.html,$work/big/report.json" \
     hostile="$work/hostile.json.html,$work/hostile.report" ||
     fail "a page is not as it should be"

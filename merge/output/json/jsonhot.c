@@ -31,7 +31,7 @@ static void put_callers(struct ck_json *j, const struct report *report)
         const struct report_caller *caller = &report->callers[i];
 
         ck_json_object(j, NULL);
-        json_text(j, "function", caller->place.function);
+        json_function(j, caller->place.function);
         json_text(j, "file", caller->place.file);
         ck_json_int(j, "total_ns", caller->total);
         ck_json_int(j, "self_ns", caller->self);

@@ -11,13 +11,13 @@ void json_callers(struct ck_json *j, const struct report_callers *callers)
 {
     if (callers->caller.function != NULL) {
         ck_json_object(j, "caller");
-        json_text(j, "function", callers->caller.function);
+        json_function(j, callers->caller.function);
         json_text(j, "file", callers->caller.file);
         ck_json_end(j);
     }
     if (callers->called_from.function != NULL) {
         ck_json_object(j, "called_from");
-        json_text(j, "function", callers->called_from.function);
+        json_function(j, callers->called_from.function);
         json_text(j, "file", callers->called_from.file);
         ck_json_end(j);
     }

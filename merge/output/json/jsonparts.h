@@ -16,6 +16,9 @@ void json_time(struct ck_json *j,
                const char *name,
                ck_time_t time,
                const struct report *report);
+/* The name that symbols give a function, and beside that of a C++ one what a
+ * person reads, as all outputs shorten it. */
+void json_function(struct ck_json *j, const char *function);
 /* Its function, file and line. */
 void json_place(struct ck_json *j, const struct place *place);
 /* Where samples met it; left out where there were none (jsonthreads.c). */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "merge/model/memory.h"
+#include "merge/output/cxxname.h"
 #include "merge/output/json/jsonclocks.h"
 #include "merge/output/json/jsonparts.h"
 
@@ -87,9 +88,19 @@ void json_unsure(struct ck_json *j, const char *name, ck_time_t error)
     }
 }
 
+void json_function(struct ck_json *j, const char *function)
+{
+    char plain[CXXNAME_MAX];
+
+    json_text(j, "function", function);
+    if (function != NULL && cxxname_plain(plain, sizeof(plain), function)) {
+        ck_json_string(j, "function_plain", plain);
+    }
+}
+
 void json_place(struct ck_json *j, const struct place *place)
 {
-    json_text(j, "function", place->function);
+    json_function(j, place->function);
     json_text(j, "file", place->file);
     ck_json_uint(j, "line", place->line);
 }

@@ -104,6 +104,21 @@ async function blockOf(text, id) {
   return found ? inflate(bytesOf(found[1])) : null;
 }
 
+/* Functions of C++ by the names that the flame graphs have, too; their symbols stay
+ * beside them. */
+function withPlainNames(part) {
+  if (Array.isArray(part)) {
+    part.forEach(withPlainNames);
+  } else if (part && typeof part === 'object') {
+    if (typeof part.function_plain === 'string') {
+      part.symbol = part.function;
+      part.function = part.function_plain;
+    }
+    Object.values(part).forEach(withPlainNames);
+  }
+  return part;
+}
+
 /* The report in a text: a report.json, or another such page. */
 async function reportOf(text) {
   let report;
@@ -121,5 +136,5 @@ async function reportOf(text) {
   if (!report || report.format !== 'ck.report') {
     throw new Error('it has no report of ck ("format": "ck.report")');
   }
-  return report;
+  return withPlainNames(report);
 }

@@ -249,7 +249,7 @@ view('compare', 'Compare with another run', async (report, body) => {
     note, into);
   takeDropped(report, into, note);
   try {
-    const baseline = await blockJson('baseline');
+    const baseline = withPlainNames(await blockJson('baseline'));
 
     if (baseline) {
       into.append(...comparison(report, baseline, 'the baseline', null), await compareBaselineFlames());

@@ -135,7 +135,7 @@ async function showViews(list, report, between) {
 
 async function showFirst() {
   beginBlocks(FIRST_BLOCKS);
-  const report = theReport = await withSteps(await blockJson('report'));
+  const report = theReport = withPlainNames(await withSteps(await blockJson('report')));
 
   report.cut = await blockJson('cut') || {};
   const reasons = await showViews(views.filter(isFirst), report, () => {});

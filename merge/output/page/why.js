@@ -23,7 +23,7 @@ function exampleOf(cause) {
  * of the same program, gives it the same one. */
 function findingName(cause) {
   const did = cause.blamed || cause.did || cause.host || {};
-  const parts = [cause.cause, cause.rank, cause.blamed_rank, did.call || did.function, did.file, did.line];
+  const parts = [cause.cause, cause.rank, cause.blamed_rank, did.call || did.symbol || did.function, did.file, did.line];
 
   return hashOfName(parts.map(part => part ?? '').join('\u0000')).toString(16).padStart(8, '0');
 }

@@ -14,10 +14,11 @@
 
 #include "merge/model/defs.h"
 #include "merge/model/interval.h"
+#include "merge/output/cxxname.h"
 #include "merge/timeline/timeline.h"
 
 /* Bytes of a frame's name. */
-#define STACKTABLE_NAME 4096
+#define STACKTABLE_NAME CXXNAME_MAX
 /* How frames of other kinds are marked behind their names, as flamegraph.pl
  * knows them. */
 #define STACKTABLE_INLINED "_[i]"
