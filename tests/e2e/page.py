@@ -39,6 +39,11 @@ TABLES = {"deaths": "Threads when a signal ended them", "memory": "Memory", "fau
           "openmp.waits": "Waits in parallel regions", "lock_waits": "Locks that threads waited for",
           "threads": "Threads", "ranges": "Ranges of the program", "counters": "Counters"}
 
+# Those that are there without scripts, too.
+STATIC = {"kernels": "Kernels", "copy_places": "Copies", "lines": "Lines that launched device work",
+          "hot_spots": "Functions that computed", "calls": "Calls by place", "ranges": "Ranges of the program",
+          "libc": "Files, locks, sleep", "counters": "Counters"}
+
 # Contrast, names, labels, headings: what can be found without a person.
 ACCESS = r"""
 (() => {
@@ -244,6 +249,12 @@ class Page:
         if devices and "of all device time" not in said and \
                 "No cause above" not in said:
             self.wrong("without scripts the causes are missing")
+        rows = self.browser.run("""Object.fromEntries([...document.querySelectorAll('#view-tables h3')].map(head =>
+            [head.textContent, head.nextElementSibling.querySelectorAll('tbody tr').length]))""")
+        wanted = {f"{title} ({len(self.report[member]):,})": min(20, len(self.report[member]))
+                  for member, title in STATIC.items() if self.report[member] and not (self.report.get("cut") or {}).get(member)}
+        self.same("without scripts the tables have their first rows", wanted,
+                  {head: rows.get(head) for head in wanted})
         self.browser.scripts(True)
 
     def alarm(self):

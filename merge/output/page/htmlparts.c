@@ -10,6 +10,7 @@
 
 #include "merge/model/cause.h"
 #include "merge/model/memory.h"
+#include "merge/output/page/htmltables.h"
 #include "merge/output/page/htmltext.h"
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
@@ -388,6 +389,10 @@ void html_sections(FILE *file,
                    size_t length)
 {
     put_why(file, report);
+    put_section(file, "tables", "Tables");
+    fputs("<div class=\"without-script\">\n", file);
+    html_tables(file, report);
+    fputs("</div></section>\n", file);
     put_section(file, "trust", "How far to trust it");
     put_part(file, report, TEXT_TRUST, LAYOUT_LINES, "<pre>",
              "</pre></section>\n");

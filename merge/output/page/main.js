@@ -10,8 +10,10 @@ function sectionOf(id, title) {
   }
   const section = el('section', {id: 'view-' + id, 'aria-labelledby': 'title-' + id},
     el('h2', {id: 'title-' + id, tabindex: -1}, title));
+  const behind = views.slice(views.findIndex(one => one.id === id)).map(one => document.getElementById('view-' + one.id))
+    .find(one => one);
 
-  document.querySelector('main').insertBefore(section, document.getElementById('view-trust'));
+  document.querySelector('main').insertBefore(section, behind || document.getElementById('view-trust'));
   return section;
 }
 

@@ -20,6 +20,7 @@
 #include "merge/output/page/html.h"
 #include "merge/output/page/htmlcut.h"
 #include "merge/output/page/htmlblock.h"
+#include "merge/output/page/htmltables.h"
 #include "merge/output/page/htmltext.h"
 
 static char *shown(const char *text, size_t length)
@@ -302,6 +303,91 @@ static void long_lists_are_cut_and_the_page_shows_it(void **state)
     assert_int_equal(report.kernels_count, 7);
 }
 
+static char *tables_of(const struct report *report)
+{
+    char *html = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&html, &length);
+
+    assert_non_null(file);
+    html_tables(file, report);
+    assert_int_equal(fclose(file), 0);
+    return html;
+}
+
+static size_t times_of(const char *html, const char *part)
+{
+    size_t times = 0;
+
+    for (; (html = strstr(html, part)) != NULL; html++) {
+        times++;
+    }
+    return times;
+}
+
+/* 30 kernels of 1 to 30 us, the longest first; one is hostile, one too long. */
+static void tables_have_their_first_rows_without_scripts(void **state)
+{
+    static struct report_kernel kernels[30];
+    static char text[301];
+    struct report report = {.kernels = kernels, .kernels_count = 30};
+    char *html;
+
+    (void)state;
+    memset(text, 'n', sizeof(text) - 1);
+    memcpy(text + 99, "\xc3\xa9", 2); /* a letter of two bytes at the cut */
+    for (size_t i = 0; i < 30; i++) {
+        kernels[i] = (struct report_kernel){.name = i == 0   ? "<b>"
+                                                    : i == 1 ? text
+                                                             : "k",
+                                            .calls = 1000 + i,
+                                            .busy = (ck_time_t)(30 - i) * 1000,
+                                            .rank_list = i == 2 ? "0-3" : ""};
+    }
+    html = tables_of(&report);
+    assert_int_equal(times_of(html, "<h3>"), 1);
+    assert_non_null(strstr(html, "<h3>Kernels (30)</h3>"));
+    assert_int_equal(times_of(html, "<tr>"), 1 + HTMLTABLES_ROWS);
+    assert_non_null(strstr(html, "10 more rows"));
+    /* 30 of 465 us. */
+    assert_non_null(strstr(html, "<tr><th scope=\"row\">&lt;b&gt;</th>"
+                                 "<td class=\"number\">1,000</td>"
+                                 "<td class=\"number\">30.0 us</td>"
+                                 "<td class=\"number\">6.5 %</td>"));
+    assert_non_null(strstr(html, "n ... n"));
+    assert_null(strstr(html, "\xef\xbf\xbd"));
+    assert_non_null(strstr(html, "<td>0-3</td>"));
+    free(html);
+}
+
+static void functions_of_cxx_have_readable_names_in_tables(void **state)
+{
+    static struct report_hot hot[] = {
+        {.place = {.function = "_ZN2at6native3addILi4EEEvPf",
+                   .file = "/src/add.cpp",
+                   .line = 7},
+         .ns = 2500000,
+         .ranks = 1}};
+    struct report report = {.hot = hot, .hot_count = 1};
+    char *html = tables_of(&report);
+
+    (void)state;
+    assert_non_null(strstr(html, ">at::native::add&lt;...&gt;</th>"
+                                 "<td>add.cpp:7</td>"));
+    free(html);
+}
+
+static void a_run_without_tables_has_a_sentence(void **state)
+{
+    struct report report = {.kernels_count = 0};
+    char *html = tables_of(&report);
+
+    (void)state;
+    assert_non_null(strstr(html, "<p>No kernel, copy, call"));
+    assert_null(strstr(html, "<table"));
+    free(html);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +400,9 @@ int main(void)
         cmocka_unit_test(a_page_of_an_empty_report_names_a_hostile_run),
         cmocka_unit_test(a_live_page_differs_by_what_it_may_ask),
         cmocka_unit_test(long_lists_are_cut_and_the_page_shows_it),
+        cmocka_unit_test(tables_have_their_first_rows_without_scripts),
+        cmocka_unit_test(functions_of_cxx_have_readable_names_in_tables),
+        cmocka_unit_test(a_run_without_tables_has_a_sentence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
