@@ -644,7 +644,39 @@ class Page:
         for _ in range(most + 5):
             self.browser.key("Tab", "Tab")
         self.same("what Tab does not reach", [], self.browser.run("""[...document.querySelectorAll('button, input, canvas[tabindex], summary')]
-            .filter(node => isSeen(node) && !node.disabled && !window.reached.has(node)).map(node => node.outerHTML.slice(0, 80)).slice(0, 5)"""))
+            .filter(node => isSeen(node) && !node.disabled && !node.closest('[role=grid]') && !window.reached.has(node)).map(node => node.outerHTML.slice(0, 80)).slice(0, 5)"""))
+
+    def grids(self):
+        """A table is one stop of Tab; keys go to each of its cells, and choose what a click does."""
+        self.browser.run("document.querySelectorAll('#view-tables details').forEach(d => d.open = true)")
+        self.same("tables that Tab does not reach once", [], self.browser.run("""[...document.querySelectorAll('[role=grid]')]
+            .filter(grid => isSeen(grid) && grid.querySelectorAll('[tabindex="0"]').length !== 1).map(grid => grid.getAttribute('aria-label'))"""))
+        most = "[...document.querySelectorAll('#view-tables [role=grid]')].sort((a, b) => b.rows.length - a.rows.length)[0]"
+        at = "[document.activeElement.closest('tr').rowIndex, document.activeElement.closest('th, td').cellIndex]"
+        rows, columns = self.browser.run(f"""(() => {{ const grid = window.grid = {most};
+            grid.querySelector('[tabindex="0"]').focus(); return [grid.rows.length - 1, grid.rows[0].cells.length - 1]; }})()""")
+        self.same("the first stop is the first row", [1, 0], self.browser.run(at))
+        for key, modifiers, wanted in (("ArrowRight", 0, [1, 1]), ("ArrowDown", 0, [min(2, rows), 1]), ("End", 0, [min(2, rows), columns]),
+                                       ("End", 2, [rows, columns]), ("ArrowDown", 0, [rows, columns]), ("Home", 2, [0, 0]),
+                                       ("ArrowUp", 0, [0, 0]), ("PageDown", 0, [min(10, rows), 0]), ("PageUp", 0, [0, 0])):
+            self.browser.key(key, key, modifiers)
+            self.same(f"{key} of a table", wanted, self.browser.run(at))
+        self.browser.key("Enter", "Enter")
+        self.same("Enter on a head sorts, and the focus stays", [True, [0, 0]], self.browser.run(
+            f"[document.activeElement.closest('th').getAttribute('aria-sort') !== 'none', {at}]"))
+        self.same("one cell can be reached by Tab then, too", 1, self.browser.run("window.grid.querySelectorAll('[tabindex=\"0\"]').length"))
+        if self.browser.run("""(() => { window.choice = document.querySelector('#view-tables tr.choice');
+                window.choice?.cells[0].focus(); return window.choice !== null; })()"""):
+            self.browser.run("select({...NOTHING})")
+            self.browser.key("Enter", "Enter")
+            self.same("Enter chooses the row, which shows it", ["true", 1], self.browser.run(
+                "[window.choice.getAttribute('aria-selected'), document.querySelectorAll('tr[aria-selected]').length]"))
+            self.browser.run("flameGraph && flameGraph.change({find: flameGraph.search.value = ''}); select({...NOTHING, ranks: [0]})")
+            self.browser.wait("document.getElementById('selected-words').textContent === 'Selected: rank 0'", "a live region reads what is selected")
+            self.browser.key("Escape", "Escape")
+            self.browser.wait("document.getElementById('selected-words').textContent === 'Nothing is selected.'", "a live region reads that nothing is")
+            self.same("no row is marked then", 0, self.browser.run("document.querySelectorAll('tr[aria-selected]').length"))
+        self.browser.run("document.querySelectorAll('#view-tables details').forEach(d => d.open = false); document.activeElement.blur()")
 
     def more_keys(self):
         """g m p [ ] , . of the timeline; pictures of views."""
@@ -971,7 +1003,7 @@ class Page:
               if (!both || !both.here.search && !both.here.range && !both.there.range) { wrong.push(row.textContent); } }
             BothTimelines.prototype.show = show;
             const choices = title => [...document.querySelectorAll('#view-compare .table')].filter(one =>
-              one.querySelector('caption').textContent.startsWith(title)).flatMap(one => [...one.querySelectorAll('tr.choice')]);
+              one.querySelector('table').getAttribute('aria-label').startsWith(title)).flatMap(one => [...one.querySelectorAll('tr.choice')]);
             return [wrong, choices('Functions that computed').length === 0, choices('Lines that launched').length > 0]; })()"""))
         for kind in other["kinds"]:
             if kind["total_ns"] > 0 and self.browser.run(

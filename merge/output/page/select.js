@@ -189,6 +189,22 @@ function chip(text, clear) {
     button('\u00d7', clear, {'aria-label': 'remove ' + safe(text)}));
 }
 
+const READ_AFTER_MS = 400; /* a range that is dragged changes all the time */
+let readTimer = null;
+
+/* What is selected, for screen readers. */
+function readSelection(chips) {
+  const words = document.getElementById('selected-words') || el('p', {id: 'selected-words', class: 'hidden', role: 'status'});
+
+  if (!words.isConnected) {
+    document.querySelector('nav').append(words);
+  }
+  clearTimeout(readTimer);
+  readTimer = setTimeout(() => {
+    words.textContent = chips.length > 0 ? 'Selected: ' + chips.map(one => one.firstChild.data.trim()).join(', ') : 'Nothing is selected.';
+  }, READ_AFTER_MS);
+}
+
 /* What is selected, in words, each part with a button that removes it. */
 function showChips() {
   const list = document.getElementById('chips');
@@ -215,4 +231,8 @@ function showChips() {
   }
   list.replaceChildren(...chips);
   list.hidden = chips.length === 0;
+  readSelection(chips);
+  if (chips.length === 0) {
+    pickRow(null, null);
+  }
 }

@@ -61,14 +61,17 @@ function compare(a, b) {
   return String(a).localeCompare(String(b));
 }
 
-/* The next row in a direction that is a choice, or null. */
-function choiceBeside(line, way) {
-  let row = way ? line[way] : null;
+/* The row that was chosen last, in whichever table. */
+const picked = {row: null, line: null};
 
-  while (row && !row.classList.contains('choice')) {
-    row = row[way];
+function pickRow(row, line) {
+  if (picked.line) {
+    picked.line.removeAttribute('aria-selected');
   }
-  return row;
+  if (line) {
+    line.setAttribute('aria-selected', 'true');
+  }
+  Object.assign(picked, {row, line});
 }
 
 /* State of one table, and what draws it. Options: `choose(row)` is what a click does,
@@ -86,10 +89,10 @@ class Table {
     this.body = el('tbody');
     this.more = el('p', {class: 'quiet'});
     this.heads = columns.map((column, i) => this.head(column, i));
-    this.node = el('div', {class: 'table'}, this.tools(),
-      el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name},
-        el('table', null, el('caption', {class: 'hidden'}, name),
-          el('thead', null, el('tr', null, this.heads)), this.body)), this.more);
+    const node = el('table', {'aria-label': name}, el('thead', null, el('tr', null, this.heads)), this.body);
+
+    this.grid = new Grid(node);
+    this.node = el('div', {class: 'table'}, this.tools(), el('div', {class: 'scroll'}, node), this.more);
     this.draw();
   }
 
@@ -160,25 +163,21 @@ class Table {
       const line = el('tr', null, this.columns.map(column => this.cell(column, row)));
 
       if (this.options.choose && (!this.options.isChoice || this.options.isChoice(row))) {
-        line.tabIndex = 0;
         if (this.options.title) {
           line.title = this.options.title;
         }
         line.classList.add('choice');
-        line.addEventListener('click', () => this.options.choose(row));
-        line.addEventListener('keydown', event => {
-          const beside = choiceBeside(line, {ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling'}[event.key]);
-
-          if (event.key === 'Enter') {
-            this.options.choose(row);
-          } else if (beside) {
-            event.preventDefault();
-            beside.focus();
-          }
+        line.addEventListener('click', () => {
+          this.options.choose(row);
+          pickRow(row, line);
         });
+        if (row === picked.row) {
+          pickRow(row, line);
+        }
       }
       return line;
     }));
+    this.grid.refresh();
     this.more.replaceChildren();
     this.more.hidden = rows.length <= some.length;
     if (rows.length > some.length) {
