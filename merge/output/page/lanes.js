@@ -62,20 +62,33 @@ class Numbers {
 
 /* Columns of one level: start, end, busy, longest in ns; kind: class; name;
  * many: how many items it is. Lengths have the seven digits of a float, and are
- * shown with three. */
+ * shown with three. Exact items have no busy and no longest: each is its length. */
 function levelOf(count, Names = Uint32Array) {
   return {count: 0, start: new Float64Array(count), end: new Float64Array(count), busy: new Float32Array(count),
     longest: new Float32Array(count), kind: new Uint8Array(count), name: new Names(count), many: new Uint32Array(count), names: []};
 }
 
-const NAMES_SHORT = 65536;
+const TWO_BYTES = 65536; /* numbers */
 
-/* Numbers of names, in two bytes each if they are few. */
-function namesOf(column) {
-  const isShort = column.every(number => number < NAMES_SHORT);
+/* Numbers in two bytes each if they are small enough. */
+function shortest(column) {
+  const isShort = column.every(number => number < TWO_BYTES);
 
   return isShort ? new Uint16Array(column) : new Uint32Array(column);
 }
+
+/* How many items each of so many exact ones is: one column for all lanes. */
+let ones = new Uint8Array(0);
+
+function onesOf(items) {
+  if (ones.length < items) {
+    ones = new Uint8Array(items).fill(1);
+  }
+  return ones.subarray(0, items);
+}
+
+/* The time of the items that an item is. */
+const busyOf = (level, i) => (level.busy === null ? level.end[i] - level.start[i] : level.busy[i]);
 
 /* A column of ticks in ns. */
 function inNs(column, tick) {
@@ -93,7 +106,7 @@ function readLevel(info, data, isFolded) {
   const numbers = new Numbers(data, info.offset, info.offset + info.bytes);
   const {items, tick_ns: tick} = info;
   const start = numbers.column(items), end = numbers.column(items);
-  const kind = numbers.small(items), name = namesOf(numbers.column(items));
+  const kind = numbers.small(items), name = shortest(numbers.column(items));
   let at = 0;
 
   for (let i = 0; i < items; i++) {
@@ -109,11 +122,8 @@ function readLevel(info, data, isFolded) {
     level.busy = new Float32Array(inNs(numbers.column(items), tick));
     level.longest = new Float32Array(inNs(numbers.column(items), tick));
   } else {
-    level.many = new Uint8Array(items).fill(1);
-    level.busy = level.longest = new Float32Array(items);
-    for (let i = 0; i < items; i++) {
-      level.busy[i] = end[i] - start[i];
-    }
+    level.many = onesOf(items);
+    level.busy = level.longest = null;
   }
   return level;
 }
@@ -126,17 +136,18 @@ function foldLevel(from, w) {
   let last = -1, isRun = false;
 
   for (let i = 0; i < all; i++) {
-    const isOwn = many[i] === 1 && end[i] - start[i] >= half;
+    const length = end[i] - start[i], isOwn = many[i] === 1 && length >= half;
+    const spent = busy === null ? length : busy[i], most = longest === null ? length : longest[i];
 
     if (isRun && !isOwn && start[i] - to.end[last] < w && to.end[last] - to.start[last] < w) {
       to.end[last] = Math.max(to.end[last], end[i]);
-      if (kind[i] !== to.kind[last] && busy[i] > to.busy[last]) {
+      if (kind[i] !== to.kind[last] && spent > to.busy[last]) {
         to.kind[last] = kind[i];
       }
-      to.busy[last] += busy[i];
+      to.busy[last] += spent;
       to.many[last] += many[i];
-      if (longest[i] > to.longest[last]) {
-        to.longest[last] = longest[i];
+      if (most > to.longest[last]) {
+        to.longest[last] = most;
         to.name[last] = name[i];
       }
       continue;
@@ -145,8 +156,8 @@ function foldLevel(from, w) {
     isRun = !isOwn;
     to.start[last] = start[i];
     to.end[last] = end[i];
-    to.busy[last] = busy[i];
-    to.longest[last] = longest[i];
+    to.busy[last] = spent;
+    to.longest[last] = most;
     to.kind[last] = kind[i];
     to.name[last] = name[i];
     to.many[last] = many[i];
@@ -154,6 +165,7 @@ function foldLevel(from, w) {
   for (const column of LEVEL_COLUMNS) {
     to[column] = to[column].slice(0, last + 1);
   }
+  to.many = shortest(to.many);
   to.count = last + 1;
   to.names = from.names;
   return to;

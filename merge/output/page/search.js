@@ -66,7 +66,7 @@ function countFound(timeline) {
     for (let i = 0; i < level.count; i++) {
       if (isFound(i)) {
         many += level.many[i];
-        busy += level.busy[i];
+        busy += busyOf(level, i);
       }
     }
   }

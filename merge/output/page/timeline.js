@@ -772,7 +772,7 @@ class Timeline {
     const span = time(level.end[i] - level.start[i]) + ' from ' + time(level.start[i]);
 
     if (level.many[i] > 1) {
-      return whose + count(level.many[i]) + ' items in ' + span + ', ' + time(level.busy[i]) + ' of it, mostly ' +
+      return whose + count(level.many[i]) + ' items in ' + span + ', ' + time(busyOf(level, i)) + ' of it, mostly ' +
         this.index.classes[level.kind[i]] + '; longest ' + time(level.longest[i]) + ' ' + safe(this.nameOf(level, i));
     }
     const [name, kind] = [this.nameOf(level, i), this.index.classes[level.kind[i]]];
