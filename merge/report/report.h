@@ -277,6 +277,8 @@ struct report_cause {
     struct report_windows windows;
     struct region example; /* the longest piece of it; empty = none is known */
     int32_t example_rank;  /* whose device was idle then, or who waited */
+    struct region typical; /* a piece of median length; as the example */
+    int32_t typical_rank;
 };
 
 /* It comes but once in a run, however long that is. */

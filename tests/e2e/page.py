@@ -561,7 +561,37 @@ class Page:
                     theTimeline.draw();
                     return end <= theTimeline.span[1] && (end === to || theTimeline.arrows > 0); })()"""))
                 self.browser.wait(f"{picture} !== {json.dumps(whole)}", "Show moves the timeline")
+                self.typical(item, cause)
         self.browser.key("Escape", "Escape")
+
+    def typical(self, item, cause):
+        """A finding whose usual stretch is not its longest shows that, too, and says which it shows."""
+        typical, longest = cause["typical"], cause["example"]
+        if typical["end_ns"] - typical["start_ns"] > longest["end_ns"] - longest["start_ns"]:
+            self.wrong("a stretch of median length is longer than the longest")
+        there = self.browser.run(f"""(() => {{ const one = [...{item}.querySelectorAll('button')].find(b => b.textContent === 'Show typical');
+            one?.click(); return one !== undefined; }})()""")
+        self.same("the typical stretch has a button", typical["start_ns"] != longest["start_ns"], there)
+        if there:
+            self.same("what Show typical shows", [[typical["start_rel_ns"], typical["end_rel_ns"]], typical["rank"], True], self.browser.run(
+                "[selection.range, selection.ranks.includes(%d) ? %d : selection.ranks, /median length/.test(theTimeline.tip.textContent)]" %
+                (typical["rank"], typical["rank"]) if typical["rank"] is not None else "[selection.range, null, /median length/.test(theTimeline.tip.textContent)]"))
+
+    def clocks(self):
+        """How exactly clocks are known over time is where the page says how far to trust it."""
+        clocks = [one for one in self.report["clocks"] if "bound_parts_ns" in one]
+        grid = "[...document.querySelectorAll('#view-trust canvas')].find(one => /how exactly each clock/.test(one.getAttribute('aria-label')))"
+        self.same("bounds of clocks are shown", any(any(part != 0 for part in one["bound_parts_ns"]) for one in clocks),
+                  self.browser.run(grid + " !== undefined"))
+        if clocks and self.browser.run(grid + " !== undefined"):
+            self.same("their largest", max(one["bound_max_ns"] for one in clocks),
+                      max(part or 0 for one in clocks for part in one["bound_parts_ns"]))
+            self.same("a part of the region is selected", [True, True], self.browser.run("""(() => { const c = %s, at = c.getBoundingClientRect();
+                c.dispatchEvent(new MouseEvent('click', {clientX: at.right - 3, clientY: at.bottom - 3}));
+                const {range} = selection, region = theReport.region;
+                const length = region.end_rel_ns - region.start_rel_ns;
+                select({...NOTHING});
+                return [range[1] === region.end_rel_ns, Math.abs(64 * (range[1] - range[0]) / length - 1) < 0.01]; })()""" % grid))
 
     def flames(self):
         """Flame graphs zoom, find, turn over, follow the range and the heat map."""

@@ -10,6 +10,7 @@
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/order.h"
 
 #define UNKNOWN UINT32_MAX
 
@@ -57,7 +58,11 @@ void rows_destroy(struct rows *rows)
         return;
     }
     for (size_t i = 0; i < rows->count; i++) {
-        free((void *)rows->items[i].ranks);
+        if (rows->items[i].more != NULL) {
+            free(rows->items[i].more->ranks);
+            free(rows->items[i].more->sample);
+            free(rows->items[i].more);
+        }
     }
     table_destroy(rows->own.keys);
     table_destroy(rows->shared.keys);
@@ -85,8 +90,73 @@ static struct ledger_row *row_new(struct rows *rows,
     row->wrong = 0;
     row->latest = row->longest = (struct region){0, 0};
     row->longest_rank = row->rank;
-    row->ranks = NULL;
+    row->is_sampled = rows->count <= ROWS_SAMPLED;
+    row->more = NULL;
     return row;
+}
+
+static struct rows_more *more_of(struct ledger_row *row)
+{
+    if (row->more == NULL) {
+        row->more = xcalloc(1, sizeof(*row->more));
+    }
+    return row->more;
+}
+
+/* ---- pieces of a row ---------------------------------------------------- */
+
+/* A random number below `count`, which is the same in each merge. */
+static uint64_t random_below(uint64_t count, ck_time_t start)
+{
+    uint64_t mixed = (count ^ (uint64_t)start << 20) * 0x9e3779b97f4a7c15u;
+
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+    return (mixed ^ mixed >> 31) % count;
+}
+
+/* With room for one more, as long as there are to be more. */
+static struct rows_sample *sample_grown(struct rows_sample *sample)
+{
+    uint32_t room = sample == NULL ? 1 : sample->room * 4;
+    struct rows_sample *grown =
+        xrealloc(sample, sizeof(*sample) + room * sizeof(struct rows_piece));
+
+    if (sample == NULL) {
+        *grown = (struct rows_sample){.count = 0};
+    }
+    grown->room = room;
+    return grown;
+}
+
+/* Each piece has the same chance to be among those that are kept. */
+void rows_sample(struct ledger_row *row, int32_t rank, bool is_grown)
+{
+    struct rows_sample *sample;
+    uint64_t at;
+
+    if (!row->is_sampled) {
+        return;
+    }
+    sample = more_of(row)->sample;
+    if (is_grown && sample != NULL) {
+        if (sample->last < ROWS_SAMPLE) {
+            sample->pieces[sample->last].part = row->latest;
+        }
+        return;
+    }
+    if (sample == NULL ||
+        (sample->kept == sample->room && sample->room < ROWS_SAMPLE)) {
+        sample = row->more->sample = sample_grown(sample);
+    }
+    sample->count++;
+    at = sample->kept < ROWS_SAMPLE
+             ? sample->kept++
+             : random_below(sample->count, row->latest.start);
+    sample->last = at < ROWS_SAMPLE ? (uint32_t)at : ROWS_SAMPLE;
+    if (at < ROWS_SAMPLE) {
+        sample->pieces[at] = (struct rows_piece){row->latest, rank};
+    }
 }
 
 /* The row of a key, made when there is none. */
@@ -105,6 +175,64 @@ static struct ledger_row *keyed_find(struct rows *rows,
     row = row_new(rows, what);
     keyed->rows[keyed->count++] = (uint32_t)(rows->count - 1);
     return row;
+}
+
+/* A piece, and how many pieces it represents. */
+struct weighed {
+    const struct rows_piece *piece;
+    ck_time_t length;
+    double weight;
+};
+
+CK_ORDER(by_piece,
+         struct weighed,
+         CK_UP(length) ?: CK_UP(piece->part.start) ?: CK_UP(piece->rank))
+
+/* The pieces that were kept; returns the sum of their weights. */
+static double weights_fill(struct weighed *pieces,
+                           const struct ledger_row *const *rows,
+                           size_t count)
+{
+    double whole = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rows_sample *sample = rows_sample_of(rows[i]);
+
+        for (uint32_t k = 0; sample != NULL && k < sample->kept; k++) {
+            const struct rows_piece *piece = &sample->pieces[k];
+            double weight = (double)sample->count / sample->kept;
+
+            *pieces++ =
+                (struct weighed){piece, region_length(piece->part), weight};
+            whole += weight;
+        }
+    }
+    return whole;
+}
+
+struct rows_piece rows_typical(const struct ledger_row *const *rows,
+                               size_t count)
+{
+    struct rows_piece typical = {{0, 0}, DEFS_RANK_UNKNOWN};
+    struct weighed *pieces;
+    double whole, before = 0;
+    size_t kept = 0, at = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        kept +=
+            rows_sample_of(rows[i]) == NULL ? 0 : rows_sample_of(rows[i])->kept;
+    }
+    pieces = xcalloc(kept + 1, sizeof(*pieces));
+    whole = weights_fill(pieces, rows, count);
+    qsort(pieces, kept, sizeof(*pieces), by_piece);
+    while (at + 1 < kept && before + pieces[at].weight < whole / 2) {
+        before += pieces[at++].weight;
+    }
+    if (kept > 0) {
+        typical = *pieces[at].piece;
+    }
+    free(pieces);
+    return typical;
 }
 
 /* ---- rows of several ranks ---------------------------------------------- */
@@ -142,11 +270,11 @@ static void rank_mark(const struct rows *rows,
                       const struct ledger_row *what)
 {
     uint32_t index = defs_rank_index(rows->defs, what->rank);
-    uint8_t *ranks = (uint8_t *)row->ranks;
+    uint8_t *ranks = more_of(row)->ranks;
 
     if (ranks == NULL) {
         ranks = xcalloc(rows->defs->ranks_count / 8 + 1, 1);
-        row->ranks = ranks;
+        row->more->ranks = ranks;
     }
     if (index != DEFS_NONE) {
         ranks[index / 8] |= (uint8_t)(1 << index % 8);
@@ -203,7 +331,7 @@ struct ledger_row *rows_find(struct rows *rows, const struct ledger_row *what)
 /* Would rows_find() find it for that? */
 static bool is_row(const struct ledger_row *row, const struct ledger_row *what)
 {
-    return row->ranks == NULL && row->device == what->device &&
+    return !rows_has_ranks(row) && row->device == what->device &&
            row->cause == what->cause && row->rank == what->rank &&
            row->wait == what->wait && row->last == what->last &&
            row->blamed == what->blamed && row->did == what->did &&
@@ -246,8 +374,8 @@ uint32_t rows_ranks(const struct defs *defs,
     for (size_t i = 0; i < count; i++) {
         uint32_t index = defs_rank_index(defs, rows[i]->rank);
 
-        for (size_t j = 0; rows[i]->ranks != NULL && j < bytes; j++) {
-            all[j] |= rows[i]->ranks[j];
+        for (size_t j = 0; rows_has_ranks(rows[i]) && j < bytes; j++) {
+            all[j] |= rows[i]->more->ranks[j];
         }
         index = index == DEFS_NONE ? (uint32_t)defs->ranks_count : index;
         all[index / 8] |= (uint8_t)(1 << index % 8);

@@ -18,6 +18,30 @@
 /* Rows that rows_again() looks at. */
 #define ROWS_LAST 2
 
+/* Pieces of a row that are kept, chosen at random, so that one of usual length
+ * can be shown. */
+#define ROWS_SAMPLE 16
+/* Of so many rows: of a job with more pairs of ranks its first ones. */
+#define ROWS_SAMPLED ((size_t)1024)
+struct rows_piece {
+    struct region part;
+    int32_t rank; /* whose it was */
+};
+struct rows_sample {
+    uint64_t count; /* pieces that there were */
+    uint32_t kept;
+    uint32_t room;
+    uint32_t last; /* place of the latest one; ROWS_SAMPLE = not kept */
+    struct rows_piece pieces[];
+};
+
+/* What few rows have, so that the others are small. */
+struct rows_more {
+    uint8_t *ranks; /* several ranks': a bit each, by index in the definitions;
+                       NULL = one rank's */
+    struct rows_sample *sample; /* of the pieces; NULL = none was shown */
+};
+
 /* Time of a device with one cause, from one activity to one blamed one. */
 struct ledger_row {
     uint32_t key;    /* of its cause (causekeys.h); ROWS_NO_KEY = not asked yet,
@@ -32,8 +56,9 @@ struct ledger_row {
                        for */
     uint32_t did;   /* activities; DEFS_NONE = none */
     uint32_t blamed_did;
-    bool is_start; /* the rank blamed, else the launching one, had not ended
-                      its first step, and the run has LEDGER_STEPS_MIN */
+    bool is_start;   /* the rank blamed, else the launching one, had not ended
+                        its first step, and the run has LEDGER_STEPS_MIN */
+    bool is_sampled; /* some of its pieces are kept */
     ck_time_t ns;
     ck_time_t ended; /* of ns, behind the end of the rank that is blamed */
     uint64_t count;
@@ -43,20 +68,37 @@ struct ledger_row {
                              sent before were received later (wrongorder.h) */
     struct region latest; /* the piece that was added last, with those that it
                              goes on from */
-    struct region longest; /* of these; empty = none was shown */
-    int32_t longest_rank;  /* whose it was */
-    const uint8_t *ranks;  /* several ranks': a bit each, by index in the
-                              definitions; NULL = one rank's */
+    struct region longest;  /* of these; empty = none was shown */
+    int32_t longest_rank;   /* whose it was */
+    struct rows_more *more; /* NULL = it is one rank's, and no piece is kept */
 };
 
-/* Remember a piece of its time, so that there is an example of it. */
+static inline bool rows_has_ranks(const struct ledger_row *row)
+{
+    return row->more != NULL && row->more->ranks != NULL;
+}
+
+static inline const struct rows_sample *
+rows_sample_of(const struct ledger_row *row)
+{
+    return row->more == NULL ? NULL : row->more->sample;
+}
+
+/* One more piece, or the latest one grown. */
+void rows_sample(struct ledger_row *row, int32_t rank, bool is_grown);
+
+/* Remember a piece of its time, so that there are examples of it. */
 static inline void
 rows_example(struct ledger_row *row, struct region piece, int32_t rank)
 {
-    if (piece.start == row->latest.end && row->latest.start < piece.start) {
+    bool is_grown =
+        piece.start == row->latest.end && row->latest.start < piece.start;
+
+    if (is_grown) {
         piece.start = row->latest.start;
     }
     row->latest = piece;
+    rows_sample(row, rank, is_grown);
     if (region_length(piece) > region_length(row->longest)) {
         row->longest = piece;
         row->longest_rank = rank;
@@ -82,6 +124,10 @@ struct ledger_row *rows_again(struct rows *rows,
                               const struct ledger_row *what,
                               uint32_t last[ROWS_LAST]);
 struct ledger_row *rows_all(const struct rows *rows, size_t *count);
+/* A piece of median length, of those that were kept of each row, which
+ * represent as many as there were; an empty one where none was shown. */
+struct rows_piece rows_typical(const struct ledger_row *const *rows,
+                               size_t count);
 /* How many different ranks the rows are of. */
 uint32_t rows_ranks(const struct defs *defs,
                     const struct ledger_row *const *rows,

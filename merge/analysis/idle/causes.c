@@ -168,6 +168,21 @@ static void ranks_count(struct grouping *grouping,
         rows_ranks(lookback_defs(grouping->lookback), grouping->rows, count);
 }
 
+static void typical_find(struct grouping *grouping,
+                         const struct item *items,
+                         size_t count,
+                         struct report_cause *cause)
+{
+    struct rows_piece piece;
+
+    for (size_t i = 0; i < count; i++) {
+        grouping->rows[i] = items[i].row;
+    }
+    piece = rows_typical(grouping->rows, count);
+    cause->typical = piece.part;
+    cause->typical_rank = piece.rank;
+}
+
 /* What the launching threads did for the largest part of a group. */
 static void did_find(struct grouping *grouping,
                      const struct item *items,
@@ -372,6 +387,7 @@ static void group_report(struct grouping *grouping,
         cause->awaited = (uint32_t)items[0].row->last;
     }
     ranks_count(grouping, items, count, cause);
+    typical_find(grouping, items, count, cause);
     delays_find(grouping->from, items, count, cause);
     windows_find(grouping, items, count, cause);
     seen_find(grouping->lookback, items, count, cause);

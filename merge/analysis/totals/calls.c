@@ -414,7 +414,7 @@ void calls_waits(struct calls *calls, const struct waitstates *waitstates)
 
     for (size_t i = 0; i < count; i++) {
         /* Of rows of several ranks it is not known which one waited. */
-        if (rows[i].ranks == NULL && rows[i].cause == CAUSE_MPI_WAIT &&
+        if (!rows_has_ranks(&rows[i]) && rows[i].cause == CAUSE_MPI_WAIT &&
             rows[i].last != DEFS_RANK_UNKNOWN &&
             defs_is_wanted(calls->defs, rows[i].rank)) {
             traffic_wait(calls->traffic, rows[i].wait, rows[i].rank,

@@ -320,18 +320,20 @@ static void put_blamed(struct ck_json *j, const struct report_cause *cause)
 /* A part of the run in which the cause can be looked at. */
 static void put_example(struct ck_json *j,
                         const struct report *report,
-                        const struct report_cause *cause)
+                        const char *name,
+                        struct region part,
+                        int32_t rank)
 {
-    if (region_length(cause->example) <= 0) {
-        ck_json_null(j, "example");
+    if (region_length(part) <= 0) {
+        ck_json_null(j, name);
         return;
     }
-    ck_json_object(j, "example");
-    json_rank(j, "rank", cause->example_rank);
-    json_time(j, "start", cause->example.start, report);
-    json_time(j, "end", cause->example.end, report);
-    ck_json_int(j, "start_ns", cause->example.start);
-    ck_json_int(j, "end_ns", cause->example.end);
+    ck_json_object(j, name);
+    json_rank(j, "rank", rank);
+    json_time(j, "start", part.start, report);
+    json_time(j, "end", part.end, report);
+    ck_json_int(j, "start_ns", part.start);
+    ck_json_int(j, "end_ns", part.end);
     ck_json_end(j);
 }
 
@@ -355,7 +357,8 @@ static void put_causes(struct ck_json *j,
         json_unsure(j, "error_ns", cause->error);
         json_unsure(j, "wrong_order_ns", cause->wrong_order);
         ck_json_uint(j, "count", cause->count);
-        put_example(j, report, cause);
+        put_example(j, report, "example", cause->example, cause->example_rank);
+        put_example(j, report, "typical", cause->typical, cause->typical_rank);
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);
         json_dependence(j, report, cause);

@@ -118,7 +118,7 @@ class Timeline {
     this.isOwn = false; /* the selection is changed from here */
     this.marks = []; /* [from, to] of each; the first one is replaced by the next */
     this.pinned = [];
-    this.findingPinned = ''; /* whose ranks come first */
+    this.findingPinned = ''; /* words of the one whose ranks come first */
     this.chain = []; /* numbers of waits, from the one that was looked at on */
     this.picked = null; /* {row, at}: the item that was chosen */
     this.search = null; /* names that are looked for */
@@ -893,13 +893,15 @@ class Timeline {
 
   /* The ranks of a finding come first where not all ranks are in view. */
   pinFinding() {
-    if (selection.finding !== this.findingPinned) {
-      this.findingPinned = selection.finding;
+    const words = selection.finding ? findingWords(selection.finding) : '';
+
+    if (words !== this.findingPinned) {
+      this.findingPinned = words;
       if (selection.finding && this.height > VIEW_TALLEST) {
         this.pinned = [...selection.ranks];
         this.layOut();
       }
-      this.tip.textContent = selection.finding ? findingWords(selection.finding) : '';
+      this.tip.textContent = words;
     }
   }
 

@@ -13,8 +13,8 @@ function causeOf(report, item) {
 
 /* The time that shows it best, or null: its longest stretch, else the part of
  * the run in which most of it is. */
-function exampleOf(cause) {
-  const part = cause.example || (cause.windows || [])[0] || cause.event || cause.median;
+function exampleOf(cause, which = 'example') {
+  const part = cause[which] || (cause.windows || [])[0] || cause.event || cause.median;
 
   return part && part.end_rel_ns > part.start_rel_ns ? [part.start_rel_ns, part.end_rel_ns] : null;
 }
@@ -52,21 +52,25 @@ function waiterFor(rank, range) {
   return best < 0 ? null : waits.rank[best];
 }
 
-/* What the finding is about; {} = there is no such one. */
-function findingChange(name) {
+/* Is there a stretch of usual length, which is another one than the longest? */
+const hasTypical = cause => Boolean(cause && cause.typical && cause.example && cause.typical.start_rel_ns !== cause.example.start_rel_ns);
+
+/* What the finding is about; {} = there is no such one. `which`: "example", the longest
+ * stretch of it, or "typical", one of median length. */
+function findingChange(name, which = 'example') {
   const item = findingItem(name);
   const cause = item && causeOf(theReport, item);
 
   if (!cause) {
     return {};
   }
-  const ranks = new Set([cause.example ? cause.example.rank : cause.rank, cause.blamed_rank ?? cause.last_rank]);
+  const ranks = new Set([cause[which] ? cause[which].rank : cause.rank, cause.blamed_rank ?? cause.last_rank]);
 
   if (item.dataset.late !== undefined) {
     ranks.add(waiterFor(cause.rank, exampleOf(cause)));
   }
 
-  return {finding: name, cause: cause.cause || '', range: exampleOf(cause), find: '',
+  return {finding: name, cause: cause.cause || '', range: exampleOf(cause, which), find: '',
     ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)};
 }
 
@@ -77,10 +81,11 @@ function findingWords(name) {
   if (!cause) {
     return '';
   }
-  const range = exampleOf(cause), rank = cause.example ? cause.example.rank : cause.rank;
-  const whom = cause.blamed_rank ?? cause.last_rank;
+  const isTypical = hasTypical(cause) && selection.range !== null && selection.range[0] === cause.typical.start_rel_ns;
+  const part = isTypical ? cause.typical : cause.example, range = exampleOf(cause, isTypical ? 'typical' : 'example');
+  const rank = part ? part.rank : cause.rank, whom = cause.blamed_rank ?? cause.last_rank;
 
-  return 'Finding ' + item.dataset.finding + ': ' + (cause.example ? 'its longest stretch, ' + time(range[1] - range[0]) + ', on ' + rankName(rank) :
+  return 'Finding ' + item.dataset.finding + ': ' + (part ? (isTypical ? 'a stretch of median length, ' : 'its longest stretch, ') + time(range[1] - range[0]) + ', on ' + rankName(rank) :
     range ? 'where most of it is' : 'no single place shows it') + (Number.isInteger(whom) && whom !== rank ? ', because of ' + rankName(whom) : '') +
     '. ' + (range ? 'The marked time is what it is about.' : '') +
     (selection.ranks.length > 0 && selection.ranks.length < (theReport.ranks || []).length ? ' Other ranks are pale.' : '');
@@ -122,7 +127,9 @@ function dressFindings(report) {
     }
     item.querySelector('.tools').append(
       button('Show', () => visit(findingChange(name), 'timeline', 'ledger'),
-        {title: 'select the ranks and the time of this finding'}),
+        {title: 'select the ranks and the time of its longest stretch'}),
+      ...(hasTypical(cause) ? [button('Show typical', () => visit(findingChange(name, 'typical'), 'timeline', 'ledger'),
+        {title: 'select a stretch of it that has median length'})] : []),
       button('Copy', event => copyText(text, event.currentTarget), {title: 'copy this text'}),
       button('Link', event => copyText(findingLink(name), event.currentTarget), {title: 'copy the address of this page with this finding selected'}));
   }

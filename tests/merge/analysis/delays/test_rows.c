@@ -201,6 +201,99 @@ static void a_row_is_the_same_however_it_is_looked_for(void **state)
     rows_destroy(rows);
 }
 
+/* A row with so many pieces of these lengths in turn, all by rank 9. */
+static struct ledger_row *pieces_put(struct rows *rows,
+                                     uint32_t device,
+                                     const ck_time_t *lengths,
+                                     size_t kinds,
+                                     size_t count,
+                                     ck_time_t from)
+{
+    const struct ledger_row what = {.device = device,
+                                    .cause = CAUSE_HOST_COMPUTE,
+                                    .rank = 9,
+                                    .last = DEFS_RANK_UNKNOWN,
+                                    .blamed = DEFS_RANK_UNKNOWN,
+                                    .did = DEFS_NONE,
+                                    .blamed_did = DEFS_NONE};
+    struct ledger_row *row = rows_find(rows, &what);
+
+    for (size_t i = 0; i < count; i++) {
+        ck_time_t start = from + (ck_time_t)i * 10000;
+
+        rows_example(row, (struct region){start, start + lengths[i % kinds]},
+                     9);
+    }
+    return row;
+}
+
+static void a_typical_piece_has_median_length(void **state)
+{
+    static const ck_time_t few[] = {5}, most[] = {300, 300, 301};
+    static const ck_time_t turns[] = {10, 200, 200, 200, 9000};
+    struct rows *rows = rows_create(&defs, NULL, is_shown, 0);
+    const struct ledger_row *all[2];
+    struct rows_piece piece;
+
+    (void)state;
+    all[0] = pieces_put(rows, 3, turns, 5, 5000, 0);
+    piece = rows_typical(all, 1);
+    assert_int_equal(region_length(piece.part), 200);
+    assert_int_equal(piece.rank, 9);
+    assert_int_equal(piece.part.start % 10000, 0);
+    /* A row with few pieces counts little, though as many of it are kept. */
+    all[0] = pieces_put(rows, 1, few, 1, ROWS_SAMPLE, 0);
+    all[1] = pieces_put(rows, 2, most, 3, 3000, 0);
+    assert_in_range(region_length(rows_typical(all, 2).part), 300, 301);
+    assert_int_equal(region_length(rows_typical(all, 1).part), 5);
+    assert_int_equal(region_length(rows_typical(all, 0).part), 0);
+    rows_destroy(rows);
+}
+
+static void each_piece_has_the_same_chance_to_be_kept(void **state)
+{
+    static const ck_time_t one[] = {7};
+    double first = 0;
+    size_t kept = 0;
+
+    (void)state;
+    for (size_t count = 100; count < 500; count++) {
+        struct rows *rows = rows_create(&defs, NULL, is_shown, 0);
+        ck_time_t from = (ck_time_t)count * 123457;
+        const struct ledger_row *row = pieces_put(rows, 3, one, 1, count, from);
+
+        assert_int_equal(row->more->sample->kept, ROWS_SAMPLE);
+        assert_int_equal(row->more->sample->count, count);
+        for (size_t k = 0; k < ROWS_SAMPLE; k++, kept++) {
+            ck_time_t number =
+                (row->more->sample->pieces[k].part.start - from) / 10000;
+
+            assert_in_range(number, 0, count - 1);
+            first += number < (ck_time_t)count / 2;
+        }
+        rows_destroy(rows);
+    }
+    /* Half of them, but for five standard deviations of 6,400 draws. */
+    assert_true(first / (double)kept > 0.47 && first / (double)kept < 0.53);
+}
+
+static void a_piece_that_goes_on_is_one_piece(void **state)
+{
+    static const ck_time_t one[] = {7};
+    struct rows *rows = rows_create(&defs, NULL, is_shown, 0);
+    struct ledger_row *row = pieces_put(rows, 3, one, 1, 1, 0);
+
+    (void)state;
+    rows_example(row, (struct region){7, 50}, 9);
+    rows_example(row, (struct region){50, 60}, 9);
+    rows_example(row, (struct region){100, 101}, 9);
+    assert_int_equal(row->more->sample->count, 2);
+    assert_int_equal(row->more->sample->pieces[0].part.start, 0);
+    assert_int_equal(row->more->sample->pieces[0].part.end, 60);
+    assert_int_equal(row->longest.end, 60);
+    rows_destroy(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +301,9 @@ int main(void)
         cmocka_unit_test(rows_that_are_reported_together_have_one_key),
         cmocka_unit_test(waits_for_a_device_are_reported_by_device),
         cmocka_unit_test(a_row_is_the_same_however_it_is_looked_for),
+        cmocka_unit_test(a_typical_piece_has_median_length),
+        cmocka_unit_test(each_piece_has_the_same_chance_to_be_kept),
+        cmocka_unit_test(a_piece_that_goes_on_is_one_piece),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);
