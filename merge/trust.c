@@ -174,7 +174,18 @@ static uint32_t agent_of(const struct defs *defs, uint32_t domain)
     return DEFS_NONE;
 }
 
-/* Median and maximum of a domain's bound over the region. */
+/* The largest of the parts that one of the report's is made of. */
+static ck_time_t bound_most(const ck_time_t *parts)
+{
+    ck_time_t most = 0;
+
+    for (size_t i = 0; i < CLOCKPARTS / REPORT_BOUNDS; i++) {
+        most = parts[i] > most ? parts[i] : most;
+    }
+    return most == CLOCKMAP_ERROR_UNKNOWN ? -1 : most;
+}
+
+/* Median and maximum of a domain's bound over the region, and how it goes. */
 static void bound_report(const struct defs *defs,
                          const struct align *align,
                          uint32_t domain,
@@ -187,6 +198,10 @@ static void bound_report(const struct defs *defs,
 
     if (agent != DEFS_NONE &&
         align_bound_parts(align, agent, stretch, parts) == 0) {
+        for (size_t i = 0; i < REPORT_BOUNDS; i++) {
+            row->bounds[i] =
+                bound_most(&parts[i * (CLOCKPARTS / REPORT_BOUNDS)]);
+        }
         qsort(parts, CLOCKPARTS, sizeof(*parts), time_order);
         row->bound_median = parts[CLOCKPARTS / 2];
         row->bound_max = parts[CLOCKPARTS - 1];

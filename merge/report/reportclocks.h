@@ -16,6 +16,9 @@
 #include "schema/clock/clockband.h"
 #include "schema/time.h"
 
+/* Parts of the region: each clock has a bound for each. */
+#define REPORT_BOUNDS 64
+
 struct report_domain {
     const char *host; /* "" = not known */
     int32_t rank;     /* the lowest; unknown = none */
@@ -49,6 +52,9 @@ struct report_domain {
     uint64_t dropped;       /* bad ones, left out */
     ck_time_t bound_median; /* of its times on the axis, over the region */
     ck_time_t bound_max;
+    /* The largest in each of equal parts of the region, -1 = not known there;
+     * all 0 where it is not calibrated. */
+    ck_time_t bounds[REPORT_BOUNDS];
     char grade; /* A B C D by bound_max */
     const struct ck_clock_fault **faults;
     struct region *faults_at; /* from, to on the axis */

@@ -1105,6 +1105,10 @@ class Page:
             for name in HOSTILE:
                 if name not in shown:
                     self.wrong(f"{title}: {name} is not shown as text")
+        shown = self.browser.run("""(() => { const grid = document.querySelector('#view-trust table[aria-label="bounds of clocks"]');
+            for (let more = grid.closest('.table').querySelector('p button'); more; more = grid.closest('.table').querySelector('p button')) { more.click(); }
+            return [...grid.querySelectorAll('tbody th')].map(one => one.textContent); })()""")
+        self.same("clocks are shown by their names", [64] * len(HOSTILE), [shown.count(name) for name in HOSTILE])
         self.same("elements of a name", 0, self.browser.run(
             "document.querySelectorAll('img, iframe, object, embed, svg[onload]').length"))
         self.clean("hostile lists")
@@ -1133,6 +1137,7 @@ def hostile_rows(report):
                         "waits": rows(count=1, longest_ns=1, last=last)}
     for row in report["openmp"]["waits"]:
         row["what"] = row["name"]
+    report["clocks"] = [{"host": name, "bound_parts_ns": [None, 0, 7] + [5] * 61} for name in HOSTILE]
     report["lock_waits"] = rows(address="<svg onload=hacked=1>", call="<b>", threads=1, count=1, serial_ns=1)
     report["threads"] = rows(tid=1, cpu_ns=1, ready_ns=1, blocked_ns=1, team_wait_ns=1, lock_wait_ns=1)
 
@@ -1153,11 +1158,13 @@ def check(browser, page, shots, others):
     page.findings()
     page.keys()
     page.timeline()
+    page.clocks()
     page.flames()
     page.more_keys()
     page.moving_keys()
     page.search()
     page.tables()
+    page.grids()
     page.rows_show()
     page.looks(shots)
     page.axe()

@@ -11,6 +11,8 @@
 
 /* Of more pairs only the worst is listed. */
 #define PAIRS_MAX 120
+/* Of more clocks it is not listed how their bounds go. */
+#define CLOCKS_MAX 64
 
 static void put_host(struct ck_json *j,
                      const char *name,
@@ -107,6 +109,25 @@ static void put_watched(struct ck_json *j,
     ck_json_end(j);
 }
 
+/* How the bound goes over the region, where clocks are few. */
+static void put_bounds(struct ck_json *j,
+                       const struct report *report,
+                       const struct report_domain *domain)
+{
+    if (report->domains_count < 2 || report->domains_count > CLOCKS_MAX) {
+        return;
+    }
+    ck_json_array(j, "bound_parts_ns");
+    for (size_t i = 0; i < REPORT_BOUNDS; i++) {
+        if (domain->bounds[i] < 0) {
+            ck_json_null(j, NULL);
+        } else {
+            ck_json_int(j, NULL, domain->bounds[i]);
+        }
+    }
+    ck_json_end(j);
+}
+
 static void
 put_clock(struct ck_json *j, const struct report *report, uint32_t number)
 {
@@ -126,6 +147,7 @@ put_clock(struct ck_json *j, const struct report *report, uint32_t number)
         ck_json_int(j, "drift_ppb", domain->drift_ppb);
         ck_json_int(j, "bound_median_ns", domain->bound_median);
         ck_json_int(j, "bound_max_ns", domain->bound_max);
+        put_bounds(j, report, domain);
     }
     if (domain->is_bounded) {
         ck_json_int(j, "wander_ppb", domain->wander_ppb);
