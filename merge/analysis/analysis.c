@@ -575,15 +575,21 @@ static inline bool is_for_steps(struct analysis *analysis,
     return analysis->has_steps;
 }
 
+static void launch_take(struct analysis *analysis,
+                        const struct timeline_event *event)
+{
+    if (analysis->launchstacks != NULL) {
+        launchstacks_take(analysis->launchstacks, event);
+    }
+}
+
 /* What has a stack of its own process. */
 static void stacked_take(struct analysis *analysis,
                          const struct timeline_event *event)
 {
     allocplaces_take(analysis->allocplaces, event);
     allocplaces_take(analysis->devicememory, event);
-    if (analysis->launchstacks != NULL) {
-        launchstacks_take(analysis->launchstacks, event);
-    }
+    launch_take(analysis, event);
 }
 
 /* Any other record. */
@@ -623,9 +629,7 @@ static int event_take(struct analysis *analysis,
         blockedplaces_take(analysis->blockedplaces, event);
         return 0;
     case CK_CLASS_SAMPLE:
-        if (analysis->launchstacks != NULL) {
-            launchstacks_take(analysis->launchstacks, event);
-        }
+        launch_take(analysis, event);
         if (event->record->kind == CK_KIND_OFF_CPU) {
             blockedplaces_take(analysis->blockedplaces, event);
             return 0;
@@ -637,16 +641,12 @@ static int event_take(struct analysis *analysis,
         memoryuse_take(analysis->memoryuse, event);
         return 0;
     case CK_CLASS_CALL:
-        if (analysis->launchstacks != NULL) {
-            launchstacks_take(analysis->launchstacks, event);
-        }
+        launch_take(analysis, event);
         return 0;
     case CK_CLASS_KERNEL:
     case CK_CLASS_COPY:
         ledger_take(analysis->ledger, event);
-        if (analysis->launchstacks != NULL) {
-            launchstacks_take(analysis->launchstacks, event);
-        }
+        launch_take(analysis, event);
         return 0;
     default:
         return 0;

@@ -278,9 +278,8 @@ static void wait_count(const struct standing *standing)
 
     if (standing->is_counted) {
         rank->waits++;
-        rank->waited_error += standing->row.cause == CAUSE_MPI_WAIT
-                                  ? standing->wait->error
-                                  : 0;
+        rank->waited_error +=
+            standing->row.cause == CAUSE_MPI_WAIT ? standing->wait->error : 0;
     }
 }
 

@@ -4,8 +4,9 @@
  *
  * Of every rank's threads, whether or not they use a device; of one beside that
  * which called MPI first only while that one does nothing but wait for threads
- * of its process. Rows as those of the ledger: `device` is the waiting rank's index in the definitions, the
- * cause mpi_wait or below_clock_resolution, count the number of waits.
+ * of its process. Rows as those of the ledger: `device` is the waiting rank's
+ * index in the definitions, the cause mpi_wait or below_clock_resolution, count
+ * the number of waits.
  */
 #ifndef CK_MERGE_ANALYSIS_WAITS_WAITSTATES_H
 #define CK_MERGE_ANALYSIS_WAITS_WAITSTATES_H
@@ -28,7 +29,8 @@ void waitstates_destroy(struct waitstates *waitstates);
 /* Report to it (borrowed) when each rank made others wait, by its index in the
  * definitions. */
 void waitstates_watch(struct waitstates *waitstates, struct when *when);
-/* The thread enters MPI. Where that is not told, waits of all threads count. */
+/* The thread enters MPI. Where that is not known, waits of all threads count.
+ */
 void waitstates_enter(struct waitstates *waitstates, uint32_t thread);
 /* A wait of a rank that is shown, whatever the region; borrowed. */
 struct waitstates_seen {

@@ -145,7 +145,7 @@ where_the_first_thread_waits_for_others_they_are_the_rank(void **state)
     assert_int_equal(waitstates_rank(waitstates, 0)->waits, 1);
 }
 
-static void where_no_first_thread_is_told_all_waits_count(void **state)
+static void where_no_first_thread_is_known_all_waits_count(void **state)
 {
     (void)state;
     call(FIRST, CK_KIND_POSIX, N_READ, (struct region){50, 150});
@@ -160,7 +160,7 @@ int main(void)
         CASE(a_thread_that_waits_beside_work_keeps_no_rank_waiting),
         CASE(what_the_first_thread_waits_in_mpi_is_not_counted_again),
         CASE(where_the_first_thread_waits_for_others_they_are_the_rank),
-        CASE(where_no_first_thread_is_told_all_waits_count),
+        CASE(where_no_first_thread_is_known_all_waits_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
