@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -620,6 +621,15 @@ static void frames_put(struct sampler *sampler,
     kernel_put(&found, sample);
 }
 
+/* A process that has left nothing: no entry can be made for it any more, so its
+ * frames are not worth the search. A script's programs end before their samples
+ * are looked at. */
+static bool is_gone(uint32_t pid)
+{
+    return pid != 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 &&
+           errno == ESRCH;
+}
+
 static const uint16_t kinds[PERFEVENT_RINGS] = {
     [PERFEVENT_SAMPLES] = CK_KIND_SAMPLE,
     [PERFEVENT_MINOR] = CK_KIND_FAULT_MINOR,
@@ -651,6 +661,10 @@ static void sample_take(const struct step *step,
     if (sample.record.e.start <
         descendants_since(sampler->descendants, seen->pid)) {
         unowned_drop(sampler->unowned, &sample); /* of what ran before */
+        return;
+    }
+    if (incarnation == 0 && is_gone(seen->pid)) {
+        unowned_drop(sampler->unowned, &sample);
         return;
     }
     frames_put(sampler, seen, &sample, false);

@@ -682,6 +682,32 @@ static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
     assert_in_range(ended, before, seen);
 }
 
+/* A script's programs end before anything is read of them, and have no entry:
+ * none can be made for them any more. */
+static void stacks_of_a_process_that_is_gone_are_not_unwound(void **state)
+{
+    struct ck_err err;
+    int go;
+    pid_t pid = child_start(&go, "work");
+
+    (void)state;
+    sampler = sampler_open(pid, sharers, &err);
+    if (sampler != NULL) {
+        sampler_step(sampler, said.selfstream, header, NULL);
+    }
+    (void)close(go);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (sampler == NULL) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    sampler_step(sampler, said.selfstream, header, NULL);
+    assert_true(sampler_tally(sampler).samples > 0);
+    assert_int_equal(sampler_stacks(sampler).tally.stacks, 0);
+    said_read(&said);
+    assert_null(said_next(&said, CK_KIND_SAMPLE, NULL));
+}
+
 static void a_refusal_is_reported_with_its_reason(void **state)
 {
     struct ck_err err;
@@ -731,6 +757,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_prestate_setup_teardown(
             the_end_of_a_process_is_when_the_kernel_saw_it, setup, teardown,
             &many),
+        cmocka_unit_test_setup_teardown(
+            stacks_of_a_process_that_is_gone_are_not_unwound, setup, teardown),
         cmocka_unit_test_setup_teardown(a_refusal_is_reported_with_its_reason,
                                         setup, teardown),
     };
