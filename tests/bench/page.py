@@ -173,6 +173,8 @@ def main():
             for _ in range(times):
                 for i, page in enumerate(pages):
                     found[i].append(opened(browser, page))
+            browser.open(pages[1])
+            browser.wait("document.documentElement.dataset.fine === 'yes'", "all is read")
             items = browser.run("(lanes => lanes.reduce((sum, lane) => sum + lane.info.items, 0))"
                                 "(theTimeline.details.length > 0 ? [...theTimeline.details[0].lanes.values()] : "
                                 "theTimeline.lanes)")
