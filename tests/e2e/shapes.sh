@@ -236,7 +236,12 @@ spawned() {
         "$work/spawned/report.txt" || fail "more than 100 %"
 }
 
-once programs
+# PRRTE 3.0.8's mpirun dies of SIGSEGV of any command line with a ":".
+if mpirun -n 1 true : -n 1 true >/dev/null 2>&1; then
+    once programs
+else
+    echo "left out: two programs in a job (mpirun cannot start any)"
+fi
 once spawned
 by_truth posted
 by_truth ring
