@@ -2,38 +2,106 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * ck holds a reference to a command's event until it has ended and is
- * forgotten here, so its address is not another event's meanwhile. A user event
- * is the program's: one that is released and never set may leave a stale
- * address behind, which the next event there replaces.
+ * An event of a command has an address of its own as long as ck may ask it for
+ * its times. A reference more would cost two turns at the driver's lock, so ck
+ * has none: the program's own is counted here, in the word that has who made
+ * the event. With its last one the program takes the event out of the table,
+ * and leaves the reference to ck, which finds none there at the end and
+ * releases it. Where ck is done first, it takes the event out, and the
+ * program's release is the driver's affair. So one of both takes it out, and
+ * one of both releases it.
+ *
+ * A user event is the program's: one that is released and never set may leave a
+ * stale address behind, which the next event there replaces.
  */
 #include "agent/inject/opencl/openclawait.h"
 
 #include "agent/inject/opencl/openclhandle.h"
 
-/* Beside the thread, whose ids are shorter. */
-#define MAKER_HELD ((uint64_t)1 << 63)
+/* A maker: its thread, whose ids have 22 bits, and the number of its call. */
+#define MAKER_OF(value) ((value) & (((uint64_t)1 << 54) - 1))
+/* References of the program to a command's event; none of a user event. */
+#define HELD_ONE ((uint64_t)1 << 54)
+#define HELD_MOST ((uint64_t)0xff << 54)
+#define HELD_OF(value) ((value)&HELD_MOST)
+/* The program has more than can be counted, and ck one besides. */
+#define HELD_BESIDES ((uint64_t)1 << 62)
 
 static struct handle_table makers;
 
-bool await_enter(cl_event event, const struct opencl_call *call, bool is_held)
+static uint64_t maker_of(const struct opencl_call *call)
 {
-    const struct inject_call *made = &call->call;
+    return MAKER_OF((uint64_t)call->call.slot->tid << 32 | call->call.number);
+}
 
-    return made->writer != NULL && event != NULL &&
-           handle_put(&makers, event,
-                      (is_held ? MAKER_HELD : 0) |
-                          (uint64_t)made->slot->tid << 32 | made->number);
+void await_enter(cl_event event, const struct opencl_call *call)
+{
+    if (call->call.writer != NULL && maker_of(call) != 0) {
+        (void)handle_put(&makers, event, maker_of(call));
+    }
+}
+
+void await_set(cl_event event)
+{
+    (void)handle_take(&makers, event);
+}
+
+bool await_share(cl_event event, const struct opencl_call *call)
+{
+    return call->call.writer != NULL && event != NULL &&
+           handle_put(&makers, event, HELD_ONE | maker_of(call));
 }
 
 cl_uint await_held(cl_event event)
 {
-    return event != NULL && (handle_get(&makers, event) & MAKER_HELD) != 0;
+    return event != NULL && (handle_get(&makers, event) & HELD_BESIDES) != 0;
 }
 
-void await_forget(cl_event event)
+void await_retained(cl_event event)
 {
-    (void)handle_take(&makers, event);
+    uint64_t value = handle_get(&makers, event);
+    uint64_t more;
+
+    do {
+        if (HELD_OF(value) == 0 || (value & HELD_BESIDES) != 0) {
+            return;
+        }
+        more = value + HELD_ONE;
+        if (HELD_OF(more) == HELD_MOST) {
+            more |= HELD_BESIDES;
+            (void)opencl_driver->clRetainEvent(event);
+        }
+        if (handle_change(&makers, event, value, more)) {
+            return;
+        }
+        if ((more & HELD_BESIDES) != 0) {
+            (void)opencl_driver->clReleaseEvent(event);
+        }
+        value = handle_get(&makers, event);
+    } while (true);
+}
+
+bool await_released(cl_event event)
+{
+    uint64_t value = handle_get(&makers, event);
+
+    while (HELD_OF(value) != 0 && (value & HELD_BESIDES) == 0) {
+        bool is_last = HELD_OF(value) == HELD_ONE;
+
+        if (handle_change(&makers, event, value,
+                          is_last ? 0 : value - HELD_ONE)) {
+            return is_last;
+        }
+        value = handle_get(&makers, event);
+    }
+    return false;
+}
+
+bool await_leave(cl_event event)
+{
+    uint64_t value = handle_take(&makers, event);
+
+    return value == 0 || (value & HELD_BESIDES) != 0;
 }
 
 void await_find(struct await_found *found, const struct awaited *awaited)
@@ -47,7 +115,7 @@ void await_find(struct await_found *found, const struct awaited *awaited)
                              : handle_get(&makers, awaited->events[i]);
 
         if (maker != 0) {
-            found->makers[found->count++] = maker & ~MAKER_HELD;
+            found->makers[found->count++] = MAKER_OF(maker);
         }
     }
 }

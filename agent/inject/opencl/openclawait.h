@@ -26,14 +26,23 @@ struct await_found {
     uint64_t makers[AWAIT_MAX];
 };
 
-/* An event that `call` has made; is_held: ck has a reference to it until
- * await_forget(). False: it is not recorded, or there is no room, so no wait
- * for it will be recorded. */
-bool await_enter(cl_event event, const struct opencl_call *call, bool is_held);
+/* A user event that `call` has made; until it is set. */
+void await_enter(cl_event event, const struct opencl_call *call);
+void await_set(cl_event event);
+/* The event of a command that `call` has made. The program has the one
+ * reference to it, and what the program does not want any more is ck's until
+ * await_leave(). False: there is no room, so no wait for it will be recorded;
+ * ck needs a reference of its own. */
+bool await_share(cl_event event, const struct opencl_call *call);
+/* The program retains the event, as the driver has done. */
+void await_retained(cl_event event);
+/* The program is about to release the event. True: ck has the reference now,
+ * and the driver is not to be called. */
+bool await_released(cl_event event);
+/* ck is done with it. True: there is a reference to be released. */
+bool await_leave(cl_event event);
 /* How many of the references to an event are ck's. */
 cl_uint await_held(cl_event event);
-/* The event is complete. */
-void await_forget(cl_event event);
 /* Those of the list that are known, and not complete yet. */
 void await_find(struct await_found *found, const struct awaited *awaited);
 /* A record of that kind for each of them; before the call's own record. */

@@ -12,6 +12,8 @@
  */
 #include "agent/inject/opencl/openclbacklog.h"
 
+#define FETCH_BYTES 64 /* a cache line */
+
 /* Whether the caller holds it now. */
 static bool backlog_hold(struct backlog *backlog)
 {
@@ -75,6 +77,22 @@ static cl_int status_of(struct backlog *backlog, struct pending *pending)
                : pending_status(pending);
 }
 
+/* The program enqueued these thousands of commands ago: have the next one's
+ * event and the entry behind it near. */
+static void backlog_fetch(const struct pending *pending)
+{
+    const struct pending *next = pending->later;
+    const char *behind = next == NULL ? NULL : (const char *)next->later;
+
+    if (behind == NULL) {
+        return;
+    }
+    __builtin_prefetch(next->event);
+    for (size_t at = 0; at < sizeof(*next); at += FETCH_BYTES) {
+        __builtin_prefetch(behind + at, 1);
+    }
+}
+
 /* Record those that are complete. Returns how many. */
 static uint32_t backlog_record(struct backlog *backlog)
 {
@@ -87,6 +105,7 @@ static uint32_t backlog_record(struct backlog *backlog)
         if (status > CL_COMPLETE) {
             break;
         }
+        backlog_fetch(pending);
         if (pending->event == backlog->event) {
             backlog->event = NULL;
         }

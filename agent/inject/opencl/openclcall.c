@@ -74,7 +74,7 @@ cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *errcode)
     event = opencl_driver->clCreateUserEvent(context, errcode);
     if (event != NULL) {
         call.extra = CK_COMMAND_EVENT;
-        (void)await_enter(event, &call, false);
+        await_enter(event, &call);
     }
     opencl_leave(&call, event != NULL);
     return event;
@@ -89,10 +89,27 @@ cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
     await_say(&call, CK_KIND_AWAIT_SET, &(struct awaited){1, &event});
     rc = opencl_driver->clSetUserEventStatus(event, status);
     if (rc == CL_SUCCESS) {
-        await_forget(event);
+        await_set(event);
     }
     opencl_answer(&call, rc);
     return rc;
+}
+
+cl_int CL_API_CALL wrap_clRetainEvent(cl_event event)
+{
+    cl_int rc = opencl_driver->clRetainEvent(event);
+
+    if (rc == CL_SUCCESS) {
+        await_retained(event);
+    }
+    return rc;
+}
+
+cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
+{
+    return event != NULL && await_released(event)
+               ? CL_SUCCESS
+               : opencl_driver->clReleaseEvent(event);
 }
 
 /* The references of an event are those that the program knows of. */

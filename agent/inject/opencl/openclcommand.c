@@ -71,8 +71,7 @@ cl_int command_leave(struct command *command, cl_int rc)
     }
     if (command->event != NULL) {
         *command->event = command->own;
-        (void)opencl_driver->clRetainEvent(command->own);
-        pending->is_awaitable = await_enter(command->own, call, true);
+        pending_share(pending, command->own, call);
     }
     pending->incarnation = inject_ring.incarnation;
     pending->tid = call->call.writer->slot->tid;
@@ -189,7 +188,7 @@ wrap_clEnqueueNativeKernel(cl_command_queue queue,
 
 /* Markers, barriers and waits in a queue: the call, and what it waits for. */
 
-/* Others may wait for a marker's event; a reference is kept until its end. */
+/* Others may wait for a marker's event until its end. */
 static void marker_watch(const struct opencl_call *call,
                          cl_command_queue handle,
                          cl_event event)
@@ -203,12 +202,11 @@ static void marker_watch(const struct opencl_call *call,
     if (pending == NULL) {
         return;
     }
-    (void)opencl_driver->clRetainEvent(event);
     pending->work = (struct command_work){.kind = CK_KIND_NONE};
     pending->incarnation = inject_ring.incarnation;
     pending->queue = call->object;
     pending->event = event;
-    pending->is_awaitable = await_enter(event, call, true);
+    pending_share(pending, event, call);
     queue_watch(queue, pending);
 }
 

@@ -1,25 +1,31 @@
-/* openclhandle.c - two cache lines of places for each pointer
+/* openclhandle.c - few near lines, and many far ones
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * A pointer's own line is near those of pointers that are near, as a driver's
- * next events mostly are. One that finds no room there has another one, which
- * is anywhere; the own line counts those, so that the other one is looked at
- * only where there is something. A place whose pointer was removed is free.
+ * A pointer's own line is one of the near ones, which stay in a CPU's cache:
+ * most programs release an event at once, or wait for it soon, and then few
+ * pointers are here at a time. One that finds no room there is in one of a few
+ * far lines, which are anywhere; the own line counts those, so that far ones
+ * are looked at only where there is something. A place whose pointer was
+ * removed is free.
  */
 #include "agent/inject/opencl/openclhandle.h"
 
 #include <stddef.h>
 
+#define FAR_LINES (HANDLE_LINES - HANDLE_NEAR)
+#define FAR_TRIES 4
+
 static uint32_t line_own(uintptr_t key)
 {
-    return (uint32_t)(key >> 8 ^ key >> 23) % HANDLE_LINES;
+    return (uint32_t)(key >> 8 ^ key >> 18 ^ key >> 28) % HANDLE_NEAR;
 }
 
-static uint32_t line_other(uintptr_t key)
+static uint32_t line_far(uintptr_t key, uint32_t try)
 {
-    return (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15ull >> 40) %
-           HANDLE_LINES;
+    uint32_t mixed = (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15ull >> 40);
+
+    return HANDLE_NEAR + (mixed + try) % FAR_LINES;
 }
 
 static struct handle_entry *
@@ -28,7 +34,8 @@ line_find(struct handle_table *table, uint32_t line, uintptr_t key)
     struct handle_entry *entry = &table->entries[line * HANDLE_LINE];
 
     for (int i = 0; i < HANDLE_LINE; i++, entry++) {
-        if (atomic_load_explicit(&entry->key, memory_order_acquire) == key) {
+        if (atomic_load_explicit(&entry->key, memory_order_acquire) == key &&
+            atomic_load_explicit(&entry->value, memory_order_acquire) != 0) {
             return entry;
         }
     }
@@ -59,7 +66,9 @@ static struct handle_entry *handle_find(struct handle_table *table,
     struct handle_entry *entry = line_find(table, own, key);
 
     if (entry == NULL && atomic_load(&table->elsewhere[own]) != 0) {
-        entry = line_find(table, line_other(key), key);
+        for (uint32_t i = 0; i < FAR_TRIES && entry == NULL; i++) {
+            entry = line_find(table, line_far(key, i), key);
+        }
     }
     return entry;
 }
@@ -74,7 +83,9 @@ static struct handle_entry *handle_claim(struct handle_table *table,
         return entry;
     }
     atomic_fetch_add(&table->elsewhere[own], 1);
-    entry = line_claim(table, line_other(key), key);
+    for (uint32_t i = 0; i < FAR_TRIES && entry == NULL; i++) {
+        entry = line_claim(table, line_far(key, i), key);
+    }
     if (entry == NULL) {
         atomic_fetch_sub(&table->elsewhere[own], 1);
     }
@@ -105,20 +116,41 @@ uint64_t handle_get(struct handle_table *table, const void *pointer)
                : atomic_load_explicit(&entry->value, memory_order_acquire);
 }
 
-uint64_t handle_take(struct handle_table *table, const void *pointer)
+/* No thread finds it any more. */
+static void entry_free(struct handle_table *table,
+                       struct handle_entry *entry,
+                       uintptr_t key)
+{
+    atomic_store_explicit(&entry->key, 0, memory_order_release);
+    if ((uint32_t)(entry - table->entries) / HANDLE_LINE >= HANDLE_NEAR) {
+        atomic_fetch_sub(&table->elsewhere[line_own(key)], 1);
+    }
+}
+
+bool handle_change(struct handle_table *table,
+                   const void *pointer,
+                   uint64_t from,
+                   uint64_t to)
 {
     uintptr_t key = (uintptr_t)pointer;
     struct handle_entry *entry = handle_find(table, key);
-    uint32_t own = line_own(key);
-    uint64_t value;
 
-    if (entry == NULL || key == 0) {
-        return 0;
+    if (entry == NULL || key == 0 || from == 0 ||
+        !atomic_compare_exchange_strong(&entry->value, &from, to)) {
+        return false;
     }
-    value = atomic_exchange(&entry->value, 0);
-    atomic_store_explicit(&entry->key, 0, memory_order_release);
-    if ((uint32_t)(entry - table->entries) / HANDLE_LINE != own) {
-        atomic_fetch_sub(&table->elsewhere[own], 1);
+    if (to == 0) {
+        entry_free(table, entry, key);
+    }
+    return true;
+}
+
+uint64_t handle_take(struct handle_table *table, const void *pointer)
+{
+    uint64_t value = handle_get(table, pointer);
+
+    while (value != 0 && !handle_change(table, pointer, value, 0)) {
+        value = handle_get(table, pointer);
     }
     return value;
 }

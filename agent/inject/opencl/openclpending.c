@@ -172,7 +172,7 @@ struct pending *pending_take(void)
         pending_refuse();
         return NULL;
     }
-    pending->is_awaitable = false;
+    pending->is_shared = false;
     pending->ended = 0;
     atomic_store_explicit(&pending->state, PENDING_TAKEN, memory_order_relaxed);
     return pending;
@@ -326,12 +326,22 @@ cl_int pending_status(struct pending *pending)
 static void pending_leave(struct pending *pending)
 {
     cl_event event = pending->event;
+    bool is_ours = !pending->is_shared || await_leave(event);
 
-    if (pending->is_awaitable) {
-        await_forget(event);
-    }
     pending_give(pending);
-    (void)opencl_driver->clReleaseEvent(event);
+    if (is_ours) {
+        (void)opencl_driver->clReleaseEvent(event);
+    }
+}
+
+void pending_share(struct pending *pending,
+                   cl_event event,
+                   const struct opencl_call *call)
+{
+    pending->is_shared = await_share(event, call);
+    if (!pending->is_shared) {
+        (void)opencl_driver->clRetainEvent(event);
+    }
 }
 
 void pending_done(struct pending *pending, cl_int status)

@@ -34,12 +34,12 @@ struct pending {
     uint32_t queue;
     struct opencl_device *device;
     struct pending *later; /* in the backlog */
-    cl_event event;        /* our reference */
+    cl_event event;        /* there until the entry's end */
     cl_ulong ended;        /* the device's stamp; 0 = not asked yet */
     int64_t start;         /* of the enqueueing call, on the ring's clock */
     ck_time_t before;      /* RAW around it; 0 = no clock sample */
     ck_time_t after;
-    bool is_awaitable; /* waits for its event may be recorded */
+    bool is_shared; /* the event is the program's too (openclawait.h) */
     struct command_work work;
 };
 
@@ -50,6 +50,10 @@ struct pending *pending_take(void);
 /* Count a command that cannot be followed for another reason. */
 void pending_refuse(void);
 void pending_give(struct pending *pending);
+/* The program gets the command's event, which `call` has made. */
+void pending_share(struct pending *pending,
+                   cl_event event,
+                   const struct opencl_call *call);
 /* It is the driver's from now on: its end is to come. The entry and the
  * reference to its event are taken. */
 void pending_watch(struct pending *pending);
