@@ -158,7 +158,8 @@ static void hot_row(FILE *file, const struct report *report, size_t i)
     char plain[CXXNAME_MAX];
 
     put_head(file, function_of(plain, hot->place.function));
-    put_place(file, &hot->place);
+    put_text(file,
+             line_of(plain, sizeof(plain), hot->place.file, hot->place.line));
     put_time(file, hot->ns);
     put_time(file, hot->line_ns);
     put_count(file, hot->ranks);

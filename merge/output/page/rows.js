@@ -33,7 +33,7 @@ const rangeColumns = () => [headColumn('range', row => row.name), countColumn('t
   timeColumn('longest', row => row.max_ns), timeColumn('devices busy meanwhile', row => row.device_busy_ns),
   timeColumn('devices idle meanwhile', row => row.idle_ns), countColumn('ranks', row => row.ranks)];
 
-const hotColumns = () => [headColumn('function', row => row.function), textColumn('hottest line', place),
+const hotColumns = () => [headColumn('function', row => row.function), textColumn('hottest line', row => (row.file ? place(row) : '-')),
   timeColumn('CPU time', row => row.ns, true), timeColumn('in that line', row => row.line_ns),
   countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
 

@@ -152,7 +152,7 @@ function stepWaits(rows) {
   return shown.length === 0 ? [] : [el('h3', null, 'Waits and idle time of each step, all ranks added up'), heatLegend('0', time(most)), new HeatGrid({
     name: 'waits and idle time (down) of each step (across)', rows: shown.length, columns: rows.length, rowName: row => shown[row].name, mark: stepMark(rows),
     hint: 'Click: select that step.' + (shown[0].name !== 'ranks waited' ? ' Rows: why devices were idle.' :
-      shown.length > 1 ? ' Rows but the first one: why devices were idle.' : ''),
+      shown.length > 1 ? ' Below the first row: why devices were idle.' : ''),
     part: (row, column) => shown[row].of(rows[column]) / most,
     label: (row, column) => 'step ' + rows[column].number + ': ' + shown[row].what + ', ' + time(shown[row].of(rows[column])) +
       (row === 0 && Number.isInteger(rows[column].worst_rank) ? ', mostly for ' + rankName(rows[column].worst_rank) : ''),

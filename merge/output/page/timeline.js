@@ -672,7 +672,7 @@ class Timeline {
         (waits > this.arrows ? '; ' + this.arrows + ' of ' + count(waits) + ' waits in view, the longest.' : '.'));
     }
     if (this.rows.some(row => row.lane.info.kind === 'calls')) {
-      parts.push('A row of calls is empty where its thread was in none that is recorded.');
+      parts.push('Where a row of calls is empty, its thread was in no call that is recorded.');
     }
     const level = this.level();
 
