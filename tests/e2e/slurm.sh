@@ -44,7 +44,7 @@ chmod 755 "$work"
 echo CgroupPlugin=cgroup/v1 >"$work/cgroup.conf"
 # The epilog that docs/admin.md prints, with this build's ckagent.
 sed -n '/^# Epilog=/,/^```/{/^```/!p}' "$here/../../docs/admin.md" |
-    sed "1i #!/bin/sh\nexport CK_TEST_RINGS=$rings
+    sed "1i #!/bin/sh\nexport CK_TEST_RINGS=$rings; echo >$work/ran.\$(hostname)
         s|/opt/ck/bin/|$bin/|" >"$work/epilog"
 grep -q "$bin/ckagent --clean" "$work/epilog" ||
     fail "docs/admin.md has no epilog: $(cat "$work/epilog")"
@@ -174,13 +174,17 @@ ended() {
     local name=$1
     shift
     begun sleep 60
+    rm -f "$work"/ran.*
     (node "$a" nodea scancel "$@" "$id")
     wait $step || true
     if [ "$name" = killed ]; then
         for _ in $(seq 300); do
-            [ -n "$(find "$rings" -name '*.ring')" ] || break
+            [ ! -e "$work/ran.nodea" ] || [ ! -e "$work/ran.nodeb" ] ||
+                [ -n "$(find "$rings" -name '*.ring')" ] || break
             sleep 0.1
         done
+        same "$name: nodes whose epilog ran" 2 \
+            "$(find "$work" -maxdepth 1 -name 'ran.*' | wc -l)"
         same "$name: ring files left by the epilog" 0 \
             "$(find "$rings" -name '*.ring' | wc -l)"
     fi
