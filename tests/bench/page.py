@@ -178,9 +178,10 @@ def main():
             items = browser.run("(lanes => lanes.reduce((sum, lane) => sum + lane.info.items, 0))"
                                 "(theTimeline.details.length > 0 ? [...theTimeline.details[0].lanes.values()] : "
                                 "theTimeline.lanes)")
+        sizes = [os.path.getsize(page) for page in pages]
     small, large = ([min(column) for column in zip(*rows)] for rows in found)
     remark("the larger page has %d items and %d bytes, the smaller one %d" %
-           (items, os.path.getsize(pages[1]), os.path.getsize(pages[0])))
+           (items, sizes[1], sizes[0]))
     remark("ms of both: open %.0f and %.0f, an empty page %.0f and %.0f, a bare one %.0f and %.0f, inflating alone %.1f and "
            "%.1f, frame %.1f and %.1f" % (small[0], large[0], small[7], large[7], small[8], large[8], small[1], large[1],
                                           small[2], large[2]))
