@@ -28,13 +28,13 @@ static size_t character_at(const char *text, size_t at)
 static void name_put(FILE *file, const char *text)
 {
     size_t length = strlen(text);
-    size_t first = character_at(text, NAME_MOST / 2);
+    size_t first;
 
     if (length <= NAME_MOST) {
         html_text(file, text, length);
         return;
     }
-    html_text(file, text, first);
+    html_text(file, text, character_at(text, NAME_MOST / 2));
     fputs(" ... ", file);
     first = character_at(text, length - NAME_MOST / 2);
     html_text(file, text + first, length - first);
