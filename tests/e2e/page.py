@@ -584,6 +584,8 @@ class Page:
         self.same("bounds of clocks are shown", any(any(part != 0 for part in one["bound_parts_ns"]) for one in clocks),
                   self.browser.run(grid + " !== undefined"))
         if clocks and self.browser.run(grid + " !== undefined"):
+            names = self.browser.run("clockParts(theReport, theReport.clocks).map(part => part.clock)")
+            self.same("names of clocks, each another one", len(clocks), len(set(names)))
             self.same("their largest", max(one["bound_max_ns"] for one in clocks),
                       max(part or 0 for one in clocks for part in one["bound_parts_ns"]))
             self.same("a part of the region is selected", [True, True], self.browser.run("""(() => { const c = %s, at = c.getBoundingClientRect();

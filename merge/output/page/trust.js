@@ -22,7 +22,13 @@ function unknownTimes(report) {
 
 /* ---- how well clocks are known over time --------------------------------- */
 
-const clockName = (clock, i) => clock.host || 'clock ' + (i + 1);
+/* A host may have several clocks, as of containers with times of their own. */
+function clockName(clocks, i) {
+  const {host} = clocks[i];
+  const isOne = host && clocks.every((clock, k) => k === i || clock.host !== host);
+
+  return isOne ? host : (host ? host + ', ' : '') + 'clock ' + (i + 1);
+}
 
 /* [from, to] of the i-th of so many parts of the region. */
 function regionPart(report, i, parts) {
@@ -37,7 +43,7 @@ function clockParts(report, clocks) {
   return clocks.flatMap((clock, i) => clock.bound_parts_ns.map((ns, k) => {
     const [from, to] = regionPart(report, k, clock.bound_parts_ns.length);
 
-    return {clock: clockName(clock, i), from, to, ns};
+    return {clock: clockName(clocks, i), from, to, ns};
   }));
 }
 
