@@ -75,7 +75,7 @@ echo "rank 3: drift $drift ppb, truth -20000"
 [ "$drift" -ge -20300 ] && [ "$drift" -le -19700 ] || fail "drift of rank 3"
 same "the bounds of the region's parts: 64, and the largest" "True True" \
     "$(j "' '.join(map(str, (all(len(c['bound_parts_ns']) == 64 for c in j['clocks']),
-        all(max(c['bound_parts_ns']) == c['bound_max_ns'] for c in j['clocks'])))")"
+        all(max(c['bound_parts_ns']) == c['bound_max_ns'] for c in j['clocks']))))")"
 same "no false fault" 0 "$(j "sum(len(c['faults']) for c in j['clocks'])")"
 grep -q 'CK_TEST_CLOCK' "$work/train/report.txt" ||
     fail "the report does not say that clocks are skewed"
