@@ -129,6 +129,9 @@ char *baseline_stacks(const char *path,
     int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     char *text = NULL;
 
+    if (n >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+    }
     *length = 0;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
         status.st_size == 0) {

@@ -139,7 +139,7 @@ static int block_take(struct stage *stage, struct block *block)
             next = notes_take(block, next, at);
         }
         if (item_take(stage, item) != 0) {
-            return errno;
+            return errno != 0 ? errno : EIO;
         }
         at += item->bytes;
     }

@@ -79,7 +79,6 @@ package=$(field "$deb" Package)
 dpkg --compare-versions "$(field "$newer" Version)" gt "$(field "$deb" Version)" ||
     fail "$newer is not newer"
 ! command -v ckagent || fail "ck is here already"
-get autoremove --purge # what a run that failed left
 dpkg-query -W >"$work/before"
 get update
 get install "$deb"

@@ -85,6 +85,8 @@ static const struct {
     {"cuCtxDestroy", MEANS_END},
     {"cuDevicePrimaryCtxRelease", MEANS_END},
     {"cuDevicePrimaryCtxReset", MEANS_END},
+    {"cudaMallocHost", MEANS_NOTHING}, /* before those that begin alike */
+    {"cuMemAllocHost", MEANS_NOTHING},
     {"cudaMalloc", MEANS_MEMORY},
     {"cuMemAlloc", MEANS_MEMORY},
     {"cuModuleLoad", MEANS_MEMORY},

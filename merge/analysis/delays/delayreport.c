@@ -21,6 +21,10 @@
 #define FUNCTION_SHARE 5
 /* By fewer samples it is not known how much each one has. */
 #define SPLIT_SAMPLES 30
+/* Where a thread had no CPU for all but an n-th of it, as few samples as that
+ * do not show where. */
+#define SEEN_SHARE 20
+#define SEEN_SAMPLES 5
 
 /* One thing that a thread did more. */
 struct thing {
@@ -209,6 +213,16 @@ static void rank_find(const struct gathered *gathered,
     free(sums);
 }
 
+bool delayreport_is_seen(const struct report_running *running,
+                         ck_time_t sampled,
+                         ck_time_t period)
+{
+    ck_time_t had = running->total - running->preempted - running->blocked;
+
+    return had * SEEN_SHARE >= running->total ||
+           sampled >= SEEN_SAMPLES * period;
+}
+
 static struct report_activity thing_report(const struct gathered *gathered,
                                            const struct thing *thing)
 {
@@ -218,6 +232,11 @@ static struct report_activity thing_report(const struct gathered *gathered,
     report.running = thing->running;
     if (thing->is_part) {
         report.sampled = thing->sampled;
+    }
+    if (report.call == NULL && !report.sampled.is_others &&
+        !delayreport_is_seen(&thing->running, report.sampled.total,
+                             lookback_period(gathered->lookback))) {
+        report.sampled = (struct report_sampled){.total = 0};
     }
     return report;
 }

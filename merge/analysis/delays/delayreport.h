@@ -15,4 +15,10 @@ void delayreport_fill(struct lookback *lookback,
                       struct delaysums *sums,
                       struct report_delays *report);
 
+/* Do samples of so long, one a period, show where a thread was? Not a few of
+ * them where it had no CPU for all but a twentieth of the time. */
+bool delayreport_is_seen(const struct report_running *running,
+                         ck_time_t sampled,
+                         ck_time_t period);
+
 #endif

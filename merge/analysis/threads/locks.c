@@ -362,6 +362,7 @@ static void wait_take(struct locks *locks, const struct lock_event *of)
         if (holder != HISTORY_NONE) {
             lock->holder = holder;
             user_add(locks, number, holder);
+            lockserial_seen(locks->serial, holder, part, false);
         }
     }
     user_add(locks, number, event->thread);
@@ -420,6 +421,16 @@ static void deed_take(struct locks *locks, const struct timeline_event *event)
                        .site = call->site};
 }
 
+/* The time of a sample; a damaged one's ends with all time. */
+static struct region sampled_part(const struct timeline_event *event)
+{
+    ck_time_t weight = ((const struct ck_sample *)event->record)->weight;
+
+    return (struct region){event->start, weight < INT64_MAX - event->start
+                                             ? event->start + weight
+                                             : INT64_MAX};
+}
+
 static void sample_take(struct locks *locks, const struct timeline_event *event)
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
@@ -433,9 +444,7 @@ static void sample_take(struct locks *locks, const struct timeline_event *event)
     if (thread == HISTORY_NONE) {
         return;
     }
-    lockserial_seen(
-        locks->serial, thread,
-        (struct region){event->start, event->start + record->weight}, true);
+    lockserial_seen(locks->serial, thread, sampled_part(event), true);
     lock = held_by(locks, thread, event->start);
     if (lock != DEFS_NONE) {
         evidence_add(

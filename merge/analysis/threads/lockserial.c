@@ -197,7 +197,8 @@ walk_to(struct walk *walk, const struct lives *lives, ck_time_t now)
     if (walk->gone < lives->count && lives->ends[walk->gone] < walk->next) {
         walk->next = lives->ends[walk->gone];
     }
-    return (uint32_t)(walk->come - walk->gone);
+    /* Who was never seen is gone from the first. */
+    return walk->come > walk->gone ? (uint32_t)(walk->come - walk->gone) : 0;
 }
 
 static void piece_add(const struct piece *piece,

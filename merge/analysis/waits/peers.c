@@ -326,17 +326,20 @@ static void row_report(const struct defs *defs,
     out->between = out->between < 0 ? 0 : out->between;
 }
 
-/* The call that the awaited process was in for longest. */
+/* The call that the awaited process was in for longest, of the wait: what was
+ * taken off it is not known by its times. */
 static void deeds_report(const struct peers *peers, struct report *report)
 {
     for (size_t i = 0; i < peers->deeds_count; i++) {
         struct table_key key = table_key(peers->deed_keys, i);
         struct report_peer *out = &report->peers[key.a];
 
-        if (peers->deeds[i] > out->did_ns) {
+        ck_time_t ns = peers->deeds[i] < out->ns ? peers->deeds[i] : out->ns;
+
+        if (ns > out->did_ns) {
             uint32_t peer = peers->rows[key.a].peer;
 
-            out->did_ns = peers->deeds[i];
+            out->did_ns = ns;
             out->did = defs_name(peers->defs, peer, (uint32_t)key.b);
             out->did_place = defs_place(peers->defs, peer, key.c);
         }

@@ -112,10 +112,23 @@ static bool is_build(const char *call)
                             strcmp(call, "clLinkProgram") == 0);
 }
 
-static bool is_without_cpu(const struct report_running *running)
+double page_usual_ready(const struct report *report)
 {
-    return running->total > 0 &&
-           running->preempted > running->total / WORTH_PREEMPTED;
+    const struct report_outside *outside = &report->efficiency.outside;
+    double ready = (double)outside->ns[REPORT_OUTSIDE_READY];
+    double wanted = ready + (double)outside->ns[REPORT_OUTSIDE_CPU];
+
+    return wanted > 0 ? ready / wanted : 0;
+}
+
+bool page_is_without_cpu(const struct report_running *running,
+                         double usual_ready)
+{
+    double wanted = (double)(running->total - running->blocked);
+    double had = wanted - (double)running->preempted;
+
+    return running->preempted > running->total / WORTH_PREEMPTED &&
+           had * WORTH_PREEMPTED < (1 - usual_ready) * wanted;
 }
 
 /* What a late rank's other threads computed while it waited for them is its
@@ -125,6 +138,9 @@ static enum cause kind_of(const struct advice_case *of)
     bool is_waiting =
         of->kind == CAUSE_OFFCPU_BLOCKED || of->kind == CAUSE_LOCK;
 
+    if (of->kind == CAUSE_OFFCPU_RUNNABLE) {
+        return advice_kind(of->did);
+    }
     return of->is_late && is_waiting && of->did->sampled.is_others
                ? CAUSE_HOST_COMPUTE
                : of->kind;
@@ -152,8 +168,8 @@ const char *advice_find(const struct advice_case *of)
     if (of->kind == CAUSE_STARTUP) {
         return is_build(of->did->call) ? build_once : NULL;
     }
-    if (of->kind == CAUSE_OFFCPU_RUNNABLE ||
-        is_without_cpu(&of->did->running)) {
+    if ((of->kind == CAUSE_OFFCPU_RUNNABLE && of->did->running.total == 0) ||
+        page_is_without_cpu(&of->did->running, of->usual_ready)) {
         return no_cpu[of->load];
     }
     if (of->kind == CAUSE_LOCK && of->did->holder.tid != 0) {

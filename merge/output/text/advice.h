@@ -15,7 +15,18 @@ struct advice_case {
     uint64_t count; /* pieces that the time came in */
     ck_time_t ns;
     enum report_load_verdict load; /* why threads had no CPU */
+    double usual_ready;            /* as page_usual_ready() has it */
 };
+
+/* The part of the time in which all ranks wanted a CPU outside MPI that they
+ * had none in, 0 to 1. */
+double page_usual_ready(const struct report *report);
+
+/* Was it without a CPU for most of the time, and that more than work that takes
+ * longer is by itself where all ranks lack one for such a part? Twice as much,
+ * or the work is what made it late. */
+bool page_is_without_cpu(const struct report_running *running,
+                         double usual_ready);
 
 /* Of a straggler nothing but what it did is known. */
 enum cause advice_kind(const struct report_activity *did);

@@ -66,7 +66,8 @@ static const char *straggler_advice(const struct report *report,
                              .is_late = true,
                              .did = &row->delays.did,
                              .ns = row->delays.ns,
-                             .load = report->load.verdict};
+                             .load = report->load.verdict,
+                             .usual_ready = page_usual_ready(report)};
 
     /* Where devices work, their causes have it. */
     return report->devices_count == 0 && row->ended * 2 < row->caused &&

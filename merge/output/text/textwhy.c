@@ -111,15 +111,16 @@ static void put_holder(const struct page *page,
 }
 
 /* Was it without a CPU for most of the time? Then that comes first. */
-static bool is_preempted(const struct report_running *running)
+static bool is_preempted(const struct page *page,
+                         const struct report_running *running)
 {
-    return running->preempted > running->total / 2;
+    return page_is_without_cpu(running, page_usual_ready(page->report));
 }
 
 static void put_ready(const struct page *page,
                       const struct report_running *running)
 {
-    if (is_preempted(running)) {
+    if (is_preempted(page, running)) {
         fprintf(page->file, "ready to run without a CPU (%s %% of it)\n    ",
                 word_percent(running->preempted, running->total).text);
     }
@@ -128,7 +129,7 @@ static void put_ready(const struct page *page,
 static void put_preempted(const struct page *page,
                           const struct report_running *running)
 {
-    if (!is_preempted(running) &&
+    if (!is_preempted(page, running) &&
         running->preempted * WORTH_OFF > running->total) {
         fprintf(page->file, ",\n    %s %% of it ready to run, without a CPU",
                 word_percent(running->preempted, running->total).text);
@@ -233,7 +234,8 @@ static void put_between(const struct page *page,
         return;
     }
     if (sampled->ns > 0) {
-        fputs(is_preempted(running) ? "in " : "computing in ", page->file);
+        fputs(is_preempted(page, running) ? "in " : "computing in ",
+              page->file);
         put_call(page, sampled->place.function, &sampled->place);
         put_callers(page, &sampled->callers);
         put_range(page, did);
@@ -316,6 +318,7 @@ static const char *cause_advice(const struct page *page,
         .count = cause->count,
         .ns = cause->ns,
         .load = page->report->load.verdict,
+        .usual_ready = page_usual_ready(page->report),
     };
 
     return report_is_once(cause) || cause->ended * 2 > cause->ns

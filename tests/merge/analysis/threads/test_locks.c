@@ -63,8 +63,12 @@ static int teardown(void **state)
     return 0;
 }
 
-static void
-wait_put(struct locks *locks, uint32_t thread, struct span span, uint64_t lock)
+/* holder: a tid, 0 = not known. */
+static void wait_put(struct locks *locks,
+                     uint32_t thread,
+                     struct span span,
+                     uint64_t lock,
+                     uint32_t holder)
 {
     struct ck_call call = {.e = {.kind = CK_KIND_POSIX,
                                  .units = 2,
@@ -72,7 +76,8 @@ wait_put(struct locks *locks, uint32_t thread, struct span span, uint64_t lock)
                                  .start = span.start},
                            .dur = span.end - span.start,
                            .site = 0x1000,
-                           .arg = lock};
+                           .arg = lock,
+                           .extra = holder};
     struct timeline_event event = {.record = &call.e,
                                    .start = span.start,
                                    .end = span.end,
@@ -103,6 +108,20 @@ static void span_add(struct span *life, struct span span)
     life->end = span.end > life->end ? span.end : life->end;
 }
 
+/* A wait for a lock that another thread may be known to hold: that one, or the
+ * thread itself. */
+static uint32_t held_put(struct locks *locks,
+                         uint32_t thread,
+                         struct span span,
+                         struct span lives[])
+{
+    uint32_t holder = chance_below(3) == 0 ? chance_below(THREADS) : thread;
+
+    wait_put(locks, thread, span, 0xabc, holder == thread ? 0 : 100 + holder);
+    span_add(&lives[holder], span);
+    return holder;
+}
+
 /* Random waits of all threads for one lock: the report counts the instants at
  * which some waited, and those at which all of its users did but one. With
  * samples a thread is there from the first to the last time that it is seen. */
@@ -131,7 +150,7 @@ static bool is_wrong(void *with_samples)
             if (at < free_at[t] || chance_below(12) != 0 || span.end > LENGTH) {
                 continue;
             }
-            wait_put(locks, t, span, 0xabc);
+            is_used[held_put(locks, t, span, lives)] = true;
             memset(&waits[t][span.start], 1, (size_t)(span.end - span.start));
             free_at[t] = span.end + 1;
             is_used[t] = true;
@@ -187,8 +206,8 @@ static void locks_are_apart_by_their_addresses(void **state)
     struct report report = {0};
 
     (void)state;
-    wait_put(locks, 0, (struct span){10, 60}, 0x1);
-    wait_put(locks, 1, (struct span){20, 30}, 0x2);
+    wait_put(locks, 0, (struct span){10, 60}, 0x1, 0);
+    wait_put(locks, 1, (struct span){20, 30}, 0x2, 0);
     locks_report(locks, &report);
     assert_int_equal(report.threads.locks_count, 2);
     for (size_t i = 0; i < 2; i++) {
@@ -207,10 +226,10 @@ static void a_thread_that_waits_does_not_hold_it(void **state)
     struct report report = {0};
 
     (void)state;
-    wait_put(locks, 0, (struct span){10, 20}, 0x1);
-    wait_put(locks, 1, (struct span){15, 30}, 0x1);
+    wait_put(locks, 0, (struct span){10, 20}, 0x1, 0);
+    wait_put(locks, 1, (struct span){15, 30}, 0x1, 0);
     sample_put(locks, 0, 25); /* holds it, while the other one waits */
-    wait_put(locks, 1, (struct span){40, 60}, 0x1);
+    wait_put(locks, 1, (struct span){40, 60}, 0x1, 0);
     sample_put(locks, 1, 50); /* had it last, and waits */
     locks_report(locks, &report);
     assert_int_equal(report.threads.locks_count, 1);
@@ -243,9 +262,9 @@ static void a_holder_was_in_what_lasted_while_others_waited(void **state)
 
     (void)state;
     for (ck_time_t at = 0; at < 4000; at += 1000) {
-        wait_put(locks, 1, (struct span){at, at + 5}, 0x1);
+        wait_put(locks, 1, (struct span){at, at + 5}, 0x1, 0);
         call_put(locks, 1, SLEEP, (struct span){at + 10, at + 100});
-        wait_put(locks, 0, (struct span){at + 20, at + 103}, 0x1);
+        wait_put(locks, 0, (struct span){at + 20, at + 103}, 0x1, 0);
         call_put(locks, 1, READ, (struct span){at + 101, at + 900});
     }
     locks_report(locks, &report);

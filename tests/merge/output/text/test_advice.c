@@ -82,6 +82,25 @@ static void a_thread_without_a_cpu_comes_first(void **state)
     advice_is(&of, "larger pieces");
 }
 
+/* Where all ranks had no CPU for 73 % of their work, more work has none for
+ * 77 %, and it is that work. */
+static void more_work_is_not_what_all_lack(void **state)
+{
+    struct report_activity did = {.running = {.total = 100, .preempted = 77}};
+    struct advice_case of = {.kind = CAUSE_OFFCPU_RUNNABLE,
+                             .is_late = true,
+                             .did = &did,
+                             .count = 1,
+                             .ns = 1};
+
+    (void)state;
+    advice_is(&of, "no more ranks");
+    of.usual_ready = 0.73;
+    advice_is(&of, "less of the work");
+    did.running.preempted = 99;
+    advice_is(&of, "no more ranks");
+}
+
 static void who_had_the_cpus_decides_what_to_try(void **state)
 {
     struct advice_case of = {
@@ -166,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_has_its_own_advice_or_none),
         cmocka_unit_test(a_thread_without_a_cpu_comes_first),
+        cmocka_unit_test(more_work_is_not_what_all_lack),
         cmocka_unit_test(who_had_the_cpus_decides_what_to_try),
         cmocka_unit_test(a_lock_with_a_holder_has_advice),
         cmocka_unit_test(without_sampled_faults_none_are_advised_against),

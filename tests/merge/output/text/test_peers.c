@@ -182,12 +182,14 @@ static void who_has_no_cpu_in_a_write_does_not_wait(void **state)
     (void)state;
     pipes_are();
     call((struct made){MAKER, WRITE, S, 4 * S, OUT, 8});
+    call((struct made){FILTER, SLEEP, S, 4 * S, 0, 0});
     preempted(MAKER, 500 * MS, 1500 * MS);
     preempted(FILTER, 1500 * MS, 1700 * MS); /* that is no matter */
     preempted(MAKER, 2 * S, 4200 * MS);
     CALLS_ARE({FILTER, SLEEP, 5 * S, 6 * S, 0, 0});
     assert_int_equal(report.peers_count, 1);
     assert_int_equal(report.peers[0].ns, 500 * MS);
+    assert_int_equal(report.peers[0].did_ns, 500 * MS);
     /* A reader has nothing to read, whoever has the CPU. */
     call((struct made){FILTER, READ, 6 * S, 8 * S, IN, 8});
     preempted(FILTER, 7 * S, 7100 * MS);
