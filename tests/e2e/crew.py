@@ -49,7 +49,7 @@ assert abs(float(share) - 100 * seconds(waited) / seconds(whole)) < 0.5
 alive = sum(rows[-1][2] - rows[0][2] for rows in met)
 assert alive < seconds(whole) < 4 * float(within) * 1e-9 + 0.1, (alive, whole)
 # Who came late: the first one is the slowest, each with a reason of its own.
-late = re.findall(r"Others waited %s for rank (\d)\.(.*?)(?=Others waited|WAITED)"
+late = re.findall(r"Others waited (?:at least )?%s for rank (\d)\.(.*?)(?=Others waited|WAITED)"
                   % TIME, text)
 causes = {}
 for time, rank, words in late:

@@ -435,7 +435,7 @@ class Judge:
     # LATE RANKS
 
     def on_late(self, time, rank, share, count, of, median):
-        r"""Others waited (TIME)(?: \+- TIME)? for rank (\d+)(?:, ([\d.]+) % of it in ([\d,]+) of ([\d,]+) steps \(median (TIME)\))?\."""
+        r"""Others waited (?:at least )?(TIME)(?: \+- TIME)? for rank (\d+)(?:, ([\d.]+) % of it in ([\d,]+) of ([\d,]+) steps \(median (TIME)\))?\."""
         self.late = int(rank)
         if self.shape == "healthy":
             return  # through others, too

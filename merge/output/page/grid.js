@@ -31,7 +31,7 @@ class Grid {
   }
 
   /* Of rows that were drawn anew, as long as there are some one can be reached by Tab. */
-  refresh() {
+  renew() {
     for (const cell of this.node.querySelectorAll('th, td')) {
       (cell.querySelector('button') || cell).tabIndex = -1;
     }

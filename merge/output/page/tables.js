@@ -177,7 +177,7 @@ class Table {
       }
       return line;
     }));
-    this.grid.refresh();
+    this.grid.renew();
     this.more.replaceChildren();
     this.more.hidden = rows.length <= some.length;
     if (rows.length > some.length) {

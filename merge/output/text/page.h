@@ -222,6 +222,9 @@ void page_no_finding(const struct page *page);
 void page_finding(const struct page *page,
                   size_t number,
                   const struct report_cause *cause);
+/* May ranks have waited for much longer than is known, and for others
+ * (texthosts.c)? */
+bool page_hides_waits(const struct report *report);
 /* How many of the report's late ranks it shows, and one of them, as it is shown
  * (textmpi.c). */
 size_t page_late_ranks(const struct report *report);

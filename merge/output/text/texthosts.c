@@ -340,6 +340,11 @@ static bool is_blind(const struct report *report)
                      ranks_time(report));
 }
 
+bool page_hides_waits(const struct report *report)
+{
+    return is_blind(report) || is_polling(report);
+}
+
 static bool has_shared(const struct report *report)
 {
     for (size_t i = 0; i < report->ranks_count; i++) {

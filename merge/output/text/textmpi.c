@@ -83,8 +83,9 @@ static void put_straggler(const struct page *page,
     FILE *file = page->file;
     const struct report_cause *wait = seen_find(page->report, row->rank);
 
-    fprintf(file, " %s waited %s",
+    fprintf(file, " %s waited %s%s",
             page->report->is_filtered ? "Selected ranks" : "Others",
+            page_hides_waits(page->report) ? "at least " : "",
             word_time(row->caused).text);
     page_error(page, row->error);
     fputs(" for rank ", file);

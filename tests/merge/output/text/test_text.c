@@ -259,8 +259,14 @@ static void ranks_that_ended_when_they_were_asked_did_not_die(void **state)
     assert_non_null(strstr(text, " ended with status 3 without"));
 }
 
+static void late_rank(const struct page *page)
+{
+    page_late_rank(page, 0);
+}
+
 static void what_is_not_known_of_waits_is_not_zero(void **state)
 {
+    struct report_straggler late = {.rank = 0, .caused = 160 * CK_TIME_MS};
     struct report_rank rows[] = {{.number = 0, .mpi_calls = 1, .host = "a"},
                                  {.number = 1, .mpi_calls = 1, .host = "b"}};
     struct report report = {.present = 2,
@@ -268,6 +274,8 @@ static void what_is_not_known_of_waits_is_not_zero(void **state)
                             .region = {0, CK_TIME_S},
                             .ranks = rows,
                             .ranks_count = 2,
+                            .stragglers = &late,
+                            .stragglers_count = 1,
                             .efficiency = {.ranks = 2,
                                            .region = CK_TIME_S,
                                            .useful = CK_TIME_S,
@@ -283,9 +291,13 @@ static void what_is_not_known_of_waits_is_not_zero(void **state)
                                  "     recorded.\n"));
     say(page_hosts, &report);
     assert_non_null(strstr(text, "  unknown "));
+    say(late_rank, &report);
+    assert_non_null(strstr(text, "Others waited at least 160 ms for rank 0"));
     rows[1].waited_unknown = 0;
     say(page_host_answer, &report);
     assert_non_null(strstr(text, "waited 0.0 %"));
+    say(late_rank, &report);
+    assert_non_null(strstr(text, "Others waited 160 ms for rank 0"));
 }
 
 static void without_steps_none_are_counted(void **state)
