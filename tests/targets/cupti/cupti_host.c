@@ -327,7 +327,7 @@ given(uint32_t correlation, uint32_t what, uint64_t address, uint64_t bytes)
     } while (0)
 
 /* The record of its end comes before that of its begin. */
-__attribute__((noipa)) static void fields_make(void)
+__attribute__((noinline)) static void fields_make(void)
 {
     struct cupti_memory first, more;
 
@@ -344,7 +344,7 @@ __attribute__((noipa)) static void fields_make(void)
     memory_emit(&first);
 }
 
-__attribute__((noipa)) static void halo_make(void)
+__attribute__((noinline)) static void halo_make(void)
 {
     struct cupti_memory memory;
 
