@@ -121,25 +121,8 @@ struct lives {
     size_t count;
 };
 
-/* The first of the items of a lock. */
-#define FIRST_OF(name, type)                                                   \
-    static size_t name(const struct type *items, size_t count, uint32_t lock)  \
-    {                                                                          \
-        size_t low = 0, high = count;                                          \
-                                                                               \
-        while (low < high) {                                                   \
-            size_t middle = low + (high - low) / 2;                            \
-                                                                               \
-            if (items[middle].lock < lock) {                                   \
-                low = middle + 1;                                              \
-            } else {                                                           \
-                high = middle;                                                 \
-            }                                                                  \
-        }                                                                      \
-        return low;                                                            \
-    }
-FIRST_OF(piece_first, piece)
-FIRST_OF(user_first, user)
+CK_BEFORE(pieces_before, struct piece, uint32_t, a->lock < key)
+CK_BEFORE(users_before, struct user, uint32_t, a->lock < key)
 
 static struct region life_of(const struct lockserial *serial, uint32_t thread)
 {
@@ -151,8 +134,8 @@ static struct region life_of(const struct lockserial *serial, uint32_t thread)
 
 static struct lives lives_of(const struct lockserial *serial, uint32_t lock)
 {
-    size_t first = user_first(serial->users, serial->users_count, lock);
-    size_t end = user_first(serial->users, serial->users_count, lock + 1);
+    size_t first = users_before(serial->users, serial->users_count, lock);
+    size_t end = users_before(serial->users, serial->users_count, lock + 1);
     struct lives lives = {.count = end - first};
 
     lives.starts = xcalloc(lives.count + 1, sizeof(*lives.starts));
@@ -225,7 +208,7 @@ bool lockserial_find(const struct lockserial *serial,
                      uint32_t lock,
                      struct lockserial_sum *sum)
 {
-    size_t at = piece_first(serial->pieces, serial->pieces_count, lock);
+    size_t at = pieces_before(serial->pieces, serial->pieces_count, lock);
     struct walk walk = {.come = 0};
     struct lives lives;
 
