@@ -867,6 +867,15 @@ struct report {
     bool is_ledger_closed;
 };
 
+/* So much of a CPU that other programs use is worth a word. */
+#define REPORT_WORTH_OTHERS 0.1
+/* True when other programs used CPUs of the job's, more than is worth a word
+ * and more than the error. */
+static inline bool report_has_others(const struct report_load *load)
+{
+    return load->others > REPORT_WORTH_OTHERS + load->others_error;
+}
+
 /* True when a part of the run was chosen, or is all that was kept: what is of
  * the whole run must be called so. */
 static inline bool report_is_part(const struct report *report)

@@ -23,10 +23,8 @@
  * an n-th of the time, is one. */
 #define WORTH_THROTTLED 10
 #define WORTH_STOPPED 50
-/* Half a thread more than CPUs, on average, is no crowd: nor is a tenth of a
- * CPU that others use. */
+/* Half a thread more than CPUs, on average, is no crowd. */
 #define CROWD 0.5
-#define OTHERS 0.1
 /* Less than an n-th of a job does not show how it was. */
 #define WORTH_SEEN 2
 /* User and system time of a CPU or process are cut to whole ticks each. */
@@ -233,8 +231,7 @@ enum report_load_verdict cpushortage_judge(const struct report_load *load)
     if (excess > CROWD && excess >= load->others) {
         return REPORT_LOAD_OWN;
     }
-    return load->others > OTHERS + load->others_error ? REPORT_LOAD_OTHERS
-                                                      : REPORT_LOAD_UNCLEAR;
+    return report_has_others(load) ? REPORT_LOAD_OTHERS : REPORT_LOAD_UNCLEAR;
 }
 
 static double positive(double value)

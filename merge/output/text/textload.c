@@ -11,8 +11,6 @@
 #define TEXT_BYTES 768
 /* Without a verdict, less than an n-th of the ranks' time is no news. */
 #define WORTH_QUEUE 10
-/* As in analysis/load.c: so much of a CPU is worth a word. */
-#define OTHERS 0.1
 /* Half a thread a rank more is another one. */
 #define CROWD 0.5
 /* Less than an n-th of the ranks' time outside of waits cost next to nothing.
@@ -74,7 +72,7 @@ static void load_text(const struct report *report, char *text, size_t room)
                        report_is_part(report) ? " (whole run)" : "");
         break;
     case REPORT_LOAD_OWN:
-        if (load->others > OTHERS + load->others_error) {
+        if (report_has_others(load)) {
             (void)snprintf(others, sizeof(others),
                            "; other programs used %s of these",
                            word_number(load->others).text);
