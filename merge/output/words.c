@@ -197,3 +197,17 @@ size_t word_escape(
     to[used] = '\0';
     return shown;
 }
+
+/* Counters of time are nanoseconds. */
+struct word word_counter(const char *name, double value)
+{
+    static const char *const times[] = {"task-clock", "cpu-clock",
+                                        "thread-cpu-time", "run-queue-wait"};
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        if (strcmp(name, times[i]) == 0) {
+            return word_time((ck_time_t)value);
+        }
+    }
+    return word_number(value);
+}

@@ -33,6 +33,8 @@ struct word word_rank(int32_t rank);
 const char *word_s(uint64_t count);
 /* "1.9", "0.00123", "24.1 M". */
 struct word word_number(double value);
+/* Of a counter: its time, or its number. */
+struct word word_counter(const char *name, double value);
 /* "38.5" of a whole of 100; "-" when there is no whole. */
 struct word word_percent(ck_time_t part, ck_time_t whole);
 

@@ -205,17 +205,10 @@ static void libc_row(FILE *file, const struct report *report, size_t i)
 
 static void counter_row(FILE *file, const struct report *report, size_t i)
 {
-    static const char *const times[] = {"task-clock", "cpu-clock",
-                                        "thread-cpu-time", "run-queue-wait"};
     const struct report_counter *counter = &report->counters[i];
-    bool is_time = false;
 
-    for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++) {
-        is_time = is_time || strcmp(times[k], counter->name) == 0;
-    }
     put_head(file, counter->name);
-    put_word(file, is_time ? word_time((ck_time_t)counter->value)
-                           : word_number(counter->value));
+    put_word(file, word_counter(counter->name, counter->value));
     put_percent(file, (ck_time_t)(counter->share * 1000), 1000);
     put_count(file, counter->ranks);
 }

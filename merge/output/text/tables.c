@@ -374,25 +374,11 @@ void page_kernels(const struct page *page)
     }
 }
 
-/* Counters of time are nanoseconds. */
-static struct word counter_word(const struct report_counter *counter)
-{
-    static const char *const times[] = {"task-clock", "cpu-clock",
-                                        "thread-cpu-time", "run-queue-wait"};
-
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-        if (strcmp(counter->name, times[i]) == 0) {
-            return word_time((ck_time_t)counter->value);
-        }
-    }
-    return word_number(counter->value);
-}
-
 static int
 counter_text(const struct report_counter *counter, char *item, size_t room)
 {
     int length = snprintf(item, room, "%.40s %s", counter->name,
-                          counter_word(counter).text);
+                          word_counter(counter->name, counter->value).text);
 
     if (counter->share < 0.995) {
         length += snprintf(item + length, room - (size_t)length,
