@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <sched.h>
 #include <signal.h>
 
 #include "merge/model/beside.h"
+#include "tests/merge/onecpu.h"
 
 /* Which thread did it, and what it lets through. */
 struct done {
@@ -66,19 +66,12 @@ static void work_that_may_have_no_thread_is_done_at_its_end(void **state)
 static void one_cpu_is_no_place_for_a_thread(void **state)
 {
     struct done done;
-    cpu_set_t before, one;
-    int cpu = 0;
+    cpu_set_t before;
 
     (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-    while (!CPU_ISSET(cpu, &before)) {
-        cpu++;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    before = onecpu_begin();
     done = work_do(true);
-    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    onecpu_end(before);
     assert_int_equal(done.times, 1);
     assert_true(pthread_equal(done.by, pthread_self()));
 }

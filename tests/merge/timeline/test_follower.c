@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +17,7 @@
 #include "merge/timeline/follower.h"
 #include "schema/fnv.h"
 #include "tests/merge/chance.h"
+#include "tests/merge/onecpu.h"
 
 #define EVENTS 200000
 /* One that asks others, and those behind it. */
@@ -242,20 +242,13 @@ static void one_that_got_nothing_ends(void **state)
 
 static void there_is_none_for_few_records_or_one_cpu(void **state)
 {
-    cpu_set_t before, one;
-    int cpu = 0;
+    cpu_set_t before;
 
     (void)state;
     assert_null(follower_create(FOLLOWER_RECORDS - 1, 16));
-    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-    while (!CPU_ISSET(cpu, &before)) {
-        cpu++;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    before = onecpu_begin();
     assert_null(follower_create(UINT64_MAX, 16));
-    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    onecpu_end(before);
 }
 
 int main(void)
