@@ -7,22 +7,6 @@
 /* With more ranks than that their memory over time is left out. */
 #define CURVES_MAX 64
 
-void json_callers(struct ck_json *j, const struct report_callers *callers)
-{
-    if (callers->caller.function != NULL) {
-        ck_json_object(j, "caller");
-        json_function(j, callers->caller.function);
-        json_text(j, "file", callers->caller.file);
-        ck_json_end(j);
-    }
-    if (callers->called_from.function != NULL) {
-        ck_json_object(j, "called_from");
-        json_function(j, callers->called_from.function);
-        json_text(j, "file", callers->called_from.file);
-        ck_json_end(j);
-    }
-}
-
 static void put_faults(struct ck_json *j, const struct report *report)
 {
     ck_json_array(j, "page_faults");

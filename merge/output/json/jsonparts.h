@@ -21,7 +21,7 @@ void json_time(struct ck_json *j,
 void json_function(struct ck_json *j, const char *function);
 /* Its function, file and line. */
 void json_place(struct ck_json *j, const struct place *place);
-/* Where samples met it; left out where there were none (jsonthreads.c). */
+/* Where samples met it; left out where there were none. */
 void json_sampled(struct ck_json *j,
                   const char *name,
                   const struct report_sampled *sampled);
@@ -29,10 +29,10 @@ void json_sampled(struct ck_json *j,
 void json_rank(struct ck_json *j, const char *name, int32_t rank);
 /* Of a time that compares clocks; nothing where it is 0. */
 void json_unsure(struct ck_json *j, const char *name, ck_time_t error);
+/* What a thread did, and what made ranks late (jsonactivity.c). */
 void json_activity(struct ck_json *j,
                    const char *name,
                    const struct report_activity *activity);
-/* What made ranks late. */
 void json_delays(struct ck_json *j,
                  const char *name,
                  const struct report_delays *delays);
@@ -50,9 +50,9 @@ void json_windows(struct ck_json *j,
                   const struct report *report);
 /* sampled and hot_spots (jsonhot.c). */
 void json_hot(struct ck_json *j, const struct report *report);
-/* caller and called_from, where there are such; memory, page_faults,
- * fault_places and allocations (jsonmemory.c). */
+/* caller and called_from, where there are such. */
 void json_callers(struct ck_json *j, const struct report_callers *callers);
+/* memory, page_faults, fault_places and allocations (jsonmemory.c). */
 void json_memory(struct ck_json *j, const struct report *report);
 /* idle: by cause; those that are none are left out. */
 void json_idle(struct ck_json *j, const ck_time_t causes[CAUSES]);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "merge/model/memory.h"
-#include "merge/output/cxxname.h"
 #include "merge/output/json/jsonclocks.h"
 #include "merge/output/json/jsonparts.h"
 
@@ -17,16 +16,6 @@
 
 static const char *const region_names[] = {"whole", "mpi",   "steps",
                                            "given", "range", "kept"};
-void json_time(struct ck_json *j,
-               const char *name,
-               ck_time_t time,
-               const struct report *report)
-{
-    char key[64];
-
-    (void)snprintf(key, sizeof(key), "%s_rel_ns", name);
-    ck_json_int(j, key, time - report->whole.start);
-}
 
 static void put_text(struct ck_json *j, const char *name, int64_t number)
 {
@@ -61,48 +50,6 @@ static void put_region(struct ck_json *j,
     ck_json_int(j, "start_ns", region.start);
     ck_json_int(j, "end_ns", region.end);
     ck_json_int(j, "ns", region_length(region));
-}
-
-void json_text(struct ck_json *j, const char *name, const char *text)
-{
-    if (text == NULL) {
-        ck_json_null(j, name);
-    } else {
-        ck_json_string(j, name, text);
-    }
-}
-
-void json_rank(struct ck_json *j, const char *name, int32_t rank)
-{
-    if (rank < 0) {
-        ck_json_null(j, name);
-    } else {
-        ck_json_int(j, name, rank);
-    }
-}
-
-void json_unsure(struct ck_json *j, const char *name, ck_time_t error)
-{
-    if (error > 0) {
-        ck_json_int(j, name, error);
-    }
-}
-
-void json_function(struct ck_json *j, const char *function)
-{
-    char plain[CXXNAME_MAX];
-
-    json_text(j, "function", function);
-    if (function != NULL && cxxname_plain(plain, sizeof(plain), function)) {
-        ck_json_string(j, "function_plain", plain);
-    }
-}
-
-void json_place(struct ck_json *j, const struct place *place)
-{
-    json_function(j, place->function);
-    json_text(j, "file", place->file);
-    ck_json_uint(j, "line", place->line);
 }
 
 static void put_head(struct ck_json *j, const struct report *report)
@@ -171,124 +118,6 @@ static void put_ledger(struct ck_json *j, const struct report_device *device)
         }
         ck_json_int(j, names[i], sum);
     }
-    ck_json_end(j);
-}
-
-static double share_of(ck_time_t part, ck_time_t whole)
-{
-    return whole > 0 ? (double)part / (double)whole : 0;
-}
-
-/* Where samples met it. */
-static void put_sampled(struct ck_json *j, const struct report_sampled *sampled)
-{
-    if (sampled->total > 0) {
-        ck_json_object(j, "sampled");
-        json_place(j, &sampled->place);
-        ck_json_double(j, "share", share_of(sampled->ns, sampled->total));
-        json_callers(j, &sampled->callers);
-        if (sampled->faulting > 0) {
-            ck_json_double(j, "faulting_share",
-                           share_of(sampled->faulting, sampled->ns));
-        }
-        if (sampled->minor + sampled->major > 0) {
-            ck_json_uint(j, "minor_faults", sampled->minor);
-            ck_json_uint(j, "major_faults", sampled->major);
-        }
-        if (sampled->is_others) {
-            ck_json_bool(j, "other_threads", true);
-        }
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "sampled");
-    }
-}
-
-/* What was seen of a thread beyond its calls and ranges. */
-static void put_seen(struct ck_json *j, const struct report_activity *activity)
-{
-    if (activity->running.total > 0) {
-        ck_json_object(j, "running");
-        ck_json_double(
-            j, "preempted_share",
-            share_of(activity->running.preempted, activity->running.total));
-        ck_json_double(
-            j, "blocked_share",
-            share_of(activity->running.blocked, activity->running.total));
-        if (activity->running.majors > 0) {
-            ck_json_uint(j, "major_faults", activity->running.majors);
-            ck_json_object(j, "faulted_in");
-            json_place(j, &activity->running.majors_place);
-            json_callers(j, &activity->running.majors_callers);
-            ck_json_uint(j, "major", activity->running.majors_there);
-            ck_json_end(j);
-        }
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "running");
-    }
-    json_text(j, "path", activity->path);
-    if (activity->kernel != NULL) {
-        ck_json_object(j, "kernel");
-        ck_json_string(j, "name", activity->kernel);
-        json_place(j, &activity->kernel_place);
-        ck_json_bool(j, "queued", activity->is_kernel_queued);
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "kernel");
-    }
-    put_sampled(j, &activity->sampled);
-    if (activity->holder.tid != 0) {
-        ck_json_object(j, "holder");
-        ck_json_uint(j, "tid", activity->holder.tid);
-        json_text(j, "thread", activity->holder.name);
-        json_text(j, "call", activity->holder.call);
-        json_place(j, &activity->holder.place);
-        ck_json_end(j);
-    } else {
-        ck_json_null(j, "holder");
-    }
-}
-
-void json_activity(struct ck_json *j,
-                   const char *name,
-                   const struct report_activity *activity)
-{
-    ck_json_object(j, name);
-    json_text(j, "range", activity->range);
-    json_text(j, "call", activity->call);
-    json_place(j, &activity->place);
-    ck_json_object(j, "after");
-    json_text(j, "call", activity->before);
-    json_place(j, &activity->before_place);
-    ck_json_end(j);
-    ck_json_object(j, "before");
-    json_text(j, "call", activity->after);
-    json_place(j, &activity->after_place);
-    ck_json_end(j);
-    put_seen(j, activity);
-    ck_json_end(j);
-}
-
-void json_delays(struct ck_json *j,
-                 const char *name,
-                 const struct report_delays *delays)
-{
-    ck_json_object(j, name);
-    ck_json_array(j, "items");
-    for (size_t i = 0; i < delays->count; i++) {
-        const struct report_delay *item = &delays->items[i];
-
-        ck_json_object(j, NULL);
-        json_rank(j, "rank", item->rank);
-        ck_json_string(j, "cause", cause_name(item->kind));
-        ck_json_int(j, "ns", item->ns);
-        json_activity(j, "did", &item->did);
-        ck_json_end(j);
-    }
-    ck_json_end(j);
-    ck_json_int(j, "others_ns", delays->others);
-    ck_json_int(j, "unexplained_ns", delays->unexplained);
     ck_json_end(j);
 }
 

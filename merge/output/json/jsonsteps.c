@@ -47,17 +47,6 @@ put_lengths(struct ck_json *j, const struct report_step *step, size_t ranks)
     ck_json_end(j);
 }
 
-void json_idle(struct ck_json *j, const ck_time_t causes[CAUSES])
-{
-    ck_json_object(j, "idle");
-    for (unsigned c = 0; c < CAUSES; c++) {
-        if (causes[c] != 0) {
-            ck_json_int(j, cause_name(c), causes[c]);
-        }
-    }
-    ck_json_end(j);
-}
-
 static void put_step(struct ck_json *j,
                      const struct report_step *step,
                      const struct report *report)

@@ -21,20 +21,6 @@ static void put_states(struct ck_json *j,
     ck_json_end(j);
 }
 
-void json_sampled(struct ck_json *j,
-                  const char *name,
-                  const struct report_sampled *sampled)
-{
-    if (sampled->total == 0) {
-        return;
-    }
-    ck_json_object(j, name);
-    json_place(j, &sampled->place);
-    ck_json_int(j, "ns", sampled->ns);
-    ck_json_int(j, "of_ns", sampled->total);
-    ck_json_end(j);
-}
-
 static void put_last(struct ck_json *j, const struct report_last *last)
 {
     if (last->count == 0) {
