@@ -271,3 +271,13 @@ void page_error(const struct page *page, ck_time_t error)
         fprintf(page->file, " +- %s", word_time(error).text);
     }
 }
+
+bool page_is_calibrated(const struct report *report)
+{
+    for (size_t i = 0; i < report->domains_count; i++) {
+        if (!report->domains[i].is_calibrated) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -116,7 +116,7 @@ void page_running(const struct page *page);
 void page_error(const struct page *page, ck_time_t error);
 /* How the clocks were aligned (textclocks.c). */
 void page_clocks(const struct page *page);
-/* All clocks can be compared (text.c). */
+/* All clocks can be compared. */
 bool page_is_calibrated(const struct report *report);
 /* Devices whose clock is contradicted by 1 % of the region, in a sentence
  * (textastray.c). */

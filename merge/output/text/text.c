@@ -73,16 +73,6 @@ static void put_region(const struct page *page)
     }
 }
 
-bool page_is_calibrated(const struct report *report)
-{
-    for (size_t i = 0; i < report->domains_count; i++) {
-        if (!report->domains[i].is_calibrated) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Of a kernel-only merge: profiles of devices that did nothing. */
 static void put_empty(const struct page *page)
 {
