@@ -12,12 +12,12 @@
 #include "agent/process/processexit.h"
 #include "agent/process/procfile.h"
 #include "agent/process/ringholder.h"
+#include "agent/process/worker.h"
 #include "agent/ring/ringfile.h"
 #include "agent/symbols/symbols.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
-#define ENVIRON_BYTES ((size_t)256 << 10)
 #define COMMAND_BYTES 1024
 #define ENDS_AT_ONCE 8 /* processes that are asked whether they ended */
 
@@ -45,25 +45,7 @@ process_say(struct selfstream *selfstream, uint32_t incarnation, uint32_t pid)
     (void)selfstream_text(selfstream, head, command, (size_t)length);
 }
 
-/* Pointers into a block of NUL-terminated words; NULL when out of memory. */
-static char **words_split(char *block, ssize_t length)
-{
-    size_t count = 0;
-    char **words;
-
-    for (ssize_t i = 0; i < length; i++) {
-        count += block[i] == '\0';
-    }
-    words = calloc(count + 2, sizeof(*words));
-    count = 0;
-    for (ssize_t at = 0; words != NULL && at < length;
-         at += (ssize_t)strlen(block + at) + 1) {
-        words[count++] = block + at;
-    }
-    return words;
-}
-
-/* How often torchrun started its ranks again before. */
+/* How often torchrun started its ranks again before, as it counts. */
 static int restart_of(char *const *env)
 {
     const char *text = identity_variable(env, "TORCHELASTIC_RESTART_COUNT");
@@ -78,6 +60,7 @@ struct placed {
     uint32_t incarnation;
     uint32_t pid;
     int restart;
+    struct worker worker;
     ck_time_t started; /* RAW */
 };
 
@@ -97,6 +80,11 @@ static void place_say(struct selfstream *selfstream,
     ck_lines_put_number(&lines, "pid", placed->pid);
     ck_lines_put_number(&lines, "restart", placed->restart);
     ck_lines_put_number(&lines, "started", placed->started);
+    if (placed->worker.pid != 0) {
+        ck_lines_put_number(&lines, "worker", placed->worker.pid);
+        ck_lines_put_number(&lines, "worker_ticks", placed->worker.ticks);
+        ck_lines_put_number(&lines, "worker_parent", placed->worker.parent);
+    }
     ck_lines_put(&lines, "launcher", place->launcher);
     (void)selfstream_text(selfstream, head, text, lines.used);
 }
@@ -109,17 +97,11 @@ static void rank_look(struct processes *processes,
 {
     struct placed placed = {
         .incarnation = incarnation, .pid = pid, .started = entry->started};
-    char *block = malloc(ENVIRON_BYTES);
-    char **words;
+    char **words = procfile_words("/proc/%u/environ", pid);
 
-    if (block == NULL) {
-        return;
-    }
-    words = words_split(
-        block, procfile_read(block, ENVIRON_BYTES, "/proc/%u/environ", pid));
-    if (words != NULL && words[0] != NULL &&
-        identity_place_differs(processes->env, words, &placed.place)) {
+    if (identity_place_differs(processes->env, words, &placed.place)) {
         placed.restart = restart_of(words);
+        worker_find(processes->env, (pid_t)pid, &placed.worker);
         /* The program could write there. */
         if (placed.started <= 0 || placed.started > ck_time_raw()) {
             placed.started = ck_time_raw();
@@ -127,7 +109,6 @@ static void rank_look(struct processes *processes,
         place_say(processes->selfstream, &placed);
     }
     free(words);
-    free(block);
 }
 
 uint32_t processes_pid(const struct processes *processes, unsigned at)

@@ -15,6 +15,8 @@
 
 #include "schema/fd.h"
 
+#define WORDS_BYTES ((size_t)256 << 10) /* more is not looked at */
+
 ssize_t procfile_take(char *text, size_t room, int fd)
 {
     size_t used = 0;
@@ -29,21 +31,69 @@ ssize_t procfile_take(char *text, size_t room, int fd)
     return got < 0 && used == 0 ? -1 : (ssize_t)used;
 }
 
-ssize_t procfile_read(char *text, size_t room, const char *format, ...)
+static ssize_t
+read_at(char *text, size_t room, const char *format, va_list arguments)
 {
     char path[PATH_MAX];
-    va_list arguments;
-    int length;
+    int length = vsnprintf(path, sizeof(path), format, arguments);
 
-    va_start(arguments, format);
-    length = vsnprintf(path, sizeof(path), format, arguments);
-    va_end(arguments);
     if (length < 0 || (size_t)length >= sizeof(path)) {
         text[0] = '\0';
         errno = ENAMETOOLONG;
         return -1;
     }
     return procfile_take(text, room, open(path, O_RDONLY | O_CLOEXEC));
+}
+
+ssize_t procfile_read(char *text, size_t room, const char *format, ...)
+{
+    va_list arguments;
+    ssize_t length;
+
+    va_start(arguments, format);
+    length = read_at(text, room, format, arguments);
+    va_end(arguments);
+    return length;
+}
+
+/* Pointers to the words of a text, and the text behind them. */
+static char **words_split(const char *text, size_t length)
+{
+    size_t count = 1; /* the last one may lack its end */
+    char **words;
+    char *copy;
+
+    for (size_t i = 0; i < length; i++) {
+        count += text[i] == '\0';
+    }
+    words = calloc(1, (count + 1) * sizeof(*words) + length + 1);
+    if (words == NULL) {
+        return NULL;
+    }
+    copy = memcpy(&words[count + 1], text, length);
+    count = 0;
+    for (size_t at = 0; at < length; at += strlen(copy + at) + 1) {
+        words[count++] = copy + at;
+    }
+    return words;
+}
+
+char **procfile_words(const char *format, ...)
+{
+    char *text = malloc(WORDS_BYTES);
+    char **words = NULL;
+    va_list arguments;
+
+    if (text != NULL) {
+        ssize_t length;
+
+        va_start(arguments, format);
+        length = read_at(text, WORDS_BYTES, format, arguments);
+        va_end(arguments);
+        words = length < 0 ? NULL : words_split(text, (size_t)length);
+    }
+    free(text);
+    return words;
 }
 
 int64_t procfile_number(const char *text, const char *key, int64_t otherwise)

@@ -16,6 +16,10 @@ ssize_t procfile_read(char *text, size_t room, const char *format, ...)
 /* The same of an open file, which is closed; -1 as `fd` is one that could not
  * be opened. */
 ssize_t procfile_take(char *text, size_t room, int fd);
+/* The words of a file that ends each with a NUL (environ), up to a NULL; in one
+ * block, to be freed. NULL: there is no such file, or no memory. */
+char **procfile_words(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
 /* The number behind `key` in such a text, as "\nVmHWM:" in status; `otherwise`
  * where there is no such key. */
 int64_t procfile_number(const char *text, const char *key, int64_t otherwise);

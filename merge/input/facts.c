@@ -103,6 +103,11 @@ static void identity_read(struct defs *defs,
     defs->processes[process].size = (int32_t)text_number(text, "size", 0);
     defs->processes[process].restart = (int32_t)text_number(text, "restart", 0);
     defs->processes[process].started = text_number(text, "started", 0);
+    defs->processes[process].worker = (uint32_t)text_number(text, "worker", 0);
+    defs->processes[process].worker_ticks =
+        text_number(text, "worker_ticks", 0);
+    defs->processes[process].worker_parent =
+        (uint32_t)text_number(text, "worker_parent", 0);
 }
 
 static void exit_read(struct defs *defs,

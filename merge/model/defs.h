@@ -235,9 +235,14 @@ struct defs_process {
     int32_t rank; /* its own if it has one, else its agent's, or unknown */
     int32_t size; /* of the world that its own rank is of */
     bool has_identity;
-    int32_t restart; /* how often its ranks had been started again by then */
-    int64_t started; /* RAW of its host; 0 = not known */
-    int64_t ended;   /* the same: it was seen to have ended */
+    int32_t restart; /* how often torchrun had started its ranks again by then,
+                        as it counts */
+    uint32_t worker; /* pid of the process of its rank from which it comes;
+                        0 = not known */
+    int64_t worker_ticks;   /* start of that one, since boot */
+    uint32_t worker_parent; /* pid of what started that one */
+    int64_t started;        /* RAW of its host; 0 = not known */
+    int64_t ended;          /* the same: it was seen to have ended */
     const char *command;
     struct names *names;
     struct stamps steps;    /* marked steps: begin, end */

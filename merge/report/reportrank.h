@@ -54,12 +54,13 @@ struct report_outside {
     ck_time_t ns[REPORT_OUTSIDE_STATES];
 };
 
-/* A rank's process was started again by its launcher (torchrun). Only the first
- * ones are kept. */
-#define REPORT_RESTARTS 8
-struct report_restart {
-    int32_t number;  /* from 1 */
-    ck_time_t start; /* of the first process, on the axis; 0 = not known */
+/* The processes of a rank from one start by its launcher (torchrun) to the
+ * next. Only the first ones are kept. */
+#define REPORT_INCARNATIONS 9
+struct report_incarnation {
+    int32_t number;  /* 0 = the first start */
+    ck_time_t start; /* of the first process to record, on the axis */
+    ck_time_t end;   /* 0 = not known */
 };
 
 struct report_rank {
@@ -119,8 +120,8 @@ struct report_rank {
     const struct report_launcher *launcher;
     uint64_t bytes;
     bool is_claimed_twice;
-    struct report_restart restarts[REPORT_RESTARTS]; /* by their numbers */
-    size_t restarts_count;
+    struct report_incarnation incarnations[REPORT_INCARNATIONS]; /* by time */
+    size_t incarnations_count; /* 0 = it was not started again */
 };
 
 /* The program that a ckagent of several ranks ran (mpirun, torchrun). */

@@ -43,8 +43,23 @@ node() {
         exec "$@"' "$work" "${@:2}" </dev/null
 }
 
-# It records something long before its end, as a rank of Python does.
+# They record something long before their end, as a rank of Python does.
 worker='import time; time.sleep(0.5); time.sleep(0.5)'
+# One worker of the second host is killed in the first round: torchrun ends the
+# others and starts all four again. Each has a diary of when it was there.
+killed='import os, time
+def note(what):
+    with open("diary", "a") as diary:
+        diary.write("%s %s %d\n" % (os.environ["RANK"], what, time.time_ns()))
+is_again = os.path.exists("killed")
+note("began")
+time.sleep(0.5) # it records from the end of its first long call
+time.sleep(0.5)
+if not is_again and os.uname().nodename + os.environ["LOCAL_RANK"] == "nodeb1":
+    open("killed", "w").close()
+    os.kill(os.getpid(), 9)
+time.sleep(0.5 if is_again else 100)
+note("ends")'
 
 # across NAME OPTION_OF_A OPTION_OF_B OPTION...: 2 ranks on each of both hosts.
 across() {
@@ -94,5 +109,27 @@ s.bind(("10.77.0.1", 0)); print(s.getsockname()[1])'
 
 across "numbered hosts" "--node_rank 0" "--node_rank 1" \
     --master_addr 10.77.0.1 --master_port "$(port)"
-across "c10d" "" "" --rdzv_backend c10d --rdzv_id j1 \
+worker=$killed
+across "c10d" "" "" --rdzv_backend c10d --rdzv_id j1 --max_restarts 1 \
     --rdzv_endpoint "10.77.0.1:$(port)"
+# Also the host whose own workers did not fail has them as restarts, with when.
+"$python" - "$work/report.json" "$work/job/diary" <<'PY' ||
+import json, sys
+report = json.load(open(sys.argv[1]))
+zero = report["realtime_of_zero_ns"]
+notes = [line.split() for line in open(sys.argv[2])]
+for rank in report["ranks"]:
+    number = str(rank["rank"])
+    began = [int(t) for n, what, t in notes if (n, what) == (number, "began")]
+    ends = [int(t) for n, what, t in notes if (n, what) == (number, "ends")]
+    assert len(began) == 2 and len(ends) == 1, (rank["rank"], notes)
+    first, again = rank["incarnations"]
+    assert [first["number"], again["number"]] == [0, 1], rank
+    assert rank["restarts"] == [again], rank
+    assert began[0] < zero + first["end_ns"] < began[1], (rank, began, zero)
+    assert began[1] < zero + again["start_ns"] < ends[0], (rank, notes, zero)
+PY
+    fail "c10d: the restarts are not as the workers wrote"
+told='^ ranks 0-3 were started again at [0-9.]* s (restart 1), '
+grep -q "$told[0-9.]* .*s after the first of them ended\$" "$work/err.a" ||
+    fail "c10d: $(sed -n 1,9p "$work/err.a")"

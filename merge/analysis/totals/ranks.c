@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "merge/analysis/totals/incarnations.h"
 #include "merge/analysis/totals/outside.h"
 #include "merge/analysis/totals/programs.h"
 #include "merge/model/executed.h"
@@ -362,48 +363,6 @@ static bool is_unfinalized(const struct defs *defs,
     return false;
 }
 
-/* A process of that restart began then. */
-static void
-restart_add(struct report_rank *row, int32_t number, ck_time_t start)
-{
-    size_t at = 0;
-
-    while (at < row->restarts_count && row->restarts[at].number < number) {
-        at++;
-    }
-    if (at < row->restarts_count && row->restarts[at].number == number) {
-        if (start < row->restarts[at].start) {
-            row->restarts[at].start = start;
-        }
-        return;
-    }
-    if (at == REPORT_RESTARTS) {
-        return;
-    }
-    row->restarts_count += row->restarts_count < REPORT_RESTARTS;
-    memmove(&row->restarts[at + 1], &row->restarts[at],
-            (row->restarts_count - 1 - at) * sizeof(row->restarts[at]));
-    row->restarts[at] = (struct report_restart){number, start};
-}
-
-/* Its processes were started again: when. */
-static void restarts_report(const struct defs *defs,
-                            const struct align *align,
-                            const struct defs_rank *who,
-                            struct report_rank *row)
-{
-    for (size_t p = 0; p < defs->processes_count; p++) {
-        const struct defs_process *process = &defs->processes[p];
-
-        if (process->agent == who->agent && process->rank == who->number &&
-            process->restart > 0 && process->started > 0) {
-            restart_add(row, process->restart,
-                        axis_time(align_axis(align), who->agent, false,
-                                  process->started));
-        }
-    }
-}
-
 static void rank_report(struct ranks *ranks,
                         size_t index,
                         const struct align *align,
@@ -454,7 +413,7 @@ static void rank_report(struct ranks *ranks,
     end.end_time = row->launcher == NULL || is_seen ? end.end_time : 0;
     end_report(&end, row);
     open_report(defs, align, who, row);
-    restarts_report(defs, align, who, row);
+    incarnations_report(defs, align, who, row);
     row->is_unfinalized =
         end.end == REPORT_END_EXITED && is_unfinalized(defs, who, row);
 }

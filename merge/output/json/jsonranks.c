@@ -80,21 +80,42 @@ static void put_calls(struct ck_json *j,
     }
 }
 
-/* Only where there are any. */
-static void put_restarts(struct ck_json *j,
-                         const struct report_rank *rank,
-                         const struct report *report)
+static void put_incarnation(struct ck_json *j,
+                            const struct report_incarnation *incarnation,
+                            const struct report *report)
 {
-    if (rank->restarts_count == 0) {
+    ck_json_object(j, NULL);
+    ck_json_int(j, "number", incarnation->number);
+    json_time(j, "start", incarnation->start, report);
+    ck_json_int(j, "start_ns", incarnation->start);
+    if (incarnation->end != 0) {
+        json_time(j, "end", incarnation->end, report);
+        ck_json_int(j, "end_ns", incarnation->end);
+    } else {
+        ck_json_null(j, "end_rel_ns");
+        ck_json_null(j, "end_ns");
+    }
+    ck_json_end(j);
+}
+
+/* Only where it was started again: those starts, and all. */
+static void put_incarnations(struct ck_json *j,
+                             const struct report_rank *rank,
+                             const struct report *report)
+{
+    if (rank->incarnations_count == 0) {
         return;
     }
     ck_json_array(j, "restarts");
-    for (size_t i = 0; i < rank->restarts_count; i++) {
-        ck_json_object(j, NULL);
-        ck_json_int(j, "number", rank->restarts[i].number);
-        json_time(j, "start", rank->restarts[i].start, report);
-        ck_json_int(j, "start_ns", rank->restarts[i].start);
-        ck_json_end(j);
+    for (size_t i = 0; i < rank->incarnations_count; i++) {
+        if (rank->incarnations[i].number > 0) {
+            put_incarnation(j, &rank->incarnations[i], report);
+        }
+    }
+    ck_json_end(j);
+    ck_json_array(j, "incarnations");
+    for (size_t i = 0; i < rank->incarnations_count; i++) {
+        put_incarnation(j, &rank->incarnations[i], report);
     }
     ck_json_end(j);
 }
@@ -152,7 +173,7 @@ static void put_rank(struct ck_json *j,
     ck_json_bool(j, "lost_exact", rank->is_lost_exact);
     put_lack(j, "gaps", rank->gaps, rank->launcher != NULL);
     ck_json_uint(j, "bytes", rank->bytes);
-    put_restarts(j, rank, report);
+    put_incarnations(j, rank, report);
     ck_json_end(j);
 }
 

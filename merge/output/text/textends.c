@@ -370,34 +370,60 @@ static void put_missing(const struct page *page)
     free(ranks);
 }
 
-/* "ranks 0 and 1 were started again at 2.31 s (restart 1)": those of one
- * restart, by its first process. */
-static void put_restart(const struct page *page, int32_t number, int32_t *ranks)
+/* The ranks of one restart, whose processes began and ended one by one. */
+struct restart {
+    int32_t number;
+    int32_t *ranks;
+    size_t count;
+    ck_time_t first; /* the first start of one */
+    ck_time_t ended; /* before, the first end of one */
+    bool has_all_ends;
+};
+
+static void restart_add(struct restart *restart, const struct report_rank *rank)
+{
+    for (size_t i = 0; i < rank->incarnations_count; i++) {
+        const struct report_incarnation *now = &rank->incarnations[i];
+        ck_time_t ended = i > 0 ? now[-1].end : 0;
+
+        if (now->number != restart->number) {
+            continue;
+        }
+        restart->ranks[restart->count++] = rank->number;
+        restart->first =
+            now->start < restart->first ? now->start : restart->first;
+        restart->has_all_ends = restart->has_all_ends && ended != 0;
+        restart->ended = ended < restart->ended ? ended : restart->ended;
+        return;
+    }
+}
+
+/* "ranks 0 and 1 were started again at 2.31 s (restart 1), 0.8 s after the
+ * first of them ended". */
+static void put_restart(const struct page *page, struct restart *restart)
 {
     const struct report *report = page->report;
-    ck_time_t first = INT64_MAX;
-    size_t count = 0;
+    bool is_one;
 
     for (size_t i = 0; i < report->ranks_count; i++) {
-        const struct report_rank *rank = &report->ranks[i];
-
-        for (size_t k = 0; k < rank->restarts_count; k++) {
-            if (rank->restarts[k].number == number) {
-                ranks[count++] = rank->number;
-                first = rank->restarts[k].start < first
-                            ? rank->restarts[k].start
-                            : first;
-            }
-        }
+        restart_add(restart, &report->ranks[i]);
     }
-    if (count > 0) {
-        fprintf(page->file, " %s", page_red(page));
-        page_ranks(page->file, ranks, count);
-        fprintf(page->file, " %s started again at %s (restart %d)%s\n",
-                count == 1 ? "was" : "were",
-                word_time(first - report->whole.start).text, number,
-                page_normal(page));
+    if (restart->count == 0) {
+        return;
     }
+    is_one = restart->count == 1;
+    fprintf(page->file, " %s", page_red(page));
+    page_ranks(page->file, restart->ranks, restart->count);
+    fprintf(page->file, " %s started again at %s (restart %d)",
+            is_one ? "was" : "were",
+            word_time(restart->first - report->whole.start).text,
+            restart->number);
+    if (restart->has_all_ends && restart->first > restart->ended) {
+        fprintf(page->file, ", %s after %s ended",
+                word_time(restart->first - restart->ended).text,
+                is_one ? "it" : "the first of them");
+    }
+    fprintf(page->file, "%s\n", page_normal(page));
 }
 
 static void put_restarts(const struct page *page)
@@ -408,16 +434,23 @@ static void put_restarts(const struct page *page)
 
     for (size_t i = 0; i < report->ranks_count; i++) {
         const struct report_rank *rank = &report->ranks[i];
-        size_t count = rank->restarts_count;
 
-        if (count > 0 && rank->restarts[count - 1].number > most) {
-            most = rank->restarts[count - 1].number;
+        for (size_t k = 0; k < rank->incarnations_count; k++) {
+            most = rank->incarnations[k].number > most
+                       ? rank->incarnations[k].number
+                       : most;
         }
     }
-    for (int32_t number = most < REPORT_RESTARTS ? 1
-                                                 : most - REPORT_RESTARTS + 1;
+    for (int32_t number =
+             most < REPORT_INCARNATIONS ? 1 : most - REPORT_INCARNATIONS + 2;
          number <= most; number++) {
-        put_restart(page, number, ranks);
+        struct restart restart = {.number = number,
+                                  .ranks = ranks,
+                                  .first = INT64_MAX,
+                                  .ended = INT64_MAX,
+                                  .has_all_ends = true};
+
+        put_restart(page, &restart);
     }
     free(ranks);
 }

@@ -9,6 +9,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +43,30 @@ static void what_comes_in_pieces_is_read_to_the_room(void **state)
     assert_int_equal(procfile_read(cut, sizeof(cut), "/proc/self/maps"),
                      sizeof(cut) - 1);
     assert_int_equal(strlen(cut), sizeof(cut) - 1);
+}
+
+static void words_end_with_their_nul_or_with_the_file(void **state)
+{
+    char **words = procfile_words("/proc/self/cmdline");
+    FILE *file = fopen("words", "w");
+
+    (void)state;
+    assert_non_null(words);
+    assert_non_null(strstr(words[0], "test_agent_procfile"));
+    assert_null(words[1]);
+    free(words);
+    assert_non_null(file);
+    assert_int_equal(fwrite("a=1\0\0b", 1, 6, file), 6);
+    assert_int_equal(fclose(file), 0);
+    words = procfile_words("%s", "words");
+    assert_non_null(words);
+    assert_string_equal(words[0], "a=1");
+    assert_string_equal(words[1], "");
+    assert_string_equal(words[2], "b");
+    assert_null(words[3]);
+    free(words);
+    assert_int_equal(unlink("words"), 0);
+    assert_null(procfile_words("words"));
 }
 
 static void what_is_not_there_leaves_no_text_and_its_reason(void **state)
@@ -97,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_read_whole_and_ends_with_a_nul),
         cmocka_unit_test(what_comes_in_pieces_is_read_to_the_room),
+        cmocka_unit_test(words_end_with_their_nul_or_with_the_file),
         cmocka_unit_test(what_is_not_there_leaves_no_text_and_its_reason),
         cmocka_unit_test(a_number_is_found_behind_its_key),
         cmocka_unit_test(a_name_with_parentheses_hides_no_field),

@@ -153,6 +153,86 @@ static void records_that_one_of_several_ranks_lost_are_of_none(void **state)
     assert_null(strstr(fixture->text, "      \"lost\": 12"));
 }
 
+/* A process of rank 0, which began and, if it did, ended then. */
+static void
+process_put(struct fixture *fixture, uint32_t incarnation, const char *lines)
+{
+    char text[256];
+    int length =
+        snprintf(text, sizeof(text), "rank=0\nsize=%d\n%s", RANKS, lines);
+
+    synth_stream(fixture->synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_text(fixture->synth, CK_KIND_PROCESS, incarnation, 1000 + incarnation,
+               0, "python3", 7);
+    synth_text(fixture->synth, CK_KIND_IDENTITY, 0, incarnation, 0, text,
+               (size_t)length);
+}
+
+static void
+end_put(struct fixture *fixture, uint32_t incarnation, const char *lines)
+{
+    synth_text(fixture->synth, CK_KIND_ENDED, incarnation, 0, 0, lines,
+               strlen(lines));
+}
+
+/* torchrun counts the failures of its own host. That of process 12 has none,
+ * and its rank was started again all the same; 13 comes from the worker 12. */
+static void another_worker_of_one_torchrun_is_a_restart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    process_put(fixture, 11,
+                "restart=0\nstarted=2000000\nworker=1011\n"
+                "worker_ticks=5\nworker_parent=70\n");
+    end_put(fixture, 11, "ended=3000000\n");
+    process_put(fixture, 13,
+                "restart=0\nstarted=6000000\nworker=1012\n"
+                "worker_ticks=6\nworker_parent=70\n");
+    end_put(fixture, 13, "ended=7000000\n");
+    process_put(fixture, 12,
+                "restart=0\nstarted=5000000\nworker=1012\n"
+                "worker_ticks=6\nworker_parent=70\n");
+    assert_int_equal(merge_ended(fixture, 0, ""), 0);
+    says(fixture, " rank 0 was started again at 4.00 ms (restart 1), 2.00 ms "
+                  "after it ended\n");
+    assert_int_equal(merge_ended(fixture, 0, "-o json"), 0);
+    says(fixture, "\"restarts\": [\n        {\n          \"number\": 1,\n"
+                  "          \"start_rel_ns\": 4000000,\n"
+                  "          \"start_ns\": 5000000,\n"
+                  "          \"end_rel_ns\": null,");
+    says(fixture, "\"incarnations\": [\n        {\n          \"number\": 0,\n"
+                  "          \"start_rel_ns\": 1000000,\n"
+                  "          \"start_ns\": 2000000,\n"
+                  "          \"end_rel_ns\": 2000000,");
+}
+
+/* Two jobs of one script, each with a torchrun of its own. */
+static void a_worker_of_another_torchrun_is_no_restart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    process_put(fixture, 11,
+                "restart=0\nstarted=2000000\nworker=1011\n"
+                "worker_ticks=5\nworker_parent=70\n");
+    process_put(fixture, 12,
+                "restart=0\nstarted=5000000\nworker=1012\n"
+                "worker_ticks=6\nworker_parent=71\n");
+    assert_int_equal(merge_ended(fixture, 0, "-o json"), 0);
+    assert_null(strstr(fixture->text, "\"restarts\""));
+    assert_null(strstr(fixture->text, "\"incarnations\""));
+}
+
+/* Of the start before ck saw no process, and of this one no parent. */
+static void what_torchrun_counted_is_a_restart_by_itself(void **state)
+{
+    struct fixture *fixture = *state;
+
+    process_put(fixture, 11, "restart=2\nstarted=2000000\n");
+    process_put(fixture, 12, "restart=2\nstarted=3000000\n");
+    assert_int_equal(merge_ended(fixture, 0, ""), 0);
+    says(fixture, " rank 0 was started again at 1.00 ms (restart 2)\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +247,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             records_that_one_of_several_ranks_lost_are_of_none, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(
+            another_worker_of_one_torchrun_is_a_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_worker_of_another_torchrun_is_no_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_torchrun_counted_is_a_restart_by_itself, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
