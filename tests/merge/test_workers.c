@@ -36,17 +36,21 @@
 #define SAMPLE 1000000 /* ns of CPU time */
 /* A read of a rank that has four, at places of their own. */
 #define READ 6000000
+/* A call that is recorded because a sample made it longer, and others that are
+ * long enough without one: two thirds of the time. */
+#define WRITE 30000
+#define WRITE_EACH 45000
 
-enum name { N_ALLREDUCE = 1, N_JOIN, N_READ, NAMES };
+enum name { N_ALLREDUCE = 1, N_JOIN, N_READ, N_WRITE, NAMES };
 static const char *const names[NAMES] = {NULL, "MPI_Allreduce", "pthread_join",
-                                         "read"};
+                                         "read", "write"};
 
 /* Stacks, by their leaves. */
 enum stack { WORK = 1, EXTRA, OTHER, THIRD, TEAM, STACKS };
 static const char *const functions[STACKS] = {
     NULL, "work", "extra", "other", "third", "libgomp.so.1+0x20"};
 
-enum waiting { BLOCKED, SPINNING, JOINING, READING };
+enum waiting { BLOCKED, SPINNING, JOINING, READING, SHORT_WRITES, WRITES };
 
 static struct defs *defs;
 static struct align *align;
@@ -199,6 +203,41 @@ static void read_all(ck_time_t begin)
     }
 }
 
+static void write_once(ck_time_t begin)
+{
+    struct ck_call record = {
+        .e = {.kind = CK_KIND_POSIX, .name = N_WRITE, .start = begin},
+        .dur = WRITE,
+        .call = ++calls[1],
+        .site = EXTRA * 16};
+
+    give(1, mains[1], &record.e, begin + WRITE);
+}
+
+/* Rank 1 writes all the time. Of short calls those are recorded that a sample
+ * met; of longer ones all. */
+static void short_writes(struct region part)
+{
+    for (ck_time_t t = part.start + SAMPLE; t < part.end; t += SAMPLE) {
+        write_once(t - WRITE / 2);
+        sample(1, MAIN_TID, t, EXTRA);
+    }
+}
+
+/* Two of three samples meet a call that would have been recorded without. */
+static void writes(struct region part)
+{
+    ck_time_t met = part.start + SAMPLE;
+
+    for (ck_time_t t = part.start; t + WRITE_EACH < part.end; t += WRITE_EACH) {
+        write_once(t);
+        while (met >= t && met < t + WRITE_EACH) {
+            sample(1, MAIN_TID, met, met < t + WRITE ? EXTRA : OTHER);
+            met += SAMPLE;
+        }
+    }
+}
+
 /* Rank 1's first thread waits for its worker. */
 static void wait_begin(enum waiting how, struct region part)
 {
@@ -217,6 +256,10 @@ static void wait_begin(enum waiting how, struct region part)
         give(1, mains[1], &join.e, part.end);
     } else if (how == READING) {
         read_all(part.start);
+    } else if (how == SHORT_WRITES) {
+        short_writes(part);
+    } else if (how == WRITES) {
+        writes(part);
     }
 }
 
@@ -439,6 +482,33 @@ static void the_largest_thing_is_of_whatever_kind(void **state)
     free(delays.items);
 }
 
+/* Not what was sampled in common work, which is what is left without them. */
+static void samples_of_calls_too_short_are_of_the_computation(void **state)
+{
+    struct report_delays delays = delays_find(SHORT_WRITES, NULL, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_HOST_COMPUTE);
+    assert_sampled(&delays, "extra", false);
+    assert_true(delays.did.sampled.ns > 30 * SAMPLE);
+    free(delays.items);
+}
+
+static void samples_of_calls_that_are_recorded_are_theirs(void **state)
+{
+    struct report_delays delays = delays_find(WRITES, NULL, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_IO);
+    assert_string_equal(delays.did.call, "write");
+    assert_true(delays.count >= 2);
+    assert_null(delays.items[1].did.call);
+    assert_string_equal(delays.items[1].did.sampled.place.function, "other");
+    assert_true(delays.items[1].did.sampled.ns * 10 >
+                delays.items[1].did.sampled.total * 9);
+    free(delays.items);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -454,6 +524,8 @@ int main(void)
         CASE(few_samples_do_not_part_them),
         CASE(a_computation_of_many_functions_is_one_thing),
         CASE(the_largest_thing_is_of_whatever_kind),
+        CASE(samples_of_calls_too_short_are_of_the_computation),
+        CASE(samples_of_calls_that_are_recorded_are_theirs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/delays/shortcalls.h"
 #include "merge/analysis/history/kernelwait.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
@@ -44,6 +45,8 @@ struct thread {
     ck_time_t cut;     /* the last one */
     ck_time_t sampled; /* its last sample, or the end of a call behind it */
     ck_time_t kept;    /* items from here on; INT64_MIN = all */
+    uint32_t between;  /* key of the computation that it is in, short calls of
+                          libc left out; DELAY_UNKNOWN = in none */
     struct open open;
     ck_time_t *cuts; /* behind `walked`, in order */
     size_t cuts_count, cuts_room;
@@ -60,6 +63,7 @@ struct delayprofile {
     struct delaykeys *keys;    /* borrowed */
     size_t limit;              /* items of one thread */
     struct index index;
+    struct shortcalls *shorts;
     struct thread *threads;
     size_t count;
     uint64_t full; /* items that became so */
@@ -78,6 +82,7 @@ struct delayprofile *delayprofile_create(struct lookback *lookback,
 
     profile->lookback = lookback;
     profile->keys = keys;
+    profile->shorts = shortcalls_create();
     profile->count = lookback_defs(lookback)->threads_count;
     profile->limit = DELAY_ITEMS_ALL / (profile->count + 1);
     if (profile->limit < DELAY_ITEMS_MIN) {
@@ -107,6 +112,7 @@ void delayprofile_destroy(struct delayprofile *profile)
         free(profile->threads[i].parts);
         free(profile->threads[i].costs);
     }
+    shortcalls_destroy(profile->shorts);
     free(profile->threads);
     free(profile);
 }
@@ -222,6 +228,7 @@ struct walk {
     struct delayprofile *profile;
     uint32_t thread;
     struct delay_deed deed; /* of the piece whose samples are looked at */
+    bool is_met;            /* it was by one */
 };
 
 /* Where the sample of a thread of the process was met. */
@@ -339,32 +346,87 @@ static void joined_add(struct walk *walk,
     }
 }
 
+/* A sample of a short call of libc. */
+static void short_take(void *state, const struct history_sample *sample)
+{
+    struct walk *walk = state;
+    uint32_t key = walk->deed.key;
+    struct delay_line line;
+
+    walk->is_met = true;
+    line_of(walk, sample, &line);
+    if (line.number == DELAY_NONE ||
+        !shortcalls_meet(walk->profile->shorts, walk->thread, key,
+                         sample->weight)) {
+        return;
+    }
+    walk->deed.key = walk->profile->threads[walk->thread].between;
+    line_add(walk, line.number, sample);
+    walk->deed.key = key;
+}
+
+/* A call within a computation: the samples in it may be of that. */
+static void short_add(struct walk *walk,
+                      struct region piece,
+                      const struct history_span *call)
+{
+    struct thread *its = &walk->profile->threads[walk->thread];
+    const struct history *host = lookback_history(walk->profile->lookback);
+
+    if (its->between == DELAY_UNKNOWN) {
+        return;
+    }
+    if (!shortcalls_is_one(call)) {
+        its->between =
+            call->kind == CK_KIND_POSIX ? its->between : DELAY_UNKNOWN;
+        return;
+    }
+    walk->is_met = false;
+    history_samples(host, walk->thread, piece, short_take, walk);
+    if (!walk->is_met) {
+        shortcalls_pass(walk->profile->shorts, walk->thread, walk->deed.key,
+                        region_length(piece));
+    }
+}
+
+static void call_take(struct walk *walk,
+                      struct region piece,
+                      const struct history_state *did)
+{
+    const struct history *host = lookback_history(walk->profile->lookback);
+    ck_time_t preempted = history_preempted(host, walk->thread, piece);
+
+    walk->profile->threads[walk->thread].sampled = piece.end;
+    deed_add(walk, did, HISTORY_PREEMPTED, preempted);
+    deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted);
+    short_add(walk, piece, did->call);
+    joined_add(walk, piece, did);
+    call_weigh(walk, piece, did);
+}
+
 static void
 part_take(void *state, struct region piece, const struct history_state *did)
 {
     struct walk *walk = state;
+    struct thread *its = &walk->profile->threads[walk->thread];
     const struct history *host = lookback_history(walk->profile->lookback);
-    ck_time_t preempted;
 
     if (!did->is_known) {
+        its->between = DELAY_UNKNOWN;
         deed_add(walk, did, HISTORY_ON, region_length(piece));
         return;
     }
-    if (did->call == NULL) {
-        deed_add(walk, did, did->off, region_length(piece));
-        if (did->off == HISTORY_ON) {
-            history_samples(host, walk->thread, piece, line_take, walk);
-            return;
-        }
-        joined_add(walk, piece, did);
+    if (did->call != NULL) {
+        call_take(walk, piece, did);
         return;
     }
-    walk->profile->threads[walk->thread].sampled = piece.end;
-    preempted = history_preempted(host, walk->thread, piece);
-    deed_add(walk, did, HISTORY_PREEMPTED, preempted);
-    deed_add(walk, did, HISTORY_ON, region_length(piece) - preempted);
+    deed_add(walk, did, did->off, region_length(piece));
+    if (did->off == HISTORY_ON) {
+        its->between = walk->deed.key;
+        history_samples(host, walk->thread, piece, line_take, walk);
+        return;
+    }
     joined_add(walk, piece, did);
-    call_weigh(walk, piece, did);
 }
 
 static void
