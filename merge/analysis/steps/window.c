@@ -54,6 +54,23 @@
 #define EVEN_REST 0.1
 #define EVEN_INSIDE 0.15
 
+/* A window that stands apart has so many values or more, of which at most a
+ * tenth are lower than LOW_INSIDE of the difference; outside its slow values
+ * are as few as where it is calm, and the others vary by less than APART_REST
+ * of it. At a border the lower of the two values inside is above the median of
+ * the three outside by CLIFF of the difference, and above the level outside
+ * five times as much as that. However alike values are, a part of them is new.
+ */
+#define APART_MIN 12
+#define LOW_INSIDE 0.3
+#define LOW_PART 10
+#define APART_REST 0.22
+#define CLIFF 0.4
+#define CLIFF_TIMES 5
+#define CLIFF_INSIDE 2
+#define CLIFF_OUTSIDE 3
+#define APART_NEW 0.42
+
 /* Parts of the values that are above the levels tried. */
 static const double parts[] = {0.5,  0.4,  0.3,  0.2,   0.14,  0.1,
                                0.07, 0.04, 0.02, 0.008, 0.003, 0.0012};
@@ -225,6 +242,63 @@ static bool is_calm(const struct series *series, const struct stretch *stretch)
              inside < EVEN_INSIDE * EVEN_INSIDE * (double)length));
 }
 
+/* Are nearly all values inside high, and nearly all outside low? */
+static bool is_filled(const struct series *series,
+                      const struct stretch *stretch)
+{
+    double gap = stretch->inside - stretch->outside, squares = 0;
+    size_t length = stretch->end - stretch->first, slow = 0, low = 0;
+
+    for (size_t i = 0; i < series->count; i++) {
+        double part = ((double)series->values[i] - stretch->outside) / gap;
+
+        if (i >= stretch->first && i < stretch->end) {
+            low += part < LOW_INSIDE;
+            continue;
+        }
+        slow += part > 0.5;
+        part = part < -1 ? -1 : part;
+        squares += part > 0.5 ? 0 : part * part;
+    }
+    squares /= (double)(series->count - length);
+    return slow * HICCUPS <= length && low * LOW_PART <= length &&
+           squares < APART_REST * APART_REST;
+}
+
+/* Do the values fall down all at once at a border? At an end of the series
+ * there is none. */
+static bool
+is_cliff(struct series *series, const struct stretch *stretch, bool is_begin)
+{
+    size_t border = is_begin ? stretch->first : stretch->end;
+    size_t inner = is_begin ? border : border - CLIFF_INSIDE;
+    double gap = stretch->inside - stretch->outside, inside = INFINITY, outside;
+
+    if (is_begin ? border == 0 : border == series->count) {
+        return true;
+    }
+    if (border < CLIFF_OUTSIDE || border + CLIFF_OUTSIDE > series->count) {
+        return false;
+    }
+    for (size_t i = inner; i < inner + CLIFF_INSIDE; i++) {
+        inside = fmin(inside, (double)series->values[i]);
+    }
+    outside = is_begin ? median_of(series, border - CLIFF_OUTSIDE, border)
+                       : median_of(series, border, border + CLIFF_OUTSIDE);
+    return inside - outside >= CLIFF * gap &&
+           inside - stretch->outside >=
+               CLIFF_TIMES * (outside - stretch->outside);
+}
+
+/* Is it so far from the rest that its values, and those outside, may resemble
+ * those before them? What goes up and down by and by has no cliffs. */
+static bool is_apart(struct series *series, const struct stretch *stretch)
+{
+    return stretch->end - stretch->first >= APART_MIN &&
+           is_filled(series, stretch) && is_cliff(series, stretch, true) &&
+           is_cliff(series, stretch, false);
+}
+
 /* How much less than independent values the series shows: values like those
  * before them, beside the two levels, count as the fewer that are new. */
 static double independent_part(const struct series *series,
@@ -266,15 +340,26 @@ static double independent_part(const struct series *series,
     return (1 - like) / (1 + like);
 }
 
+/* The part of the values that is new. */
+static double new_part(struct series *series, const struct stretch *stretch)
+{
+    double part;
+
+    if (is_calm(series, stretch)) {
+        return 1;
+    }
+    part = independent_part(series, stretch);
+    return part < APART_NEW && is_apart(series, stretch) ? APART_NEW : part;
+}
+
 /* At most the chance that values in random order have any stretch where the
  * slow ones exceed the others by as many: the sum over all stretches. */
-static double order_chance(const struct series *series,
+static double order_chance(struct series *series,
                            const struct stretch *stretch,
                            double chance)
 {
     double level = (stretch->inside + stretch->outside) / 2;
-    double part =
-        is_calm(series, stretch) ? 1 : independent_part(series, stretch);
+    double part = new_part(series, stretch);
     double all = (double)series->count * part, slow = 0, hits = 0, sum = 0;
     double excess, length;
 
@@ -375,8 +460,9 @@ is_window(struct series *series, const struct stretch *stretch, double chance)
            stretch->inside > CONTRAST * stretch->outside &&
            sum_of(series, stretch) <=
                UNEVEN * stretch->inside * (double)length &&
-           !is_warming_up(series, stretch) && is_sharp(series, stretch, true) &&
-           is_sharp(series, stretch, false) &&
+           !is_warming_up(series, stretch) &&
+           (is_apart(series, stretch) || (is_sharp(series, stretch, true) &&
+                                          is_sharp(series, stretch, false))) &&
            order_chance(series, stretch, chance) <= chance;
 }
 
