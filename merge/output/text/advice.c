@@ -163,13 +163,25 @@ static bool is_fit(const struct rule *rule, const struct advice_case *of)
            (rule->size == SIZE_ANY || is_small);
 }
 
+/* Was it without a CPU? A transfer is no work, of which more would take longer
+ * where all ranks lack CPUs. */
+static bool is_without_cpu(const struct advice_case *of)
+{
+    const struct report_running *running = &of->did->running;
+
+    if (running->total == 0) {
+        return of->kind == CAUSE_OFFCPU_RUNNABLE;
+    }
+    return page_is_without_cpu(
+        running, of->kind == CAUSE_MPI_TRANSFER ? 0 : of->usual_ready);
+}
+
 const char *advice_find(const struct advice_case *of)
 {
     if (of->kind == CAUSE_STARTUP) {
         return is_build(of->did->call) ? build_once : NULL;
     }
-    if ((of->kind == CAUSE_OFFCPU_RUNNABLE && of->did->running.total == 0) ||
-        page_is_without_cpu(&of->did->running, of->usual_ready)) {
+    if (is_without_cpu(of)) {
         return no_cpu[of->load];
     }
     if (of->kind == CAUSE_LOCK && of->did->holder.tid != 0) {

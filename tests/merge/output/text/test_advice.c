@@ -101,6 +101,23 @@ static void more_work_is_not_what_all_lack(void **state)
     advice_is(&of, "no more ranks");
 }
 
+/* Sending less gives it no CPU. */
+static void a_transfer_without_a_cpu_is_not_too_long(void **state)
+{
+    struct report_activity did = {.running = {.total = 100, .preempted = 76}};
+    struct advice_case of = {.kind = CAUSE_MPI_TRANSFER,
+                             .did = &did,
+                             .count = 1,
+                             .ns = 1,
+                             .load = REPORT_LOAD_OTHERS,
+                             .usual_ready = 0.68};
+
+    (void)state;
+    advice_is(&of, "no other program uses");
+    did.running.preempted = 50;
+    advice_is(&of, "send less");
+}
+
 static void who_had_the_cpus_decides_what_to_try(void **state)
 {
     struct advice_case of = {
@@ -186,6 +203,7 @@ int main(void)
         cmocka_unit_test(each_cause_has_its_own_advice_or_none),
         cmocka_unit_test(a_thread_without_a_cpu_comes_first),
         cmocka_unit_test(more_work_is_not_what_all_lack),
+        cmocka_unit_test(a_transfer_without_a_cpu_is_not_too_long),
         cmocka_unit_test(who_had_the_cpus_decides_what_to_try),
         cmocka_unit_test(a_lock_with_a_holder_has_advice),
         cmocka_unit_test(without_sampled_faults_none_are_advised_against),
