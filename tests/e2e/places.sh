@@ -12,6 +12,8 @@
 # adds a line to the file, a wrong one does not end the series but is kept beside
 # it, runs that the file has are not done again, after CK_SECONDS no run begins,
 # and at the end it is added up. CK_LOOPS busy loops run beside it all.
+# CK_STORE=FOLDER keeps all runs there; those that it has are not run but merged and
+# judged again, as after a change of ckmerge.
 . "$(dirname "$0")/lib.sh"
 need mpirun openmpi-bin
 # In a mount namespace of its own, with the kernel's tracepoints in their place:
@@ -57,8 +59,8 @@ port() {
 print(s.getsockname()[1])'
 }
 
-# run NAME RANKS COMMAND...: what hangs is ended as a user ends it.
-run() {
+# record NAME RANKS COMMAND...: what hangs is ended as a user ends it.
+record() {
     local name=$1 ranks=$2 seconds=60
     shift 2
     case $name in missing* | circle* | endless*) seconds=3 ;; esac
@@ -66,9 +68,21 @@ run() {
         mpirun -n "$ranks" "$bin/ckagent" --report none --no-page \
         --dir "$work/$name" -- "$@" >"$work/$name.out" 2>&1 </dev/null || true
     wait_done "$work/$name"
+}
+
+# run NAME RANKS COMMAND...: record, or take what is kept of it, and merge.
+run() {
+    local name=$1 kept=${CK_STORE:-}/$1
+    if [ -n "${CK_STORE:-}" ] && [ -e "$kept" ]; then
+        cp -r "$kept" "$work/$name"
+    else
+        record "$@"
+        [ -z "${CK_STORE:-}" ] || { mkdir -p "$CK_STORE" && cp -r "$work/$name" "$kept"; }
+    fi
     "$bin/ckmerge" --quiet --no-page --output json="$work/$name/report.json" \
         --output text="$work/$name/report.txt" "$work/$name" ||
         [ $? = 3 ] || fail "ckmerge of $name"
+    [ -z "${CK_STORE:-}" ] || cp "$work/$name"/report.* "$kept"
 }
 
 # shape NAME SHAPE RANK: run it and judge.
