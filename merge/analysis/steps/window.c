@@ -54,13 +54,12 @@
 #define EVEN_REST 0.1
 #define EVEN_INSIDE 0.15
 
-/* A window that stands apart has so many values or more, of which at most a
- * tenth are lower than LOW_INSIDE of the difference; outside its slow values
- * are as few as where it is calm, and the others vary by less than APART_REST
- * of it. At a border the lower of the two values inside is above the median of
- * the three outside by CLIFF of the difference, and above the level outside
- * five times as much as that. However alike values are, a part of them is new.
- */
+/* A window is apart from the rest with so many values or more. At most a tenth
+ * of them are lower than LOW_INSIDE of the difference. Outside, slow values are
+ * as few as where it is calm, and the others vary by less than APART_REST of
+ * it. At a border the lower of the two values inside is above the median of the
+ * three outside by CLIFF of the difference, and above the level outside five
+ * times as much as that. However alike values are, a part of them is new. */
 #define APART_MIN 12
 #define LOW_INSIDE 0.3
 #define LOW_PART 10

@@ -163,8 +163,8 @@ static bool is_fit(const struct rule *rule, const struct advice_case *of)
            (rule->size == SIZE_ANY || is_small);
 }
 
-/* Was it without a CPU? A transfer is no work, of which more would take longer
- * where all ranks lack CPUs. */
+/* Was it without a CPU? A transfer is no work: where all ranks lack CPUs, it is
+ * not longer because there is more of it. */
 static bool is_without_cpu(const struct advice_case *of)
 {
     const struct report_running *running = &of->did->running;
