@@ -36,6 +36,7 @@
 #include "schema/fd.h"
 #include "schema/owndir.h"
 #include "schema/ring/ringdir.h"
+#include "schema/store/run.h"
 
 /* s: a file that never became a ring; who cleans by hand waits less. */
 #define UNBORN_AGE 60
@@ -163,6 +164,26 @@ static void away_tell(struct work *work)
     }
 }
 
+/* No process of the agent's lives: a merge need not wait for its end. */
+static void gone_tell(struct work *work)
+{
+    struct ck_text head = {.e = {.kind = CK_KIND_ENDED}};
+    char text[64];
+    struct ck_lines lines = ck_lines_in(text, sizeof(text));
+
+    ck_lines_put_number(&lines, "ended", ringfile_alive(work->ring));
+    (void)selfstream_text(work->selfstream, head, text, lines.used);
+}
+
+/* Of a ring that was drained: that its agent is gone. */
+static int gone_keep(struct work *work)
+{
+    gone_tell(work);
+    return selfstream_flush(work->selfstream) == 0
+               ? framewriter_spool_all(&work->framewriter)
+               : -1;
+}
+
 /* Slots and outbox to the spool. 0, or -1 with errno. */
 static int work_do(struct work *work, uint64_t *records)
 {
@@ -181,6 +202,7 @@ static int work_do(struct work *work, uint64_t *records)
                     "recovered from its ring",
                     rank);
     away_tell(work);
+    gone_tell(work);
     (void)drain_step(work->drain, ck_time_raw(), true);
     ringfile_reopen(work->ring);
     drain_find_dead(work->drain, true);
@@ -193,10 +215,19 @@ static int work_do(struct work *work, uint64_t *records)
         errno = ENOSPC;
         return -1;
     }
-    /* Without our own sentence. */
-    *records = waiting + work->framewriter.outbox.head->records - before - 1 -
+    /* Without our own sentence, and that the agent is gone. */
+    *records = waiting + work->framewriter.outbox.head->records - before - 2 -
                is_away_told;
     return 0;
+}
+
+/* A run that its user removed is not made again for a ring without records. */
+static int work_all(struct work *work, const char *dir, uint64_t *records)
+{
+    if (!is_empty(work->ring, &work->framewriter.outbox)) {
+        return work_do(work, records);
+    }
+    return dir[0] == '/' && ck_owndir_is_mine(dir) ? gone_keep(work) : 0;
 }
 
 static enum salvage_state ring_empty(struct ringfile *ring,
@@ -210,8 +241,7 @@ static enum salvage_state ring_empty(struct ringfile *ring,
     memcpy(dir, head->dir, sizeof(dir));
     dir[sizeof(dir) - 1] = '\0';
     if (work_open(&work, ring, dir) != 0 ||
-        (!is_empty(ring, &work.framewriter.outbox) &&
-         work_do(&work, &found->records) != 0)) {
+        work_all(&work, dir, &found->records) != 0) {
         (void)snprintf(found->why, sizeof(found->why), "%s",
                        errno == EPROTO ? "its outbox is damaged"
                                        : strerror(errno));

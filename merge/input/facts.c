@@ -145,8 +145,13 @@ static void ended_read(struct defs *defs,
                        const struct facts_source *source,
                        const struct ck_text *text)
 {
-    uint32_t index = defs_process_find(defs, source->agent, text->e.name);
+    uint32_t index;
 
+    if (text->e.name == 0) {
+        defs->agents[source->agent].is_gone = true;
+        return;
+    }
+    index = defs_process_find(defs, source->agent, text->e.name);
     defs->processes[index].ended = text_number(text, "ended", 0);
 }
 

@@ -227,6 +227,23 @@ static int readers_open(struct rundir *rundir, struct ck_err *err)
     return opened > 0 ? 0 : -1;
 }
 
+/* All agents that the run has are known to be gone, one at least by what was
+ * found of it after it was killed: so was their ckagg. */
+static bool is_over(const struct defs *defs)
+{
+    bool has_gone = false;
+
+    for (size_t i = 0; i < defs->agents_count; i++) {
+        const struct defs_agent *agent = &defs->agents[i];
+
+        if (!agent->is_profile && !agent->has_exit && !agent->is_gone) {
+            return false;
+        }
+        has_gone = has_gone || agent->is_gone;
+    }
+    return has_gone;
+}
+
 /* The segments of the run by its manifest. A run that never saw a ckagg
  * has spools alone and no manifest. */
 static void
@@ -245,7 +262,8 @@ manifest_take(struct rundir *rundir, const char *dir, struct defs *defs)
     }
     rundir->probes = manifest.probes;
     rundir->is_running = manifest.is_read && !manifest.is_final &&
-                         files_age(&rundir->files) < RUNNING_AGE;
+                         files_age(&rundir->files) < RUNNING_AGE &&
+                         !is_over(defs);
     continuity_tell(&manifest, defs);
     manifest_fini(&manifest);
 }

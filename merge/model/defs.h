@@ -141,6 +141,7 @@ struct defs_agent {
     bool has_symbols; /* it named call sites */
     bool has_exit;
     bool is_exit_known; /* else the collector did not see the end */
+    bool is_gone;       /* none of its processes lives, by who cleaned up */
     int status;         /* wait status */
     const char *exit;
     int64_t exit_time; /* RAW of its host; 0 = not known */

@@ -167,15 +167,18 @@ begun() {
     id=$( (node "$a" nodea squeue -h -o %A) | tail -n 1)
 }
 
-# ended NAME WORD...: after these words to scancel. SIGTERM leaves the time to
-# write the report, all of it; where nothing is left of any process, the epilog of
-# each node moves what they kept in memory to the run.
+# ended NAME SUFFIX WORD...: the job (or with the suffix .0 its step) after these
+# words to scancel. SIGTERM leaves the time to write the report, all of it; where
+# nothing is left of any process, the epilog of each node moves what they kept in
+# memory to the run. To a job Slurm sends SIGTERM before SIGKILL, even if asked for
+# SIGKILL; a step gets the signal that was named, at once.
 ended() {
-    local name=$1
-    shift
+    local name=$1 suffix=$2 end=signal code=15
+    shift 2
+    [ "$name" != killed ] || end=unknown code=0
     begun sleep 60
     rm -f "$work"/ran.*
-    (node "$a" nodea scancel "$@" "$id")
+    (node "$a" nodea scancel "$@" "$id$suffix")
     wait $step || true
     if [ "$name" = killed ]; then
         for _ in $(seq 300); do
@@ -187,10 +190,11 @@ ended() {
             "$(find "$work" -maxdepth 1 -name 'ran.*' | wc -l)"
         same "$name: ring files left by the epilog" 0 \
             "$(find "$rings" -name '*.ring' | wc -l)"
+        [ ! -e "$run/report.txt" ] || fail "killed: a report was written in time"
+        "$bin/ckmerge" "$run" >"$run/report.txt" || true
     fi
     for _ in $(seq 300); do
         [ ! -s "$run/report.txt" ] || break
-        [ "$name" != killed ] || "$bin/ckmerge" "$run" >"$run/report.txt" || true
         sleep 0.1
     done
     grep -q '| 4 ranks | 2 hosts |' "$run/report.txt" || {
@@ -199,14 +203,18 @@ ended() {
     }
     "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" ||
         [ "$name" = killed ] || fail "$name: ckmerge"
-    [ "$name" = killed ] || same "$name: ends" "[('signal', 15)]" \
+    same "$name: ends" "[('$end', $code)]" \
         "$(json "$work/report.json" "sorted(set((r['end'], r['code'])
-            for r in j['ranks'] if r['end'] == 'signal'))")"
+            for r in j['ranks']))")"
+    [ "$name" != killed ] ||
+        grep -q '^ rank 3 has no recorded end$' "$run/report.txt" ||
+        fail "killed: $(sed -n 1,9p "$run/report.txt")"
     sed -n 1,4p "$run/report.txt"
 }
 
-ended cancelled
-ended killed --signal=KILL
+ended cancelled ""
+ended "killed as a job" "" --signal=KILL
+ended killed .0 --signal=KILL
 step "no MPI" "$bin/ckagent" -- sleep 0.2
 if [ -x "$tests/sleeps.openmpi" ] && (node "$a" nodea srun --mpi=list) 2>&1 |
     grep -q pmix; then

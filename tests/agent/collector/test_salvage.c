@@ -131,6 +131,50 @@ static void a_slot_that_was_given_back_is_emptied(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* Is it recorded there that none of its processes lives? */
+static bool is_gone_in(const char *path)
+{
+    struct ck_err err;
+    struct ck_segment_reader *reader = ck_segment_reader_create(path, &err);
+    struct ck_frame_header header;
+    const void *payload;
+    bool is_gone = false;
+
+    assert_non_null(reader);
+    while (ck_segment_next(reader, &header, &payload) == 1) {
+        is_gone =
+            is_gone || memmem(payload, header.length, "ended=", 6) != NULL;
+    }
+    ck_segment_reader_destroy(reader);
+    return is_gone;
+}
+
+/* What was in it had all arrived. A run that was removed stays so. */
+static void of_an_empty_ring_it_is_kept_that_its_agent_is_gone(void **state)
+{
+    (void)state;
+    for (int has_run = 0; has_run < 2; has_run++) {
+        struct ringfile file;
+        struct salvage found;
+        struct ck_ring_slot *slot;
+        char path[256];
+        char dir[96];
+
+        (void)snprintf(dir, sizeof(dir), "%s/gone%d", work, has_run);
+        assert_int_equal(has_run == 0 || mkdir(dir, 0700) == 0, true);
+        ring_leave(path, dir);
+        assert_int_equal(ringfile_adopt(&file, path), 0);
+        slot = &ck_ring_heads(file.header)[0];
+        atomic_store(&slot->tail, atomic_load(&slot->head));
+        ringfile_fini(&file);
+        assert_int_equal(salvage_ring(path, NULL, &found), SALVAGE_DONE);
+        assert_int_equal(found.records, 0);
+        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(has_run == 1 && is_gone_in(found.spool), has_run);
+        assert_int_equal(access(dir, F_OK), has_run - 1);
+    }
+}
+
 static void another_runs_ring_stays(void **state)
 {
     struct salvage found;
@@ -526,6 +570,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_moved_and_the_file_removed),
         cmocka_unit_test(a_slot_that_was_given_back_is_emptied),
+        cmocka_unit_test(of_an_empty_ring_it_is_kept_that_its_agent_is_gone),
         cmocka_unit_test(another_runs_ring_stays),
         cmocka_unit_test(reused_process_numbers_keep_no_ring),
         cmocka_unit_test(a_living_programs_ring_stays),

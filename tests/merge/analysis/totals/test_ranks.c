@@ -46,10 +46,11 @@ static void rank_put(struct synth *synth, uint32_t rank)
     }
 }
 
+static const struct synth_rank launcher = {
+    .rank = -1, .host = "node", .timens = "t", .clock = CK_CLOCK_RAW};
+
 static int setup(void **state)
 {
-    static const struct synth_rank launcher = {
-        .rank = -1, .host = "node", .timens = "t", .clock = CK_CLOCK_RAW};
     static struct fixture fixture;
 
     fixture = (struct fixture){.dir = synth_dir()};
@@ -233,6 +234,41 @@ static void what_torchrun_counted_is_a_restart_by_itself(void **state)
     says(fixture, " rank 0 was started again at 1.00 ms (restart 2)\n");
 }
 
+/* By its manifest the job goes on, and its files are fresh. */
+static void merge_going_on(struct fixture *fixture)
+{
+    char path[256];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/manifest.json", fixture->dir);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    fprintf(file, "{\"version\": 1, \"state\": \"run\", \"agents\": []}\n");
+    assert_int_equal(fclose(file), 0);
+    synth_destroy(fixture->synth);
+    fixture->synth = NULL;
+    assert_int_equal(program_merge(&fixture->text, "/", "%s", fixture->dir), 0);
+}
+
+static void who_is_not_seen_to_be_gone_was_still_running(void **state)
+{
+    struct fixture *fixture = *state;
+
+    merge_going_on(fixture);
+    says(fixture, " rank 0 was still running");
+}
+
+static void who_is_found_gone_has_no_recorded_end(void **state)
+{
+    struct fixture *fixture = *state;
+
+    synth_stream(fixture->synth, 0, CK_SLOT_COLLECTOR, 0);
+    end_put(fixture, 0, "ended=9000000\n");
+    merge_going_on(fixture);
+    assert_null(strstr(fixture->text, "still running"));
+    says(fixture, " rank 0 has no recorded end");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +287,10 @@ int main(void)
             another_worker_of_one_torchrun_is_a_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_worker_of_another_torchrun_is_no_restart, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            who_is_not_seen_to_be_gone_was_still_running, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_is_found_gone_has_no_recorded_end,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             what_torchrun_counted_is_a_restart_by_itself, setup, teardown),
     };
