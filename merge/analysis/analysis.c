@@ -142,7 +142,7 @@ static bool others_wait(const void *state,
 static bool has_stacks(const struct defs *defs)
 {
     for (size_t i = 0; i < defs->agents_count; i++) {
-        if (defs->agents[i].stacks_count > 0) {
+        if (defs->agents[i].stacks_last > 0) {
             return true;
         }
     }

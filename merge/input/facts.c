@@ -405,8 +405,6 @@ static void thread_read(struct defs *defs,
 
 /* Frames whose places findings ask for. */
 #define STACK_FRAMES 8
-/* Numbers beyond it are damage: a collector gives a tenth of them. */
-#define STACKS_MAX 131072
 
 /* Frames in the kernel come first: move them behind the others. Their number.
  */
@@ -427,19 +425,12 @@ static uint32_t kernel_move(uint64_t *frames, uint32_t count)
 static void stack_read(struct defs_agent *agent, const struct ck_text *text)
 {
     uint32_t count = text->length / (uint32_t)sizeof(uint64_t);
-    struct defs_stack *stack;
+    struct defs_stack *stack = defs_stack_enter(agent, text->e.name);
 
-    if (text->e.name == 0 || text->e.name > STACKS_MAX) {
-        return;
-    }
-    while (agent->stacks_count < text->e.name) {
-        array_grow(&agent->stacks, &agent->stacks_room, agent->stacks_count,
-                   sizeof(*agent->stacks));
-        agent->stacks[agent->stacks_count++] =
-            (struct defs_stack){.frames = NULL};
+    if (stack == NULL) {
+        return; /* damage */
     }
     count = count < DEFS_STACK_DEPTH ? count : DEFS_STACK_DEPTH;
-    stack = &agent->stacks[text->e.name - 1];
     free(stack->frames);
     stack->count = stack->depth = 0;
     stack->frames = xcalloc(count + 1, sizeof(*stack->frames));

@@ -26,6 +26,43 @@ struct defs *defs_create(void)
     return defs;
 }
 
+static void stacks_free(struct defs_agent *agent)
+{
+    uint32_t pages =
+        (agent->stacks_last + DEFS_STACKS_PAGE - 1) / DEFS_STACKS_PAGE;
+
+    for (uint32_t i = 0; i < pages; i++) {
+        struct defs_stack *page = agent->stacks[i];
+
+        for (uint32_t j = 0; page != NULL && j < DEFS_STACKS_PAGE; j++) {
+            free(page[j].frames);
+        }
+        free(page);
+    }
+    free(agent->stacks);
+}
+
+struct defs_stack *defs_stack_enter(struct defs_agent *agent, uint32_t number)
+{
+    struct defs_stack **page;
+
+    if (number == 0 || number > DEFS_STACKS_MAX) {
+        return NULL;
+    }
+    if (agent->stacks == NULL) {
+        agent->stacks = xcalloc(DEFS_STACKS_MAX / DEFS_STACKS_PAGE,
+                                sizeof(struct defs_stack *));
+    }
+    page = &agent->stacks[(number - 1) / DEFS_STACKS_PAGE];
+    if (*page == NULL) {
+        *page = xcalloc(DEFS_STACKS_PAGE, sizeof(**page));
+    }
+    if (number > agent->stacks_last) {
+        agent->stacks_last = number;
+    }
+    return &(*page)[(number - 1) % DEFS_STACKS_PAGE];
+}
+
 void defs_destroy(struct defs *defs)
 {
     if (defs == NULL) {
@@ -35,10 +72,7 @@ void defs_destroy(struct defs *defs)
         free(defs->agents[i].counters);
         free(defs->agents[i].opens);
         free(defs->agents[i].aways);
-        for (size_t j = 0; j < defs->agents[i].stacks_count; j++) {
-            free(defs->agents[i].stacks[j].frames);
-        }
-        free(defs->agents[i].stacks);
+        stacks_free(&defs->agents[i]);
         free(defs->agents[i].standings);
     }
     for (size_t i = 0; i < defs->processes_count; i++) {

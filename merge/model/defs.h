@@ -101,6 +101,10 @@ struct defs_stack {
 };
 /* Frames that are kept of a stack at most. */
 #define DEFS_STACK_DEPTH 128
+/* An agent gives its stacks' numbers in ranges and uses few of each: those
+ * of one page are kept together. */
+#define DEFS_STACKS_MAX 131072
+#define DEFS_STACKS_PAGE 256
 
 /* Where a thread was, as its collector saw it last. */
 struct defs_standing {
@@ -149,8 +153,8 @@ struct defs_agent {
     size_t counters_count, counters_room;
     struct defs_open *opens;
     size_t opens_count, opens_room;
-    struct defs_stack *stacks; /* by number - 1 */
-    size_t stacks_count, stacks_room;
+    struct defs_stack **stacks; /* pages by number - 1; NULL = no stack */
+    uint32_t stacks_last;       /* the greatest number; 0 = no stack */
     struct defs_standing *standings;
     size_t standings_count, standings_room;
     uint64_t lost[DEFS_REASONS];
@@ -361,6 +365,20 @@ uint32_t defs_agent_find(struct defs *defs, const uint8_t id[16]);
 uint32_t
 defs_process_find(struct defs *defs, uint32_t agent, uint32_t incarnation);
 uint32_t defs_thread_find(struct defs *defs, uint32_t process, uint32_t tid);
+/* The stack of that number of an agent, of no frames where it is new; NULL: no
+ * stack has such a number. Its frames are malloc'ed and the definitions'. */
+struct defs_stack *defs_stack_enter(struct defs_agent *agent, uint32_t number);
+/* The same, where it is known; else NULL. */
+static inline const struct defs_stack *
+defs_stack_find(const struct defs_agent *agent, uint32_t number)
+{
+    const struct defs_stack *page =
+        number == 0 || number > agent->stacks_last
+            ? NULL
+            : agent->stacks[(number - 1) / DEFS_STACKS_PAGE];
+
+    return page == NULL ? NULL : &page[(number - 1) % DEFS_STACKS_PAGE];
+}
 
 /* Texts of the process's ids; NULL = not recorded. */
 static inline const char *

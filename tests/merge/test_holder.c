@@ -71,17 +71,14 @@ static void process_make(int rank)
 static void place_put(uint64_t address, const char *function)
 {
     struct defs_agent *agent = &defs->agents[1];
-    size_t count = agent->stacks_count++;
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
     struct place place = {texts_keep(defs->texts, function, strlen(function)),
                           texts_keep(defs->texts, "a.c", 3), 1};
 
     names_set_place(defs->processes[processes[1]].names, address, place);
-    agent->stacks =
-        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
-    agent->stacks_room = agent->stacks_count;
-    agent->stacks[count].frames = calloc(1, sizeof(uint64_t));
-    agent->stacks[count].frames[0] = address;
-    agent->stacks[count].count = agent->stacks[count].depth = 1;
+    stack->frames = calloc(1, sizeof(uint64_t));
+    stack->frames[0] = address;
+    stack->count = stack->depth = 1;
 }
 
 static int setup(void **state)

@@ -98,10 +98,7 @@ static void stack_make(uint32_t process, enum stack number)
     struct defs_stack *stack;
 
     names_set_place(p->names, address, place);
-    array_grow(&agent->stacks, &agent->stacks_room, agent->stacks_count,
-               sizeof(*agent->stacks));
-    stack = &agent->stacks[agent->stacks_count++];
-    memset(stack, 0, sizeof(*stack));
+    stack = defs_stack_enter(agent, agent->stacks_last + 1);
     stack->frames = calloc(1, sizeof(uint64_t));
     stack->frames[0] = address;
     stack->count = 1;

@@ -358,9 +358,7 @@ static const struct defs_stack *stack_of(const struct launchstacks *stacks,
     const struct defs_agent *agent =
         &stacks->defs->agents[stacks->defs->processes[sample->process].agent];
 
-    return sample->stack > agent->stacks_count
-               ? NULL
-               : &agent->stacks[sample->stack - 1];
+    return defs_stack_find(agent, sample->stack);
 }
 
 static void pass_add(struct launchstacks *stacks, uint32_t sample, uint32_t at)

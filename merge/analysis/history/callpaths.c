@@ -154,17 +154,17 @@ callpaths_number(struct callpaths *paths, uint32_t process, uint32_t stack)
 {
     const struct defs_agent *agent =
         &paths->defs->agents[paths->defs->processes[process].agent];
+    const struct defs_stack *frames = defs_stack_find(agent, stack);
     int64_t number;
 
-    if (stack == 0 || stack > agent->stacks_count) {
+    if (frames == NULL) {
         return CALLPATHS_NONE;
     }
     number = table_number_of(paths->stacks, process, stack, 0);
     if ((size_t)number == paths->ends_count) {
         array_grow(&paths->ends, &paths->ends_room, paths->ends_count,
                    sizeof(*paths->ends));
-        paths->ends[paths->ends_count++] =
-            path_make(paths, process, &agent->stacks[stack - 1]);
+        paths->ends[paths->ends_count++] = path_make(paths, process, frames);
     }
     return paths->ends[number];
 }

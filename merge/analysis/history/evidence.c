@@ -191,9 +191,7 @@ static const struct defs_stack *stack_of(const struct defs *defs,
     const struct defs_agent *agent =
         &defs->agents[defs->processes[item->a].agent];
 
-    return item->b == 0 || item->b > agent->stacks_count
-               ? NULL
-               : &agent->stacks[item->b - 1];
+    return defs_stack_find(agent, item->b);
 }
 
 /* A Python program's own, not the interpreter's nor an installed package's. */

@@ -468,9 +468,7 @@ static struct place user_place(const struct allocplaces *places,
     const struct defs_agent *agent =
         &defs->agents[defs->processes[of->process].agent];
     uint32_t number = places->spots[of->number].stack;
-    const struct defs_stack *stack = number == 0 || number > agent->stacks_count
-                                         ? NULL
-                                         : &agent->stacks[number - 1];
+    const struct defs_stack *stack = defs_stack_find(agent, number);
 
     for (uint32_t i = 0; stack != NULL && i < stack->depth; i++) {
         struct place place = defs_place(defs, of->process, stack->frames[i]);

@@ -136,13 +136,12 @@ void hotcallers_add(struct hotcallers *hotcallers,
     const struct defs *defs = hotcallers->defs;
     const struct defs_agent *agent =
         &defs->agents[defs->processes[stack->process].agent];
-    const struct defs_stack *frames;
+    const struct defs_stack *frames = defs_stack_find(agent, stack->number);
 
-    if (stack->number == 0 || stack->number > agent->stacks_count) {
+    if (frames == NULL) {
         return;
     }
     hotcallers->stacks++;
-    frames = &agent->stacks[stack->number - 1];
     for (size_t i = 0; i < frames->depth; i++) {
         struct place place =
             frame_place(defs, stack->process, frames->frames[i]);

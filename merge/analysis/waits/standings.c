@@ -52,10 +52,7 @@ static void frames_fill(const struct defs *defs,
 {
     const struct defs_agent *agent =
         &defs->agents[defs->processes[row->process].agent];
-    const struct defs_stack *stack =
-        from->stack > 0 && from->stack <= agent->stacks_count
-            ? &agent->stacks[from->stack - 1]
-            : NULL;
+    const struct defs_stack *stack = defs_stack_find(agent, from->stack);
     uint32_t depth = stack == NULL ? 0 : stack->depth;
 
     row->frames = xcalloc(depth + 1, sizeof(*row->frames));

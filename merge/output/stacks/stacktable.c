@@ -384,12 +384,9 @@ void stacktable_resolve(struct stacktable *table)
         struct table_key key = table_key(table->keys, i);
         const struct defs_agent *agent =
             &table->defs->agents[table->defs->processes[key.a].agent];
-        const struct defs_stack *stack =
-            key.c == 0 || key.c > agent->stacks_count
-                ? NULL
-                : &agent->stacks[key.c - 1];
 
-        row_resolve(table, &table->rows[i], stack);
+        row_resolve(table, &table->rows[i],
+                    defs_stack_find(agent, (uint32_t)key.c));
     }
     if (table->count > 0) {
         qsort(table->rows, table->count, sizeof(*table->rows), by_frames);

@@ -30,18 +30,16 @@ static int setup(void **state)
     uint8_t id[16] = {1};
     uint64_t address = CK_SITE_TOLD + 1;
     struct delay_deed deed;
-    struct defs_agent *agent;
+    struct defs_stack *stack;
 
     (void)state;
     defs = defs_create();
     (void)defs_process_find(defs, defs_agent_find(defs, id), 1);
     (void)defs_thread_find(defs, 0, TID);
-    agent = &defs->agents[0];
-    agent->stacks = calloc(1, sizeof(*agent->stacks));
-    agent->stacks_count = agent->stacks_room = 1;
-    agent->stacks[0] = (struct defs_stack){
+    stack = defs_stack_enter(&defs->agents[0], 1);
+    *stack = (struct defs_stack){
         .frames = calloc(1, sizeof(uint64_t)), .count = 1, .depth = 1};
-    agent->stacks[0].frames[0] = address;
+    stack->frames[0] = address;
     names_set_place(defs->processes[0].names, address,
                     (struct place){texts_keep(defs->texts, "fill", 4),
                                    texts_keep(defs->texts, "a.c", 3), 10});

@@ -41,16 +41,13 @@ static void place_put(uint64_t address, const char *function, uint32_t line)
 static void stack_put(uint64_t inner, uint64_t outer)
 {
     struct defs_agent *agent = &defs->agents[0];
-    size_t at = agent->stacks_count++;
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
 
-    agent->stacks =
-        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
-    agent->stacks_room = agent->stacks_count;
-    agent->stacks[at] = (struct defs_stack){
+    *stack = (struct defs_stack){
         .frames = calloc(3, sizeof(uint64_t)), .count = 3, .depth = 3};
-    agent->stacks[at].frames[0] = 1; /* in the driver */
-    agent->stacks[at].frames[1] = inner;
-    agent->stacks[at].frames[2] = outer;
+    stack->frames[0] = 1; /* in the driver */
+    stack->frames[1] = inner;
+    stack->frames[2] = outer;
 }
 
 static int setup(void **state)

@@ -70,15 +70,12 @@ static uint32_t path(const int *stack)
     while (stack[count] >= 0) {
         count++;
     }
-    agent->stacks = realloc(agent->stacks,
-                            (agent->stacks_count + 1) * sizeof(*agent->stacks));
-    at = &agent->stacks[agent->stacks_count++];
-    agent->stacks_room = agent->stacks_count;
+    at = defs_stack_enter(agent, agent->stacks_last + 1);
     *at = (struct defs_stack){calloc(count, sizeof(uint64_t)), count, count, 0};
     for (uint32_t i = 0; i < count; i++) {
         at->frames[i] = frame(stack[i]);
     }
-    return callpaths_number(paths, 0, (uint32_t)agent->stacks_count);
+    return callpaths_number(paths, 0, agent->stacks_last);
 }
 
 #define PATH(...) path((const int[]){__VA_ARGS__, -1})

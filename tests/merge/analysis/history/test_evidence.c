@@ -22,15 +22,12 @@ static struct evidence *evidence;
 static void stack_put(uint64_t first, uint64_t second)
 {
     struct defs_agent *agent = &defs->agents[0];
-    size_t count = agent->stacks_count++;
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
 
-    agent->stacks =
-        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
-    agent->stacks_room = agent->stacks_count;
-    agent->stacks[count] = (struct defs_stack){
+    *stack = (struct defs_stack){
         .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
-    agent->stacks[count].frames[0] = first;
-    agent->stacks[count].frames[1] = second;
+    stack->frames[0] = first;
+    stack->frames[1] = second;
 }
 
 static void

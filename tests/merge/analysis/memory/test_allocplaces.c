@@ -29,16 +29,14 @@ static struct report report;
 static void stack_put(uint32_t process, const char *function, uint32_t line)
 {
     struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
-    uint64_t address = CK_SITE_TOLD + ++agent->stacks_count;
+    uint64_t address = CK_SITE_TOLD + agent->stacks_last + 1;
     struct place place = {texts_keep(defs->texts, function, strlen(function)),
                           texts_keep(defs->texts, "a.c", 3), line};
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
 
-    agent->stacks =
-        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
-    agent->stacks_room = agent->stacks_count;
-    agent->stacks[agent->stacks_count - 1] = (struct defs_stack){
+    *stack = (struct defs_stack){
         .frames = calloc(1, sizeof(uint64_t)), .count = 1, .depth = 1};
-    agent->stacks[agent->stacks_count - 1].frames[0] = address;
+    stack->frames[0] = address;
     names_set_place(defs->processes[process].names, address, place);
 }
 
@@ -174,7 +172,7 @@ static void a_template_that_the_place_called_is_not_its_caller(void **state)
     struct defs_process *process = &defs->processes[0];
     struct place inner = {"append", "/usr/include/c++/bits/vector.tcc", 600};
     struct place outer = {"main", "a.c", 10};
-    struct defs_stack *stack = &defs->agents[0].stacks[0];
+    struct defs_stack *stack = defs_stack_enter(&defs->agents[0], 1);
 
     (void)state;
     process->modules = calloc(1, sizeof(*process->modules));

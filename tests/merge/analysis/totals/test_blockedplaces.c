@@ -29,17 +29,13 @@ static struct report report;
 static void stack_put(uint32_t process, const char *function, uint32_t line)
 {
     struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
-    uint64_t address = CK_SITE_TOLD + ++agent->stacks_count;
+    uint64_t address = CK_SITE_TOLD + agent->stacks_last + 1;
     const char *file = texts_keep(defs->texts, "a.c", 3);
     struct place place = {texts_keep(defs->texts, function, strlen(function)),
                           file, line};
     struct place outer = {texts_keep(defs->texts, "step", 4), file, 5};
-    struct defs_stack *stack;
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
 
-    agent->stacks =
-        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
-    agent->stacks_room = agent->stacks_count;
-    stack = &agent->stacks[agent->stacks_count - 1];
     *stack = (struct defs_stack){
         .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
     stack->frames[0] = address;

@@ -34,14 +34,12 @@ static void name_put(uint32_t process, uint32_t id, const char *text)
 static void stack_put(uint32_t process, const struct place *place)
 {
     struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
-    uint64_t address = ++agent->stacks_count;
+    uint64_t address = agent->stacks_last + 1;
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
 
-    agent->stacks =
-        realloc(agent->stacks, agent->stacks_count * sizeof(*agent->stacks));
-    agent->stacks_room = agent->stacks_count;
-    agent->stacks[address - 1] = (struct defs_stack){
+    *stack = (struct defs_stack){
         .frames = calloc(1, sizeof(uint64_t)), .count = 1, .depth = 1};
-    agent->stacks[address - 1].frames[0] = address;
+    stack->frames[0] = address;
     names_set_place(defs->processes[process].names, address, *place);
 }
 
@@ -262,7 +260,7 @@ static void a_hot_function_names_the_caller_that_explains_it(void **state)
         names_set_place(process->names, of[i], place);
     }
     for (int deep = 0; deep < 2; deep++) {
-        struct defs_stack *stack = &agent->stacks[deep];
+        struct defs_stack *stack = defs_stack_enter(agent, (uint32_t)deep + 1);
 
         free(stack->frames);
         stack->frames = calloc(3, sizeof(uint64_t));

@@ -62,11 +62,9 @@ static int setup(void **state)
         agent->rank = defs->processes[process].rank = rank;
         defs->processes[process].pid = TID;
         (void)defs_thread_find(defs, process, TID);
-        agent->stacks = calloc(NUMBERS, sizeof(*agent->stacks));
-        agent->stacks_count = agent->stacks_room = NUMBERS;
-        stack_put(&agent->stacks[0], 2);
-        stack_put(&agent->stacks[1], DEFS_STACK_DEPTH);
-        stack_put(&agent->stacks[2], 1);
+        stack_put(defs_stack_enter(agent, 1), 2);
+        stack_put(defs_stack_enter(agent, 2), DEFS_STACK_DEPTH);
+        stack_put(defs_stack_enter(agent, 3), 1);
         place_put(process, 1, "leaf;of 5");
         place_put(process, 2, "main\n");
     }
@@ -240,12 +238,13 @@ static void sums_of_memory_do_not_wrap(void **state)
 
 static void the_kernel_without_names_is_one_frame(void **state)
 {
-    uint64_t *frames = defs->agents[0].stacks[2].frames;
+    struct defs_stack *stack = defs_stack_enter(&defs->agents[0], 3);
+    uint64_t *frames = stack->frames;
 
     (void)state;
     frames[1] = frames[2] = frames[4] = CK_SITE_KERNEL + 1;
     frames[3] = CK_SITE_KERNEL + 3;
-    defs->agents[0].stacks[2].kernel = 4;
+    stack->kernel = 4;
     place_put(0, CK_SITE_KERNEL + 3, "read");
     sample(0, 100, 3);
     assert_string_equal(folded(), "rank 0;thread main;leaf:of_5;[kernel]_[k];"
