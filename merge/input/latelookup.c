@@ -26,6 +26,8 @@
 #include "schema/time.h"
 
 #define LATELOOKUP_LIMIT (60 * CK_TIME_S)
+/* A rank makes its calls at few sites. */
+#define SEEN 4096
 
 #define SITES                                                                  \
     ((uint32_t)1 << CK_CLASS_CALL | (uint32_t)1 << CK_CLASS_MESSAGE |          \
@@ -45,6 +47,9 @@ struct latelookup {
     struct table *keys;       /* process, address */
     struct site *items;
     size_t count, room;
+    bool *is_wanted;             /* by agent: its sites are asked for */
+    struct table_key seen[SEEN]; /* calls taken, by address: others' go */
+    size_t agents;
 };
 
 /* ---- which sites -------------------------------------------------------- */
@@ -59,12 +64,17 @@ static bool is_here(const struct defs_agent *agent, const char *boot_id)
     return theirs[0] != '\0' && strcmp(theirs, boot_id) == 0;
 }
 
-static bool is_wanted(const struct latelookup *lookup, uint32_t number)
+static bool agent_judge(const struct latelookup *lookup, uint32_t number)
 {
     const struct defs_agent *agent = &lookup->defs->agents[number];
 
     return !agent->has_symbols && !agent->has_exit && !agent->is_profile &&
            is_here(agent, lookup->machine.boot_id);
+}
+
+static bool is_wanted(const struct latelookup *lookup, uint32_t number)
+{
+    return number < lookup->agents && lookup->is_wanted[number];
 }
 
 /* The newest module of the image that the call is in. */
@@ -106,6 +116,18 @@ static void site_add(struct latelookup *lookup,
         (struct site){process, address, module, is_call};
 }
 
+/* A call was there. */
+static void call_add(struct latelookup *lookup, uint32_t process, uint64_t site)
+{
+    struct table_key *seen =
+        &lookup->seen[(site ^ site >> 12 ^ (uint64_t)process * 61) % SEEN];
+
+    if (seen->a != process || seen->b != site) {
+        *seen = (struct table_key){process, site, 0};
+        site_add(lookup, process, site, true);
+    }
+}
+
 void latelookup_take(struct latelookup *lookup,
                      uint32_t process,
                      const struct ck_event *record)
@@ -113,7 +135,7 @@ void latelookup_take(struct latelookup *lookup,
     /* The site is at the same place in all these classes. */
     if (((uint32_t)1 << ck_kind_class(record->kind) & SITES) != 0 &&
         is_wanted(lookup, lookup->defs->processes[process].agent)) {
-        site_add(lookup, process, ((const struct ck_call *)record)->site, true);
+        call_add(lookup, process, ((const struct ck_call *)record)->site);
     }
 }
 
@@ -175,9 +197,7 @@ static void standings_take(struct latelookup *lookup, uint32_t agent)
     for (size_t i = 0; i < owner->standings_count; i++) {
         const struct defs_standing *standing = &owner->standings[i];
         const struct defs_stack *stack =
-            standing->stack > 0 && standing->stack <= owner->stacks_count
-                ? &owner->stacks[standing->stack - 1]
-                : NULL;
+            defs_stack_find(owner, standing->stack);
 
         for (uint32_t p = 0; stack != NULL && p < lookup->defs->processes_count;
              p++) {
@@ -204,8 +224,11 @@ struct latelookup *latelookup_create(struct defs *defs)
     if (ck_domain_read(&lookup->machine, &err) != 0) {
         return lookup; /* nothing is known to be of this machine */
     }
-    for (uint32_t a = 0; a < defs->agents_count; a++) {
-        if (is_wanted(lookup, a)) {
+    lookup->agents = defs->agents_count;
+    lookup->is_wanted = xcalloc(lookup->agents + 1, sizeof(*lookup->is_wanted));
+    for (uint32_t a = 0; a < lookup->agents; a++) {
+        lookup->is_wanted[a] = agent_judge(lookup, a);
+        if (lookup->is_wanted[a]) {
             opens_take(lookup, a);
             standings_take(lookup, a);
         }
@@ -218,6 +241,7 @@ void latelookup_destroy(struct latelookup *lookup)
     if (lookup != NULL) {
         table_destroy(lookup->keys);
         free(lookup->items);
+        free(lookup->is_wanted);
         free(lookup);
     }
 }
