@@ -4,7 +4,9 @@
  */
 #include "merge/output/flames/flamecells.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
@@ -17,23 +19,37 @@
 #define COLUMNS 20
 #define COLUMN_LONGEST ((ck_time_t)1000000000)
 #define COLUMN_SHORTEST ((ck_time_t)1000000)
-/* Pairs whose place is remembered. */
-#define KNOWN 1024
+/* Paths that are remembered. */
+#define KNOWN 4096
+/* A sum is put before so many others of its path at most. */
+#define BEHIND 64
 
 /* Of the path of stacks without room: no pointer and no rank is like that. */
 static const struct table_key others = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
+/* A path that came lately, with time that is not yet in its sum. */
 struct known_path {
     struct table_key key;
-    enum flame_kind kind;
+    ck_time_t ns;
+    uint32_t cell;   /* a wide one */
     uint32_t number; /* and 1; 0 = unused */
+    enum flame_kind kind;
 };
 
-/* The sum that a path was added to last. */
-struct known {
-    uint64_t pair;   /* kind, path */
-    uint32_t cell;   /* a wide one */
-    uint32_t number; /* of the sum, and 1; 0 = unused */
+/* The sums of a path, by cell: most pieces come in the order of time. */
+struct path_sums {
+    struct path_sum {
+        int64_t cell; /* a wide one */
+        ck_time_t ns;
+    } * all;
+    size_t count, room;
+};
+
+/* Sums that came so late that many others would have to make room. */
+struct late_sums {
+    struct table *pairs; /* kind and path, wide cell */
+    ck_time_t *ns;       /* by number of the pair */
+    size_t count, room;
 };
 
 /* The cell that was added to last. */
@@ -51,13 +67,13 @@ struct flamecells {
     size_t count;
     size_t wide; /* cells of a wide one */
     struct table *paths[FLAME_KINDS];
-    ck_time_t *times[FLAME_KINDS]; /* by cell */
-    struct table *pairs;           /* kind and path, wide cell */
-    ck_time_t *sums;               /* by number of the pair */
-    size_t sums_count, sums_room;
+    ck_time_t *times[FLAME_KINDS];       /* by cell */
+    struct path_sums *sums[FLAME_KINDS]; /* by path */
+    size_t sums_paths[FLAME_KINDS], sums_room[FLAME_KINDS];
+    struct late_sums late;
+    size_t sums_count; /* with those that came late */
     struct now now;
-    struct known known[KNOWN];
-    struct known_path known_paths[KNOWN];
+    struct known_path known[KNOWN];
 };
 
 /* Cells of a column are joined by 2, 5 and 5, so that a column has a whole
@@ -102,11 +118,17 @@ struct flamecells *flamecells_create(struct region part, int64_t realtime)
     }
     cells->count = (size_t)((part.end - cells->start) / cells->width) + 1;
     cells->wide = 1;
-    cells->pairs = table_create();
+    cells->late.pairs = table_create();
     for (int kind = 0; kind < FLAME_KINDS; kind++) {
         cells->paths[kind] = table_create();
     }
     return cells;
+}
+
+static void late_fini(struct late_sums *late)
+{
+    table_destroy(late->pairs);
+    free(late->ns);
 }
 
 void flamecells_destroy(struct flamecells *cells)
@@ -117,71 +139,128 @@ void flamecells_destroy(struct flamecells *cells)
     for (int kind = 0; kind < FLAME_KINDS; kind++) {
         table_destroy(cells->paths[kind]);
         free(cells->times[kind]);
+        for (size_t i = 0; i < cells->sums_paths[kind]; i++) {
+            free(cells->sums[kind][i].all);
+        }
+        free(cells->sums[kind]);
     }
-    table_destroy(cells->pairs);
-    free(cells->sums);
+    late_fini(&cells->late);
     free(cells);
 }
 
-static uint64_t pair_of(enum flame_kind kind, uint32_t path)
+static struct path_sums *
+path_sums(struct flamecells *cells, enum flame_kind kind, size_t path)
 {
-    return (uint64_t)kind << 32 | path;
-}
-
-/* Add to the sum of a pair. Its number. */
-static int64_t
-pair_add(struct flamecells *cells, uint64_t pair, uint64_t cell, ck_time_t ns)
-{
-    int64_t number = table_number_of(cells->pairs, pair, cell, 0);
-
-    if ((size_t)number == cells->sums_count) {
-        array_grow(&cells->sums, &cells->sums_room, cells->sums_count,
-                   sizeof(*cells->sums));
-        cells->sums[cells->sums_count++] = 0;
+    while (path >= cells->sums_paths[kind]) {
+        array_grow(&cells->sums[kind], &cells->sums_room[kind],
+                   cells->sums_paths[kind], sizeof(*cells->sums[kind]));
+        cells->sums[kind][cells->sums_paths[kind]++] = (struct path_sums){0};
     }
-    cells->sums[number] += ns;
-    return number;
+    return &cells->sums[kind][path];
 }
 
-/* Join wide cells, so that there are fewer pairs. */
+/* Add to a sum that came late. True = it is new. */
+static bool late_add(struct late_sums *late,
+                     enum flame_kind kind,
+                     uint32_t path,
+                     int64_t cell,
+                     ck_time_t ns)
+{
+    int64_t number = table_number_of(late->pairs, (uint64_t)kind << 32 | path,
+                                     (uint64_t)cell, 0);
+    bool is_new = (size_t)number == late->count;
+
+    if (is_new) {
+        array_grow(&late->ns, &late->room, late->count, sizeof(*late->ns));
+        late->ns[late->count++] = 0;
+    }
+    late->ns[number] += ns;
+    return is_new;
+}
+
+/* Add to the sum of a path and a wide cell. */
+static void sum_put(struct flamecells *cells,
+                    enum flame_kind kind,
+                    uint32_t path,
+                    int64_t cell,
+                    ck_time_t ns)
+{
+    struct path_sums *sums = path_sums(cells, kind, path);
+    size_t at = array_until_late(sums->all, sums->count, sizeof(*sums->all),
+                                 offsetof(struct path_sum, cell), cell);
+
+    if (at > 0 && sums->all[at - 1].cell == cell) {
+        sums->all[at - 1].ns += ns;
+        return;
+    }
+    if (sums->count - at > BEHIND) {
+        cells->sums_count += late_add(&cells->late, kind, path, cell, ns);
+        return;
+    }
+    array_grow(&sums->all, &sums->room, sums->count, sizeof(*sums->all));
+    memmove(&sums->all[at + 1], &sums->all[at],
+            (sums->count - at) * sizeof(*sums->all));
+    sums->all[at] = (struct path_sum){cell, ns};
+    sums->count++;
+    cells->sums_count++;
+}
+
+/* Join so many cells of a path. */
+static void path_join(struct path_sums *sums, int64_t factor)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sums->count; i++) {
+        struct path_sum sum = {sums->all[i].cell / factor, sums->all[i].ns};
+
+        if (kept > 0 && sums->all[kept - 1].cell == sum.cell) {
+            sums->all[kept - 1].ns += sum.ns;
+        } else {
+            sums->all[kept++] = sum;
+        }
+    }
+    sums->count = kept;
+}
+
+/* Join wide cells, so that there are fewer sums. */
 static void widen(struct flamecells *cells)
 {
     size_t factor =
         next_factor(cells->width * (ck_time_t)cells->wide, cells->column);
-    struct table *before = cells->pairs;
-    ck_time_t *sums = cells->sums;
-    size_t count = cells->sums_count;
+    struct late_sums late = cells->late;
 
-    cells->pairs = table_create();
-    table_reserve(cells->pairs, count);
-    cells->sums = NULL;
-    cells->sums_count = cells->sums_room = 0;
-    for (size_t i = 0; i < KNOWN; i++) {
-        cells->known[i].number = 0;
+    cells->sums_count = 0;
+    for (int kind = 0; kind < FLAME_KINDS; kind++) {
+        for (size_t i = 0; i < cells->sums_paths[kind]; i++) {
+            path_join(&cells->sums[kind][i], (int64_t)factor);
+            cells->sums_count += cells->sums[kind][i].count;
+        }
     }
-    for (size_t i = 0; i < count; i++) {
-        struct table_key key = table_key(before, i);
+    cells->late = (struct late_sums){.pairs = table_create()};
+    for (size_t i = 0; i < late.count; i++) {
+        struct table_key key = table_key(late.pairs, i);
 
-        pair_add(cells, key.a, key.b / factor, sums[i]);
+        sum_put(cells, (enum flame_kind)(key.a >> 32), (uint32_t)key.a,
+                (int64_t)(key.b / factor), late.ns[i]);
+    }
+    late_fini(&late);
+    for (size_t i = 0; i < KNOWN; i++) {
+        cells->known[i].cell /= (uint32_t)factor;
     }
     cells->wide *= factor;
     cells->now = (struct now){.part = {0, 0}};
-    table_destroy(before);
-    free(sums);
 }
 
-static void
-sum_add(struct flamecells *cells, uint64_t pair, uint32_t wide, ck_time_t ns)
+/* Put its time into its sum. */
+static void known_put(struct flamecells *cells, struct known_path *known)
 {
-    struct known *known = &cells->known[(pair ^ pair >> 32) % KNOWN];
-    int64_t number;
+    ck_time_t ns = known->ns;
 
-    if (known->number != 0 && known->pair == pair && known->cell == wide) {
-        cells->sums[known->number - 1] += ns;
+    if (ns == 0) {
         return;
     }
-    number = pair_add(cells, pair, wide, ns);
-    *known = (struct known){pair, wide, (uint32_t)number + 1};
+    known->ns = 0;
+    sum_put(cells, known->kind, known->number - 1, known->cell, ns);
     while (cells->sums_count > FLAMECELLS_SUMS && cells->wide < cells->count) {
         widen(cells);
     }
@@ -196,55 +275,65 @@ static int64_t path_find(struct table *paths, struct table_key path)
     return table_number(paths, path);
 }
 
-/* The same, without a search for one that came lately. */
-static int64_t path_number(struct flamecells *cells,
-                           enum flame_kind kind,
-                           const struct table_key *path)
+/* The path, without a search for one that came lately. */
+static struct known_path *path_known(struct flamecells *cells,
+                                     enum flame_kind kind,
+                                     const struct table_key *path)
 {
     uint64_t hash = (path->a ^ path->b * 31 ^ path->c * 17) + (uint64_t)kind;
     struct known_path *known =
-        &cells->known_paths[(hash ^ hash >> 4 ^ hash >> 32) % KNOWN];
-    int64_t number;
+        &cells->known[(hash ^ hash >> 4 ^ hash >> 32) % KNOWN];
 
     if (known->number != 0 && known->kind == kind && known->key.a == path->a &&
         known->key.b == path->b && known->key.c == path->c) {
-        return known->number - 1;
+        return known;
     }
-    number = path_find(cells->paths[kind], *path);
-    *known = (struct known_path){*path, kind, (uint32_t)number + 1};
-    return number;
+    known_put(cells, known);
+    *known = (struct known_path){
+        .key = *path,
+        .kind = kind,
+        .number = (uint32_t)path_find(cells->paths[kind], *path) + 1};
+    return known;
 }
 
-/* The cell of an instant. */
+/* Look at the cell of an instant. */
 static void now_set(struct flamecells *cells, ck_time_t at)
 {
-    size_t cell = (size_t)((at - cells->start) / cells->width);
-    ck_time_t start = cells->start + (ck_time_t)cell * cells->width;
+    size_t cell;
+    ck_time_t start;
 
+    if (at >= cells->now.part.start && at < cells->now.part.end) {
+        return;
+    }
+    cell = (size_t)((at - cells->start) / cells->width);
+    start = cells->start + (ck_time_t)cell * cells->width;
     cells->now = (struct now){
         {start, start + cells->width}, cell, (uint32_t)(cell / cells->wide)};
 }
 
 /* The time of a piece, or of a point `ns`, in each of its cells. */
 static void piece_add(struct flamecells *cells,
-                      uint64_t pair,
+                      struct known_path *known,
                       struct region piece,
                       ck_time_t ns)
 {
-    ck_time_t *times = cells->times[pair >> 32];
+    ck_time_t *times = cells->times[known->kind];
     ck_time_t at = piece.start;
 
     do {
         ck_time_t end, part;
 
-        if (at < cells->now.part.start || at >= cells->now.part.end) {
+        now_set(cells, at);
+        if (known->cell != cells->now.wide) {
+            known_put(cells, known);
             now_set(cells, at);
+            known->cell = cells->now.wide;
         }
         end = cells->now.part.end;
         part = end < piece.end ? end - at : piece.end - at;
         part = piece.start == piece.end ? ns : part;
         times[cells->now.cell] += part;
-        sum_add(cells, pair, cells->now.wide, part);
+        known->ns += part;
         at = end;
     } while (at < piece.end);
 }
@@ -255,16 +344,20 @@ void flamecells_add(struct flamecells *cells,
                     struct region piece,
                     ck_time_t ns)
 {
-    int64_t number;
-
     if (!region_clip(cells->part, &piece.start, &piece.end) || ns <= 0) {
         return;
     }
     if (cells->times[kind] == NULL) {
         cells->times[kind] = xcalloc(cells->count, sizeof(ck_time_t));
     }
-    number = path_number(cells, kind, path);
-    piece_add(cells, pair_of(kind, (uint32_t)number), piece, ns);
+    piece_add(cells, path_known(cells, kind, path), piece, ns);
+}
+
+void flamecells_finish(struct flamecells *cells)
+{
+    for (size_t i = 0; i < KNOWN; i++) {
+        known_put(cells, &cells->known[i]);
+    }
 }
 
 /* ---- what there is ------------------------------------------------------ */
@@ -323,12 +416,20 @@ struct flame_sum *flamecells_sums(const struct flamecells *cells,
     struct flame_sum *sums = xcalloc(cells->sums_count + 1, sizeof(*sums));
 
     *count = 0;
-    for (size_t i = 0; i < cells->sums_count; i++) {
-        struct table_key key = table_key(cells->pairs, i);
+    for (size_t path = 0; path < cells->sums_paths[kind]; path++) {
+        const struct path_sums *its = &cells->sums[kind][path];
+
+        for (size_t i = 0; i < its->count; i++) {
+            sums[(*count)++] = (struct flame_sum){
+                (uint32_t)path, (uint32_t)its->all[i].cell, its->all[i].ns};
+        }
+    }
+    for (size_t i = 0; i < cells->late.count; i++) {
+        struct table_key key = table_key(cells->late.pairs, i);
 
         if (key.a >> 32 == (uint64_t)kind) {
             sums[(*count)++] = (struct flame_sum){
-                (uint32_t)key.a, (uint32_t)key.b, cells->sums[i]};
+                (uint32_t)key.a, (uint32_t)key.b, cells->late.ns[i]};
         }
     }
     qsort(sums, *count, sizeof(*sums), by_cell);

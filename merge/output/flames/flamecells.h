@@ -51,6 +51,8 @@ void flamecells_add(struct flamecells *cells,
                     const struct table_key *path,
                     struct region piece,
                     ck_time_t ns);
+/* Nothing comes any more. */
+void flamecells_finish(struct flamecells *cells);
 
 /* ---- what there is ------------------------------------------------------ */
 

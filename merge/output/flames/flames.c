@@ -289,6 +289,7 @@ void flames_finish(struct flames *flames)
 {
     stacktable_resolve(flames->stacks);
     stacktable_resolve(flames->waits);
+    flamecells_finish(flames->cells);
 }
 
 const struct flamecells *flames_cells(const struct flames *flames)

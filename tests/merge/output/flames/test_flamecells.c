@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "merge/output/flames/flamecells.h"
@@ -126,6 +127,7 @@ static void wider_cells_lose_no_time_of_any_path(void **state)
               (struct region){start, start + length}, length);
         expected[path] += length;
     }
+    flamecells_finish(cells);
     assert_true(flamecells_wide(cells) > 1);
     sums = flamecells_sums(cells, FLAME_OFFCPU, &count);
     assert_non_null(sums);
@@ -135,13 +137,71 @@ static void wider_cells_lose_no_time_of_any_path(void **state)
 
         assert_true(flamecells_path(cells, FLAME_OFFCPU, sums[i].path, &key));
         expected[key.a] -= sums[i].ns;
-        assert_true(i == 0 || sums[i - 1].cell <= sums[i].cell);
+        assert_true(i == 0 || sums[i - 1].cell < sums[i].cell ||
+                    (sums[i - 1].cell == sums[i].cell &&
+                     sums[i - 1].path < sums[i].path));
     }
     for (size_t i = 0; i < PATHS; i++) {
         assert_int_equal(expected[i], 0);
     }
     free(sums);
     flamecells_destroy(cells);
+}
+
+/* Pieces of two kinds and many paths, forwards or backwards in time. */
+static struct flame_sum *sums_of(bool is_backwards, size_t *wide, size_t *count)
+{
+    struct flamecells *cells =
+        flamecells_create((struct region){0, 1000 * SECOND}, 0);
+    struct flame_sum *sums;
+
+    for (int64_t i = 0; i < 300000; i++) {
+        int64_t number = is_backwards ? 299999 - i : i;
+        ck_time_t start = number * 3000000;
+        struct table_key path = {(uint64_t)(number * 7919 % PATHS), 0, 0};
+
+        added(cells, number % 3 == 0 ? FLAME_CPU : FLAME_DEVICE, path,
+              (struct region){start, start + 5000000}, 5000000);
+    }
+    flamecells_finish(cells);
+    *wide = flamecells_wide(cells);
+    sums = flamecells_sums(cells, FLAME_DEVICE, count);
+    for (size_t i = 0; i < *count; i++) {
+        struct table_key key;
+
+        assert_true(flamecells_path(cells, FLAME_DEVICE, sums[i].path, &key));
+        sums[i].path = (uint32_t)key.a;
+    }
+    flamecells_destroy(cells);
+    return sums;
+}
+
+static ck_time_t
+time_of(const struct flame_sum *sums, size_t count, const struct flame_sum *of)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sums[i].cell == of->cell && sums[i].path == of->path) {
+            return sums[i].ns;
+        }
+    }
+    return 0;
+}
+
+static void in_which_order_pieces_come_does_not_matter(void **state)
+{
+    size_t wide, other_wide, count, other_count;
+    struct flame_sum *sums = sums_of(false, &wide, &count);
+    struct flame_sum *others = sums_of(true, &other_wide, &other_count);
+
+    (void)state;
+    assert_true(wide > 1);
+    assert_int_equal(wide, other_wide);
+    assert_int_equal(count, other_count);
+    for (size_t i = 0; i < count; i += 997) {
+        assert_int_equal(time_of(others, other_count, &sums[i]), sums[i].ns);
+    }
+    free(sums);
+    free(others);
 }
 
 static void stacks_without_room_are_one(void **state)
@@ -172,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_piece_is_shared_out_among_its_cells),
         cmocka_unit_test(what_is_outside_is_left_out),
         cmocka_unit_test(wider_cells_lose_no_time_of_any_path),
+        cmocka_unit_test(in_which_order_pieces_come_does_not_matter),
         cmocka_unit_test(stacks_without_room_are_one),
     };
 
