@@ -33,10 +33,14 @@ struct latest {
     struct region piece;
 };
 
-/* A cause and its longest piece. */
-struct place {
+/* A cause. */
+struct cause_of {
     struct closeup_of of;
     ck_time_t weight; /* time of its pieces, less that of others; 0 = free */
+};
+
+/* Its longest piece. */
+struct place {
     int32_t ranks[CLOSEUP_RANKS];
     struct latest latest[LATEST];
     struct region piece; /* the longest */
@@ -71,7 +75,9 @@ struct closeups {
     struct known *rows;
     size_t rows_count;
     size_t rows_room;
-    struct place places[PLACES];
+    struct cause_of
+        causes[PLACES];          /* apart: for each piece some are looked at */
+    struct place places[PLACES]; /* theirs */
 };
 
 struct closeups *closeups_create(void)
@@ -321,10 +327,10 @@ place_take(struct closeups *closeups, struct place *place, bool is_last)
     memcpy(place->taken.ranks, place->ranks, sizeof(place->ranks));
 }
 
-static bool is_wanted(const struct closeups *closeups,
-                      const struct place *place)
+static bool is_wanted(const struct closeups *closeups, size_t place)
 {
-    return place->is_due && place->weight >= closeups->whole / WORTH;
+    return closeups->places[place].is_due &&
+           closeups->causes[place].weight >= closeups->whole / WORTH;
 }
 
 /* Copy what is due, later where something is not known of it yet. */
@@ -334,7 +340,7 @@ static void look(struct closeups *closeups)
         struct place *place = &closeups->places[i];
         size_t behind = closeups->ring.put - place->put;
 
-        if (behind >= COPIED && is_wanted(closeups, place) &&
+        if (behind >= COPIED && is_wanted(closeups, i) &&
             (behind >= COPIED_LAST || !has_unknown(closeups, place))) {
             place_take(closeups, place, false);
         }
@@ -431,25 +437,26 @@ static struct place *place_find(struct closeups *closeups,
                                 const struct closeup_of *of,
                                 ck_time_t length)
 {
-    uint32_t first = place_of(of);
-    struct place *least = &closeups->places[first];
+    uint32_t first = place_of(of), least = first;
 
     for (uint32_t i = 0; i < PLACES_OF_ONE; i++) {
-        struct place *place = &closeups->places[(first + i) % PLACES];
+        uint32_t at = (first + i) % PLACES;
+        struct cause_of *cause = &closeups->causes[at];
 
-        if (place->weight > 0 && is_same(&place->of, of)) {
-            place->weight += length;
-            return place;
+        if (cause->weight > 0 && is_same(&cause->of, of)) {
+            cause->weight += length;
+            return &closeups->places[at];
         }
-        least = place->weight < least->weight ? place : least;
+        least = cause->weight < closeups->causes[least].weight ? at : least;
     }
-    if (least->weight > length) {
-        least->weight -= length;
+    if (closeups->causes[least].weight > length) {
+        closeups->causes[least].weight -= length;
         return NULL;
     }
-    free(least->taken.items);
-    *least = (struct place){.of = *of, .weight = length};
-    return least;
+    free(closeups->places[least].taken.items);
+    closeups->causes[least] = (struct cause_of){*of, length};
+    closeups->places[least] = (struct place){0};
+    return &closeups->places[least];
 }
 
 /* The piece with what it goes on from. */
@@ -493,7 +500,7 @@ void closeups_piece(struct closeups *closeups,
 void closeups_finish(struct closeups *closeups)
 {
     for (size_t i = 0; i < PLACES; i++) {
-        if (is_wanted(closeups, &closeups->places[i])) {
+        if (is_wanted(closeups, i)) {
             place_take(closeups, &closeups->places[i], true);
         }
     }
