@@ -15,8 +15,9 @@ struct deflate_pieces {
     void *context;
 };
 
-/* Levels of zlib. */
-enum deflate_level { DEFLATE_USUAL = -1, DEFLATE_FASTEST = 1 };
+/* Levels of zlib. What is in a page is 1 to 4 % larger at the quick one than at
+ * zlib's own, 6. */
+enum deflate_level { DEFLATE_FASTEST = 1, DEFLATE_QUICK = 4 };
 
 /* By zlib. 0, or -1 with errno. */
 int deflate_bytes(const void *bytes,

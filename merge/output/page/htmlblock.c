@@ -90,7 +90,7 @@ static int bytes_put(FILE *file, const struct html_block *block)
     pairs_fill(piece->pairs);
     rc = block->length > FAST
              ? deflate_fast(block->bytes, block->length, &to)
-             : deflate_bytes(block->bytes, block->length, DEFLATE_USUAL, &to);
+             : deflate_bytes(block->bytes, block->length, DEFLATE_QUICK, &to);
     free(piece);
     return rc != 0 || ferror(file) ? -1 : 0;
 }
