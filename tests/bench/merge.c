@@ -19,8 +19,10 @@
  *              and the devices idle between any two kernels
  *     varied   the same, with steps, ranges, 50 names of kernels, 40 lines that
  *              launch them, and latencies of launches that differ
- *     jittered the same, and no two lengths are alike, as in a real run: a page
- *              takes 4 bytes for an item, and 0.5 of a varied one
+ *     whole    as varied, with a lock taken, a CPU sample with its stack every
+ *              20 launches, and now and then a pause of 150 us
+ *     jittered as varied, and no two lengths are alike, as in a real run: a
+ * page takes 4 bytes for an item, and 0.5 of a varied one
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,11 +49,18 @@ struct plan {
     int64_t kernel;
     bool is_varied;
     bool is_jittered;
+    bool is_whole;
 };
 
 #define NAMES 50
 #define LINES 40
 #define NAME_FIRST 10
+#define NAME_LOCK 4
+/* Numbers of calls of locks begin here. */
+#define LOCK_CALLS ((uint32_t)1 << 30)
+#define STACKS 30
+/* Launches from one pause of the program to the next. */
+#define PAUSES 500
 /* Launches before the device's records of them come; a short run has several
  * such parts, too. */
 #define LAUNCHES 4000
@@ -62,7 +71,9 @@ static bool plan_kind(struct plan *plan, const char *kind)
     bool is_waiting;
 
     plan->is_jittered = strcmp(kind, "jittered") == 0;
-    plan->is_varied = plan->is_jittered || strcmp(kind, "varied") == 0;
+    plan->is_whole = strcmp(kind, "whole") == 0;
+    plan->is_varied =
+        plan->is_jittered || plan->is_whole || strcmp(kind, "varied") == 0;
     is_waiting = plan->is_varied || strcmp(kind, "waiting") == 0;
     plan->is_matched = strcmp(kind, "loose") != 0;
     plan->late = is_waiting ? 1500 : 0;
@@ -123,6 +134,7 @@ static void names_put(struct synth *synth, bool is_varied)
     synth_text(synth, CK_KIND_NAME, 1, 0, 0, "clEnqueueNDRangeKernel", 22);
     synth_text(synth, CK_KIND_NAME, 2, 0, 0, "MPI_Allreduce", 13);
     synth_text(synth, CK_KIND_NAME, 3, 0, 0, "forward", 7);
+    synth_text(synth, CK_KIND_NAME, NAME_LOCK, 0, 0, "pthread_mutex_lock", 18);
     for (uint32_t i = 0; is_varied && i < NAMES; i++) {
         char name[16];
         int length = snprintf(name, sizeof(name), "kernel_%u", i);
@@ -134,6 +146,63 @@ static void names_put(struct synth *synth, bool is_varied)
         synth_text(synth, CK_KIND_SYMBOL, 1, CK_SITE_TOLD + i, 100 + i,
                    "step\0/s/train.c", 15);
     }
+}
+
+/* Stacks of three frames, the innermost first: lines of step(). */
+static void stacks_put(struct synth *synth)
+{
+    for (uint32_t i = 0; i < STACKS; i++) {
+        const uint64_t frames[] = {CK_SITE_TOLD + i, CK_SITE_TOLD + i % 5,
+                                   CK_SITE_TOLD};
+
+        synth_text(synth, CK_KIND_STACK, i + 1, 0, 1, (const char *)frames,
+                   sizeof(frames));
+    }
+}
+
+static void lock_put(struct synth *synth, int64_t at, uint32_t call)
+{
+    struct ck_call record = {
+        .e = {.kind = CK_KIND_POSIX, .name = NAME_LOCK, .start = at},
+        .dur = 600,
+        .site = CK_SITE_TOLD + call / 2 % LINES,
+        .call = LOCK_CALLS | call,
+        .arg = 0x5000};
+
+    synth_put(synth, &record);
+}
+
+/* When that turn of a part starts that began then. */
+static int64_t turn_start(const struct plan *plan, int64_t begin, int64_t turn)
+{
+    return begin + turn * 10000 + (plan->is_whole ? turn / PAUSES * 150000 : 0);
+}
+
+/* What the collector saw of the thread meanwhile: how many. */
+static int64_t samples_put(struct synth *synth,
+                           const struct plan *plan,
+                           int64_t begin,
+                           uint32_t turns)
+{
+    int64_t count = 0;
+
+    if (!plan->is_whole) {
+        return 0;
+    }
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    for (uint32_t i = 0; i < turns; i += 20, count++) {
+        struct ck_sample record = {
+            .e = {.kind = CK_KIND_SAMPLE,
+                  .name = 1,
+                  .start = turn_start(plan, begin, i) + 2200},
+            .ip = CK_SITE_TOLD,
+            .tid = 100,
+            .stack = i / 20 % STACKS + 1,
+            .weight = 200000};
+
+        synth_put(synth, &record);
+    }
+    return count;
 }
 
 /* A launch, and in a varied run now and then the end of a range. */
@@ -186,31 +255,41 @@ static void rank_write(const char *dir, int rank, const struct plan *plan)
 
     synth_stream(synth, 1, 0, 100);
     names_put(synth, plan->is_varied);
+    if (plan->is_whole) {
+        stacks_put(synth);
+    }
     if (plan->is_varied) {
         world_put(synth, rank, plan->ranks);
     }
     for (int64_t done = 0; done < plan->events;) {
         uint32_t first = call;
         int64_t begin = at;
+        uint32_t turns;
 
         synth_stream(synth, 1, 0, 100);
         for (int64_t i = 0; i < launches && done < plan->events;
              i++, done += 2) {
+            at = turn_start(plan, begin, i);
             launch_put(synth, plan, at, ++call);
+            if (plan->is_whole && call / 2 % 20 == 10) {
+                lock_put(synth, at + 1500, call);
+                done++;
+            }
             meeting_put(synth, plan, rank, at + 3000, ++call);
-            at += 10000;
         }
+        turns = (call - first) / 2;
+        at = turn_start(plan, begin, turns);
         if (plan->is_varied) {
             synth_step(synth, begin, at - begin - 1,
                        first / (2 * (uint32_t)launches));
         }
         synth_stream(synth, 1, 1, 101);
-        for (uint32_t i = 0; i < (call - first) / 2 && done < plan->events;
-             i++) {
-            device_put(synth, plan, begin + (int64_t)(i ^ 1) * 10000 + 1000,
+        for (uint32_t i = 0; i < turns && done < plan->events; i++) {
+            device_put(synth, plan, turn_start(plan, begin, i ^ 1) + 1000,
                        first + (i ^ 1) * 2 + 1);
             done++;
         }
+        done += samples_put(synth, plan, begin, turns);
     }
     synth_exit(synth, 0, at, 1);
     synth_destroy(synth);
@@ -330,7 +409,7 @@ static int usage(void)
     fprintf(stderr, "usage: bench_merge CKMERGE [EVENTS [RANKS [KIND]]]\n"
                     "       bench_merge --alone RUN\n"
                     "       bench_merge --write DIR [EVENTS [RANKS [KIND]]]\n"
-                    "KIND: loose, matched, waiting, varied, jittered\n");
+                    "KIND: loose, matched, waiting, varied, whole, jittered\n");
     return 2;
 }
 
