@@ -601,6 +601,8 @@ int main(int argc, char **argv)
     struct ck_endpoint to;
     struct ck_err err;
 
+    /* Its directories must be there for itself, whatever the mask is. */
+    (void)umask(umask(0) & ~(mode_t)S_IRWXU);
     ck_log_init("ckagg", -1, CK_LOG_INFO);
     ck_cli_facts(ck_build_facts);
     switch (ck_cli_parse(&cli, &argc, &argv, &err)) {

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static struct {
     uint64_t ignored;
     struct rlimit files;
     struct rlimit stack;
+    mode_t mask;
     bool is_taken;
 } first;
 
@@ -84,6 +86,8 @@ void inherited_take(void)
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
+    first.mask = umask(0);
+    (void)umask(first.mask & ~(mode_t)S_IRWXU);
     limit_take(RLIMIT_NOFILE, &first.files);
     limit_take(RLIMIT_STACK, &first.stack);
     first.is_taken = true;
@@ -131,6 +135,7 @@ void inherited_restore(void)
     disposition_restore(SIGCHLD);
     disposition_restore(SIGPIPE);
     disposition_restore(SIGXFSZ);
+    (void)umask(first.mask);
     limit_restore(RLIMIT_NOFILE, &first.files);
     limit_restore(RLIMIT_STACK, &first.stack);
     (void)mask_set(SIG_SETMASK, &first.blocked, NULL);

@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The program gets it back before its exec: signals that are blocked, signals
- * that are ignored, the limits of open files and of the stack.
+ * that are ignored, the limits of open files and of the stack, and the mask of
+ * file modes, which may not take from ckagent what it makes: its directories
+ * are there for later runs.
  */
 #ifndef CK_AGENT_PROCESS_INHERITED_H
 #define CK_AGENT_PROCESS_INHERITED_H
