@@ -64,13 +64,18 @@ static void old_remove(const char *dir)
     }
 }
 
+/* What an endpoint cannot have (ck_endpoint_check_url()). */
+#define NOT_IN_ENDPOINT " \t\r\n,"
+
 /* Where all agents look: $XDG_RUNTIME_DIR/ck, else /tmp/ck-UID. */
 static void dir_known(char dir[EMBEDDED_DIR])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     int n = -1;
 
-    if (runtime != NULL && runtime[0] == '/' && access(runtime, W_OK) == 0) {
+    if (runtime != NULL && runtime[0] == '/' &&
+        strpbrk(runtime, NOT_IN_ENDPOINT) == NULL &&
+        access(runtime, W_OK) == 0) {
         n = snprintf(dir, EMBEDDED_DIR - 24, "%s/ck", runtime);
     }
     /* 16 hex digits and ".sock" must fit behind it as well. */

@@ -19,17 +19,20 @@
  * --job NAME gave both the same key. */
 #define EARLIER (2 * CK_TIME_S)
 
-static int absolute(char path[PATH_MAX], const char *name)
+static int absolute(char path[PATH_MAX], const char *name, struct ck_err *err)
 {
-    char here[PATH_MAX];
+    char here[PATH_MAX] = "";
 
-    if (name[0] == '/') {
-        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? 0 : -1;
+    if (name[0] != '/' && getcwd(here, sizeof(here)) == NULL) {
+        return ck_err_set(err, "the current directory cannot be found: %s",
+                          strerror(errno));
     }
-    if (getcwd(here, sizeof(here)) == NULL) {
-        return -1;
+    if (snprintf(path, PATH_MAX, "%s%s%s", here, here[0] == '\0' ? "" : "/",
+                 name) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return ck_err_set(err, "run directory: %s", strerror(errno));
     }
-    return snprintf(path, PATH_MAX, "%s/%s", here, name) < PATH_MAX ? 0 : -1;
+    return 0;
 }
 
 /* Does the directory hold a run that is not of this job? */
@@ -102,11 +105,19 @@ int paths_find(struct paths *places,
     places->is_moved = false;
     places->claim = -1;
     if (identity_run_name(identity, name, sizeof(name)) != 0 ||
-        absolute(places->dir, dir != NULL ? dir : name) != 0 ||
         snprintf(places->fallback, PATH_MAX, "%s/%s",
                  tmp != NULL && tmp[0] == '/' ? tmp : "/tmp",
                  name) >= PATH_MAX) {
         return ck_err_set(err, "run directory: %s", strerror(ENAMETOOLONG));
+    }
+    if (absolute(places->dir, dir != NULL ? dir : name, err) != 0) {
+        if (dir != NULL || errno == ENAMETOOLONG) {
+            return -1;
+        }
+        /* Of its own accord the run would be where nothing is any more. */
+        strcpy(places->dir, places->fallback);
+        places->is_moved = true;
+        return 0;
     }
     /* DIR/ and DIR are one, and DIR.2 is beside it. */
     for (length = strlen(places->dir);

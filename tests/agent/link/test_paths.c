@@ -154,6 +154,26 @@ static void without_a_directory_the_job_gives_the_name(void **state)
     assert_false(places.is_moved);
 }
 
+static void without_a_current_directory_the_run_goes_below_tmpdir(void **state)
+{
+    struct ck_err err = {.text = ""};
+    struct paths places;
+    char gone[128];
+
+    (void)state;
+    (void)snprintf(gone, sizeof(gone), "%s/gone", work);
+    assert_int_equal(mkdir(gone, 0700), 0);
+    assert_int_equal(chdir(gone), 0);
+    assert_int_equal(rmdir(gone), 0);
+    assert_int_equal(paths_find(&places, &identity, NULL, &err), 0);
+    assert_string_equal(places.dir, places.fallback);
+    assert_true(places.is_moved);
+    assert_non_null(strstr(err.text, "current directory"));
+    assert_int_equal(paths_find(&places, &identity, "given", &err), -1);
+    assert_non_null(strstr(err.text, "current directory"));
+    assert_int_equal(chdir("/"), 0);
+}
+
 int main(void)
 {
 #define CASE(name) WORKDIR_CASE(name, setup)
@@ -164,6 +184,7 @@ int main(void)
         CASE(the_run_of_another_job_is_left_alone),
         CASE(an_earlier_job_of_the_same_name_is_another_one),
         CASE(without_a_directory_the_job_gives_the_name),
+        CASE(without_a_current_directory_the_run_goes_below_tmpdir),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

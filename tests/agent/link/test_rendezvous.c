@@ -275,6 +275,30 @@ static void in_a_directory_of_others_no_agents_meet(void **state)
     rendezvous_destroy(rendezvous);
 }
 
+/* $XDG_RUNTIME_DIR is anything; an endpoint's text is not. */
+static void agents_meet_where_an_endpoint_can_name(void **state)
+{
+    static const char *const names[] = {"a b", "a\nb", "a\tb", "a,b"};
+    struct embedded_place place;
+    struct identity identity;
+    struct ck_endpoint endpoint;
+    struct ck_err err;
+    char url[128];
+    char path[96];
+
+    (void)state;
+    identity_fill(&identity, 0, 1, 1);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", work, names[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", path, 1), 0);
+        assert_int_equal(embedded_place_find(&place, &identity, &err), 0);
+        (void)snprintf(url, sizeof(url), "ipc://%s", place.socket);
+        assert_int_equal(ck_endpoint_parse(url, &endpoint, &err), 0);
+        assert_int_equal(endpoint.count, 1);
+    }
+}
+
 int main(void)
 {
 #define CASE(name) WORKDIR_CASE(name, setup)
@@ -289,6 +313,7 @@ int main(void)
         CASE(a_rank_of_another_host_waits_for_what_ckmpi_finds),
         CASE(a_fifo_in_place_of_an_endpoint_is_not_waited_for),
         CASE(in_a_directory_of_others_no_agents_meet),
+        CASE(agents_meet_where_an_endpoint_can_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
