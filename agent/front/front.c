@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ struct front {
     bool is_done;    /* the collector reported so */
     bool is_holding; /* the target waits for an aggregator */
     bool is_ready;   /* which answered */
-    bool has_report;
+    char *report;    /* what is to be shown of it; NULL = nothing came */
+    size_t report_bytes;
     bool has_promised;  /* the place of the report was logged */
     ck_time_t patience; /* until when the report is waited for */
     char why[512];      /* there is none; "" = not known */
@@ -142,6 +144,18 @@ static void word_take(struct front *front,
     }
 }
 
+/* Kept until the end: who reads our stderr may be slow, or never do it. */
+static void report_keep(struct front *front, const char *text, size_t length)
+{
+    char *more = realloc(front->report, front->report_bytes + length);
+
+    if (more != NULL) {
+        memcpy(more + front->report_bytes, text, length);
+        front->report = more;
+        front->report_bytes += length;
+    }
+}
+
 static void channel_step(struct front *front)
 {
     struct frontpipe_message message;
@@ -153,8 +167,7 @@ static void channel_step(struct front *front)
 
         if (message.type == FRONTPIPE_REPORT &&
             front->wish->report == FRONT_REPORT_NOW) {
-            (void)fwrite(message.u.text, 1, length, stderr);
-            front->has_report = true;
+            report_keep(front, message.u.text, length);
         } else if (message.type == FRONTPIPE_PLACE) {
             (void)snprintf(front->place, sizeof(front->place), "%.*s",
                            (int)length, message.u.text);
@@ -371,10 +384,42 @@ static void done_wait(struct front *front, ck_time_t until)
     }
 }
 
-static void report_tell(const struct front *front)
+/* As much of the report as is read within our patience: a pipe that nobody
+ * reads must not keep the program from having ended. A pipe that has room takes
+ * a piece at once. */
+static void report_show(struct front *front)
 {
-    if (front->has_report) {
-        (void)fflush(stderr);
+    struct pollfd items[2] = {
+        {.fd = front->signals.fd, .events = POLLIN},
+        {.fd = STDERR_FILENO, .events = POLLOUT},
+    };
+    size_t shown = 0;
+
+    while (shown < front->report_bytes) {
+        ck_time_t left = front->patience - ck_time_raw();
+        size_t piece = front->report_bytes - shown;
+        ssize_t n = 0;
+
+        (void)poll(items, 2, left > 0 ? (int)(left / CK_TIME_MS + 1) : 0);
+        signals_step(front);
+        if (items[1].revents == 0 && left <= 0) {
+            break;
+        }
+        if (items[1].revents != 0) {
+            n = write(STDERR_FILENO, front->report + shown,
+                      piece < PIPE_BUF ? piece : PIPE_BUF);
+        }
+        if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            break;
+        }
+        shown += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void report_tell(struct front *front)
+{
+    if (front->report != NULL) {
+        report_show(front);
     } else if (front->place[0] != '\0') {
         (void)fprintf(stderr,
                       "ckagent: the run is in %s, its report will be "
@@ -554,6 +599,7 @@ static void front_fini(struct front *front)
     counters_destroy(front->counters);
     sampler_destroy(front->sampler);
     ck_fd_close(front->channel);
+    free(front->report);
 }
 
 int front_run(struct front_wish *wish)
