@@ -30,11 +30,20 @@ enum ck_clock {
     CK_CLOCK_DEVICE = 5, /* a device's own counter, ns */
 };
 
-/* Tests only: this process has CK_TEST_CLOCK, so its RAW is not the machine's
- * (schema/skew.h). Set before main() and never changed. */
+/* What this process reads as RAW is not what ck means by it: it is in another
+ * time namespace than its agent, or (tests only) has CK_TEST_CLOCK
+ * (schema/skew.h). */
 extern int ck_time_is_skewed __attribute__((visibility("hidden")));
-/* The machine's RAW as such a process is to see it. Async-signal-safe. */
+/* RAW of what was read. Async-signal-safe. */
 __attribute__((visibility("hidden"))) ck_time_t ck_time_skew(ck_time_t raw);
+
+/* What the time namespace of this process adds to RAW. */
+__attribute__((visibility("hidden"))) ck_time_t ck_time_space(void);
+/* In a program: RAW is from now on that of its agent, to whose clock a
+ * namespace adds `space`. `near` is what RAW was there within the last second:
+ * nothing is asked where this process agrees with that. Keeps errno. */
+__attribute__((visibility("hidden"))) void ck_time_space_look(ck_time_t near,
+                                                              ck_time_t space);
 
 /* Now on a clock of the system, ns. Async-signal-safe, any thread. */
 static inline int64_t ck_time_of(clockid_t clock)

@@ -186,7 +186,8 @@ struct ck_ring_header {
     uint8_t pad0[20];
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
-    uint8_t pad[1840];
+    int64_t raw_space;    /* what a time namespace adds to RAW of the agent */
+    uint8_t pad[1832];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -270,8 +271,9 @@ struct ck_ring {
     _Atomic(struct ck_ring_process *) process;
     _Atomic uint32_t incarnation; /* 0 = not entered */
     enum ck_clock clock;
-    uint32_t loaded; /* header->loaded when the ring was mapped */
-    bool is_child;   /* of fork(), without an exec since */
+    uint32_t loaded;   /* header->loaded when the ring was mapped */
+    int64_t raw_space; /* of the header, when it was mapped */
+    bool is_child;     /* of fork(), without an exec since */
     /* The process allows no system call of ours any more. */
     _Atomic bool is_closed;
     char path[256];

@@ -89,6 +89,15 @@ START static bool text_copy(char *to, size_t room, const char *text)
     return false;
 }
 
+/* Stamps are in the time of the agent, whatever namespace this process is in.
+ */
+START static void clock_join(const struct ck_ring *ring,
+                             const struct ck_ring_header *header)
+{
+    ck_time_space_look(header->alive != 0 ? header->alive : header->created,
+                       ring->raw_space);
+}
+
 /* What is checked is a copy: another thread may be writing to the header. */
 START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
 {
@@ -108,6 +117,8 @@ START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
     ring->header = map;
     ring->layout = ck_ring_layout(&copy);
     ring->loaded = copy.loaded;
+    ring->raw_space = copy.raw_space;
+    clock_join(ring, &copy);
     return 0;
 }
 
@@ -255,11 +266,14 @@ static uint32_t process_incarnation(struct ck_ring_process *process)
 
 int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
 {
-    struct ck_ring_process *process =
-        process_enter(ring->header, (uint32_t)getpid(),
-                      (const uint8_t *)getauxval(AT_RANDOM));
+    struct ck_ring_process *process;
     uint32_t incarnation;
 
+    if (ring->is_child) { /* of one that asked for a time namespace? */
+        clock_join(ring, ring->header);
+    }
+    process = process_enter(ring->header, (uint32_t)getpid(),
+                            (const uint8_t *)getauxval(AT_RANDOM));
     if (process == NULL) {
         return -1;
     }

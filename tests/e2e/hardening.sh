@@ -104,3 +104,58 @@ then
         "$work/static/report.txt" || fail "the report does not say why"
     echo "ok: static: said"
 fi
+
+# elsewhen NAME COMMAND WORD...: the run lasts seconds, not what a time namespace
+# adds to its clock.
+elsewhen() {
+    local name=$1
+    shift
+    timeout 300 "$@" || fail "$name: status $?"
+    wait_done "$work/$name"
+    same "$name: hours of the run" 0 \
+        "$(json "$work/$name/report.json" 'j["region"]["ns"] // (3600 * 10 ** 9)')"
+    same "$name: sleeps" 2 "$(json "$work/$name/report.json" 'sum(c["calls"]
+        for c in j["calls"] if "nanosleep" in c["name"])')"
+}
+late() { echo unshare -T --monotonic 100000 --boottime 100000; }
+sleeps="import time
+time.sleep(0.3)
+time.sleep(0.3)"
+forks="import ctypes, os
+assert ctypes.CDLL(None).unshare(0x80) == 0
+open('/proc/self/timens_offsets', 'w').write('monotonic 90000 0')
+if os.fork() == 0:
+    import time
+    time.sleep(0.3)
+    time.sleep(0.3)
+    os._exit(0)
+os.wait()"
+if $(late) true 2>/dev/null; then
+    record=("$bin/ckagent" --report none --dir)
+    elsewhen later "${record[@]}" "$work/later" -- $(late) python3 -c "$sleeps"
+    elsewhen within $(late) "${record[@]}" "$work/within" -- python3 -c "$sleeps"
+    elsewhen asked "${record[@]}" "$work/asked" -- python3 -c "$forks"
+else
+    echo "left out: time namespaces are not permitted here"
+fi
+
+# Nobody reads what is printed: who asks the agent to end is not kept waiting
+# by a pipe that is full. It ends as the program did.
+mkfifo "$work/full"
+exec 5<>"$work/full"
+/usr/bin/python3 -c 'import os
+os.set_blocking(5, False)
+try:
+    while os.write(5, bytes(4096)): pass
+except BlockingIOError: os.set_blocking(5, True)'
+"$bin/ckagent" --dir "$work/unread" -- sh -c 'exit 3' 2>&5 &
+front=$!
+wait_done "$work/unread"
+for ((i = 0; i < 2400; i++)); do
+    kill -TERM $front 2>/dev/null || break
+    read -rt 0.05 <> <(:) || :
+done
+kill -KILL $front 2>/dev/null && fail "a full pipe: it waits for a reader"
+status=0
+wait $front || status=$?
+same "a full pipe: status" 3 $status

@@ -273,6 +273,11 @@ static void parent_before_fork(void)
 
 INJECT_START static void child_after_fork(void)
 {
+    if (forked_raw != 0 && inject_slow_enter()) {
+        /* After unshare(CLONE_NEWTIME). */
+        ck_time_space_look(forked_raw, inject_ring.raw_space);
+        inject_slow_leave();
+    }
     born_raw = forked_raw;
     said_at = 0;
     is_our_own = 0;
