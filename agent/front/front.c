@@ -384,7 +384,7 @@ static void done_wait(struct front *front, ck_time_t until)
     }
 }
 
-/* As much of the report as is read within our patience: a pipe that nobody
+/* As much of the report as is read within our patience: a pipe that no one
  * reads must not keep the program from having ended. A pipe that has room takes
  * a piece at once. */
 static void report_show(struct front *front)

@@ -139,7 +139,7 @@ else
     echo "left out: time namespaces are not permitted here"
 fi
 
-# Nobody reads what is printed: who asks the agent to end is not kept waiting
+# No one reads what is printed: who asks the agent to end is not kept waiting
 # by a pipe that is full. It ends as the program did.
 mkfifo "$work/full"
 exec 5<>"$work/full"
