@@ -221,8 +221,10 @@ static void put_places(const struct page *page)
     for (size_t i = 0; i < report->fault_places_count && shown < TOP_PLACES;
          i++) {
         const struct report_fault_place *row = &report->fault_places[i];
+        uint64_t faults = row->minor + row->major;
 
-        if ((row->minor + row->major) * WORTH_ROW < all) {
+        /* Of samples alone it may have been interrupts. */
+        if (faults == 0 || faults * WORTH_ROW < all) {
             break;
         }
         if (shown++ == 0) {

@@ -320,7 +320,41 @@ static ck_time_t put_calls(const struct page *page, enum why why, int indent)
     return most;
 }
 
-/* The one rank that a rank waited for; -1 = none, or several. */
+/* Is the rank in a collective that others had not entered, known for sure? */
+static bool is_waiting_in(const struct report_impasse *still, int32_t rank)
+{
+    for (size_t i = 0; still->is_sure && i < still->waited; i++) {
+        if (still->ranks[i] == rank) {
+            return still->absent > 0;
+        }
+    }
+    return false;
+}
+
+/* One that a rank waited for in a collective, if that one waits itself; -1. */
+static int32_t absent_of(const struct report *report, int32_t rank)
+{
+    for (size_t i = 0; i < report->impasses_count; i++) {
+        const struct report_impasse *still = &report->impasses[i];
+        const int32_t *absent = still->ranks + still->waited + still->died;
+
+        if (!is_waiting_in(still, rank)) {
+            continue;
+        }
+        for (size_t j = 0; j < still->absent; j++) {
+            for (size_t k = 0; k < report->impasses_count; k++) {
+                if (is_waiting_in(&report->impasses[k], absent[j])) {
+                    return absent[j];
+                }
+            }
+        }
+        return absent[0];
+    }
+    return -1;
+}
+
+/* The one rank that a rank waited for, by a message, else in a collective; -1 =
+ * none, or several. */
 static int32_t peer_of(const struct report *report, int32_t rank)
 {
     int32_t peer = -1;
@@ -337,17 +371,17 @@ static int32_t peer_of(const struct report *report, int32_t rank)
             }
         }
     }
-    return peer;
+    return peer >= 0 ? peer : absent_of(report, rank);
 }
 
-/* Ranks that wait for each other's messages in a circle, from the i-th message
- * on: their number, 0 = they do not. */
+/* Ranks that wait for each other in a circle, from that one on: their number, 0
+ * = they do not. */
 static size_t
-circle_find(const struct report *report, size_t i, int32_t ranks[PAGE_ROWS])
+circle_find(const struct report *report, int32_t rank, int32_t ranks[PAGE_ROWS])
 {
     size_t count = 0;
 
-    ranks[count++] = report->awaited[i].ranks[0];
+    ranks[count++] = rank;
     while (count < PAGE_ROWS) {
         int32_t next = peer_of(report, ranks[count - 1]);
 
@@ -359,6 +393,18 @@ circle_find(const struct report *report, size_t i, int32_t ranks[PAGE_ROWS])
     return peer_of(report, ranks[count - 1]) == ranks[0] ? count : 0;
 }
 
+/* The first of those that wait by message or collective `row`; -1 = none. */
+static int32_t first_of(const struct report *report, size_t row)
+{
+    const struct report_impasse *still;
+
+    if (row < report->awaited_count) {
+        return report->awaited[row].ranks[0];
+    }
+    still = &report->impasses[row - report->awaited_count];
+    return still->waited > 0 ? still->ranks[0] : -1;
+}
+
 /* Where messages are on their way a healthy job is in a circle, too, for a
  * while. */
 static void put_circle(const struct page *page, enum why why, int indent)
@@ -366,9 +412,11 @@ static void put_circle(const struct page *page, enum why why, int indent)
     const struct report *report = page->report;
     struct report_usual usual = usual_of(report);
 
-    for (size_t i = 0; i < report->awaited_count; i++) {
+    for (size_t i = 0; i < report->awaited_count + report->impasses_count;
+         i++) {
         int32_t ranks[PAGE_ROWS];
-        size_t count = circle_find(report, i, ranks);
+        int32_t first = first_of(report, i);
+        size_t count = first < 0 ? 0 : circle_find(report, first, ranks);
         struct spell spell;
 
         if (count == 0) {

@@ -227,6 +227,45 @@ static void a_hang_is_claimed_from_30_s_on(void **state)
     assert_non_null(strstr(text, "(10.0 ms): the job hung.\n"));
 }
 
+/* Each has entered a collective of two of them that the next one has not. */
+static void collectives_may_be_in_a_circle_too(void **state)
+{
+    static int32_t pairs[][2] = {{0, 1}, {1, 2}, {2, 0}};
+    struct report_impasse still[3];
+    struct report_rank rows[3];
+    struct report report = {
+        .present = 3,
+        .size = 3,
+        .ranks = rows,
+        .ranks_count = 3,
+        .impasses = still,
+        .impasses_count = 3,
+        .usual = {"collectives", 10 * CK_TIME_MS, 40 * CK_TIME_MS}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        still[i] = (struct report_impasse){.call = "MPI_Barrier",
+                                           .size = 2,
+                                           .number = 1,
+                                           .ranks = pairs[i],
+                                           .waited = 1,
+                                           .absent = 1,
+                                           .is_sure = true};
+        rows[i] = (struct report_rank){.number = i,
+                                       .end = REPORT_END_SIGNAL,
+                                       .code = SIGINT,
+                                       .open = "MPI_Barrier",
+                                       .is_open_api = true,
+                                       .open_ns = 12 * CK_TIME_S};
+    }
+    say(page_ends, &report);
+    assert_non_null(strstr(
+        text, "ranks 0-2 had waited for each other in a circle for 12.0 s\n"));
+    still[2].is_sure = false;
+    say(page_ends, &report);
+    assert_null(strstr(text, "circle"));
+}
+
 static void where_a_rank_died_the_others_waited_for_it(void **state)
 {
     (void)state;
@@ -629,6 +668,9 @@ static void tables_of_long_names_fit_the_page(void **state)
     say(page_memory, &report);
     assert_non_null(strstr(text, "PAGE FAULTS"));
     assert_fits();
+    fault.minor = fault.major = 0;
+    say(page_memory, &report);
+    assert_null(strstr(text, "PAGE FAULTS"));
     say(page_launch_stacks, &report);
     assert_non_null(strstr(text, "LAUNCHED BY"));
     assert_fits();
@@ -733,6 +775,7 @@ int main(void)
         cmocka_unit_test_teardown(a_deadlock_of_12_s_is_shown_and_not_claimed,
                                   teardown),
         cmocka_unit_test_teardown(a_hang_is_claimed_from_30_s_on, teardown),
+        cmocka_unit_test_teardown(collectives_may_be_in_a_circle_too, teardown),
         cmocka_unit_test_teardown(where_a_rank_died_the_others_waited_for_it,
                                   teardown),
         cmocka_unit_test_teardown(
