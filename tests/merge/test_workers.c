@@ -50,7 +50,16 @@ enum stack { WORK = 1, EXTRA, OTHER, THIRD, TEAM, STACKS };
 static const char *const functions[STACKS] = {
     NULL, "work", "extra", "other", "third", "libgomp.so.1+0x20"};
 
-enum waiting { BLOCKED, SPINNING, JOINING, READING, SHORT_WRITES, WRITES };
+enum waiting {
+    BLOCKED,
+    SPINNING,
+    JOINING,
+    READING,
+    SHORT_WRITES,
+    WRITES,
+    STACKED,
+    YIELDING
+};
 
 static struct defs *defs;
 static struct align *align;
@@ -246,7 +255,19 @@ static void wait_begin(enum waiting how, struct region part)
         .dur = region_length(part),
         .call = calls[1] + 1};
 
+    struct ck_sample stacked = {
+        .e = {.kind = CK_KIND_OFF_CPU, .name = 1, .start = part.start},
+        .tid = MAIN_TID,
+        .stack = EXTRA,
+        .weight = (uint64_t)region_length(part)};
+
     if (how == BLOCKED) {
+        give(1, DEFS_NONE, &off.e, part.end);
+    } else if (how == STACKED) {
+        give(1, DEFS_NONE, &off.e, part.end);
+        give(1, DEFS_NONE, &stacked.e, part.start);
+    } else if (how == YIELDING) {
+        off.e.kind = CK_KIND_PREEMPTED;
         give(1, DEFS_NONE, &off.e, part.end);
     } else if (how == JOINING) {
         calls[1]++;
@@ -479,6 +500,42 @@ static void the_largest_thing_is_of_whatever_kind(void **state)
     free(delays.items);
 }
 
+/* It waits for none of its threads. */
+static void a_blocked_rank_is_where_it_left_the_cpu(void **state)
+{
+    struct report_delays delays = delays_find(STACKED, NULL, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_OFFCPU_BLOCKED);
+    assert_sampled(&delays, "extra", false);
+    assert_true(delays.did.sampled.is_waits);
+    assert_null(delays.did.sampled.called);
+    free(delays.items);
+}
+
+static void what_its_workers_compute_comes_before_that(void **state)
+{
+    const enum stack worker[] = {OTHER};
+    struct report_delays delays = delays_find(STACKED, worker, 1);
+
+    (void)state;
+    assert_sampled(&delays, "other", true);
+    assert_false(delays.did.sampled.is_waits);
+    free(delays.items);
+}
+
+/* It looks again and again whether they are there. */
+static void a_rank_that_yields_to_its_workers_waits_for_them(void **state)
+{
+    const enum stack worker[] = {EXTRA};
+    struct report_delays delays = delays_find(YIELDING, worker, 1);
+
+    (void)state;
+    assert_int_equal(delays.kind, CAUSE_OFFCPU_RUNNABLE);
+    assert_sampled(&delays, "extra", true);
+    free(delays.items);
+}
+
 /* Not what was sampled in common work, which is what is left without them. */
 static void samples_of_calls_too_short_are_of_the_computation(void **state)
 {
@@ -521,6 +578,9 @@ int main(void)
         CASE(few_samples_do_not_part_them),
         CASE(a_computation_of_many_functions_is_one_thing),
         CASE(the_largest_thing_is_of_whatever_kind),
+        CASE(a_blocked_rank_is_where_it_left_the_cpu),
+        CASE(what_its_workers_compute_comes_before_that),
+        CASE(a_rank_that_yields_to_its_workers_waits_for_them),
         CASE(samples_of_calls_too_short_are_of_the_computation),
         CASE(samples_of_calls_that_are_recorded_are_theirs),
     };

@@ -46,6 +46,8 @@ struct met {
     struct place place;
     uint32_t path;
     bool is_faulting;
+    bool is_wait;
+    const char *called; /* where it waits */
 };
 
 struct delaykeys {
@@ -55,10 +57,10 @@ struct delaykeys {
     size_t count, room;
     struct own *deeds; /* by activity */
     size_t deeds_count, deeds_room;
-    struct table *stacks;     /* process, stack, faulting */
+    struct table *stacks;     /* process, stack, how it was met */
     struct delay_line *lines; /* by number of that */
     size_t stacks_count, stacks_room;
-    struct table *texts; /* function, file, line | faulting | path */
+    struct table *texts; /* function, file, line | faulting | wait | path */
     struct met *places;  /* by number of that */
     struct table *teams; /* numbers of those that are of OpenMP runtimes */
     size_t places_count, places_room;
@@ -239,7 +241,7 @@ static int64_t place_number(struct delaykeys *keys, const struct met *met)
     int64_t number = table_number_of(
         keys->texts, (uintptr_t)met->place.function, (uintptr_t)met->place.file,
         (uint64_t)met->place.line | (uint64_t)met->is_faulting << 32 |
-            (uint64_t)met->path << 33);
+            (uint64_t)met->is_wait << 33 | (uint64_t)met->path << 34);
 
     if ((size_t)number < keys->places_count) {
         return number;
@@ -258,7 +260,8 @@ static void line_find(struct delaykeys *keys,
     const struct defs *defs = lookback_defs(keys->lookback);
     struct evidence_item item = {
         .kind = EVIDENCE_SAMPLE, .a = process, .b = sample->stack};
-    struct met met = {.is_faulting = sample->is_faulting};
+    struct met met = {.is_faulting = sample->is_faulting,
+                      .is_wait = sample->is_wait};
     int64_t number;
 
     *line = (struct delay_line){.number = DELAY_NONE};
@@ -270,6 +273,7 @@ static void line_find(struct delaykeys *keys,
     if (met.place.function == NULL) {
         return;
     }
+    met.called = met.is_wait ? evidence_called(defs, &item) : NULL;
     met.path = callpaths_number(lookback_paths(keys->lookback), process,
                                 sample->stack);
     number = place_number(keys, &met);
@@ -284,8 +288,9 @@ void delaykeys_line(struct delaykeys *keys,
                     const struct history_sample *sample,
                     struct delay_line *line)
 {
-    int64_t number = table_number_of(keys->stacks, process, sample->stack,
-                                     sample->is_faulting);
+    int64_t number =
+        table_number_of(keys->stacks, process, sample->stack,
+                        (uint64_t)sample->is_faulting | sample->is_wait << 1);
     struct delay_line found;
 
     if ((size_t)number == keys->stacks_count) {
@@ -310,6 +315,16 @@ uint32_t delaykeys_path(const struct delaykeys *keys, uint32_t line)
 bool delaykeys_is_faulting(const struct delaykeys *keys, uint32_t line)
 {
     return keys->places[line].is_faulting;
+}
+
+bool delaykeys_is_wait(const struct delaykeys *keys, uint32_t line)
+{
+    return keys->places[line].is_wait;
+}
+
+const char *delaykeys_called(const struct delaykeys *keys, uint32_t line)
+{
+    return keys->places[line].called;
 }
 
 const struct callpaths *delaykeys_paths(const struct delaykeys *keys)

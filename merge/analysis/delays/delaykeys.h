@@ -52,6 +52,10 @@ struct place delaykeys_place(const struct delaykeys *keys, uint32_t line);
  */
 uint32_t delaykeys_path(const struct delaykeys *keys, uint32_t line);
 bool delaykeys_is_faulting(const struct delaykeys *keys, uint32_t line);
+/* Is it where a thread left the CPU to wait? Then, what it called for that;
+ * NULL = nothing, or not known. */
+bool delaykeys_is_wait(const struct delaykeys *keys, uint32_t line);
+const char *delaykeys_called(const struct delaykeys *keys, uint32_t line);
 const struct callpaths *delaykeys_paths(const struct delaykeys *keys);
 /* Is it of an OpenMP runtime? */
 bool delaykeys_is_team(const struct delaykeys *keys, uint32_t line);

@@ -274,6 +274,18 @@ static void others_add(struct walk *walk, struct region part)
                     walk);
 }
 
+/* Where the thread itself left the CPU. */
+static void wait_take(void *state, const struct history_sample *wait)
+{
+    struct walk *walk = state;
+    struct delay_line line;
+
+    line_of(walk, wait, &line);
+    if (line.number != DELAY_NONE) {
+        line_add(walk, line.number, wait);
+    }
+}
+
 /* A thread that spins in an OpenMP runtime waits for what others of the process
  * compute, if they do: since its last sample. */
 static void line_take(void *state, const struct history_sample *sample)
@@ -322,14 +334,15 @@ static void call_weigh(struct walk *walk,
     lookback_did(walk->profile->lookback, walk->thread, piece, did);
 }
 
-/* May it wait for other threads of its process: blocked between calls, or in a
- * call on a lock whose owner is not known? */
+/* May it wait for other threads of its process: without a CPU between calls
+ * (one that yields until they are there is ready to run), or in a call on a
+ * lock whose owner is not known? */
 static bool is_joining(const struct walk *walk, const struct history_state *did)
 {
     const struct lookback *lookback = walk->profile->lookback;
 
     if (did->call == NULL) {
-        return did->off == HISTORY_BLOCKED;
+        return did->off != HISTORY_ON;
     }
     return did->call->kind == CK_KIND_POSIX && did->call->holder == 0 &&
            lookback_activity_cause(
@@ -427,6 +440,9 @@ part_take(void *state, struct region piece, const struct history_state *did)
         return;
     }
     joined_add(walk, piece, did);
+    if (did->off == HISTORY_BLOCKED) {
+        history_stacked_waits(host, walk->thread, piece, wait_take, walk);
+    }
 }
 
 static void

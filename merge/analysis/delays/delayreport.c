@@ -30,6 +30,7 @@
 struct thing {
     uint32_t source;  /* where it had a CPU, if there is such a one */
     uint32_t blocked; /* where it was blocked, if it was */
+    uint32_t ready;   /* where it was ready without a CPU, if it was */
     int32_t rank;
     ck_time_t ns;
     struct report_running running;
@@ -70,19 +71,45 @@ static void thing_add(struct gathered *gathered,
     thing->rank = rank_of(gathered, cost->source);
     thing->ns += cost->ns;
     thing->running.total += cost->ns;
-    thing->running.preempted += off == HISTORY_PREEMPTED ? cost->ns : 0;
+    if (off == HISTORY_PREEMPTED) {
+        thing->running.preempted += cost->ns;
+        thing->ready = cost->source;
+    }
     if (off == HISTORY_BLOCKED) {
         thing->running.blocked += cost->ns;
         thing->blocked = cost->source;
     }
 }
 
+/* Did it nothing itself but yield, while other threads of its process computed?
+ */
+static bool is_yielding(const struct gathered *gathered,
+                        const struct thing *thing)
+{
+    const struct report_running *running = &thing->running;
+    struct report_sampled own, others;
+
+    if (running->preempted * 2 <= running->total ||
+        (running->total - running->preempted - running->blocked) * SEEN_SHARE >=
+            running->total ||
+        !delaysources_is_between(gathered->sources, thing->ready) ||
+        delaysources_functions(gathered->sources, thing->ready, &others, 1) ==
+            0) {
+        return false;
+    }
+    return delaysources_functions(gathered->sources, thing->source, &own, 1) ==
+               0 ||
+           own.total < SEEN_SAMPLES * lookback_period(gathered->lookback);
+}
+
 /* What was blocked for most of it is where it was blocked, not where the rest
  * computed. */
-static void thing_settle(struct thing *thing)
+static void thing_settle(const struct gathered *gathered, struct thing *thing)
 {
     if (thing->running.blocked * 2 > thing->running.total) {
         thing->source = thing->blocked;
+    } else if (is_yielding(gathered, thing)) {
+        thing->source = thing->ready;
     }
 }
 
@@ -183,7 +210,7 @@ static void things_gather(struct gathered *gathered, struct delaysums *sums)
     table_destroy(keys);
     count = gathered->count;
     for (size_t i = 0; i < count; i++) {
-        thing_settle(&gathered->things[i]);
+        thing_settle(gathered, &gathered->things[i]);
         thing_split(gathered, i);
     }
     if (gathered->count > 1) {
@@ -234,6 +261,7 @@ static struct report_activity thing_report(const struct gathered *gathered,
         report.sampled = thing->sampled;
     }
     if (report.call == NULL && !report.sampled.is_others &&
+        !report.sampled.is_waits &&
         !delayreport_is_seen(&thing->running, report.sampled.total,
                              lookback_period(gathered->lookback))) {
         report.sampled = (struct report_sampled){.total = 0};

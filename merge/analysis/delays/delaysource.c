@@ -20,6 +20,10 @@
  * least an n-th of that: they may have had no CPU for the rest. */
 #define OTHERS_SHARE 10
 
+/* Where it left the CPU explains that where the waits with a stack are at least
+ * an n-th of it. */
+#define WAITS_SHARE 2
+
 /* What the late thread had of a part beyond those who waited, in ns. */
 struct excess {
     uint32_t part;
@@ -188,14 +192,16 @@ struct function {
     struct place line; /* with the most of them */
     double line_ns;
     double ns;
-    double faulting; /* of it */
+    double faulting;    /* of it */
+    const char *called; /* by the line, where it waited */
 };
 
-/* Samples of one line. */
+/* Samples of one line, or waits. */
 struct seen {
     struct place place;
     double ns;
     double faulting;
+    const char *called;
 };
 
 static int by_text(const char *a, const char *b)
@@ -224,7 +230,8 @@ static int by_line(const void *left, const void *right)
 /* Adds up what was seen of one function: `count` of them in order of lines. */
 static struct function function_sum(const struct seen *seen, size_t count)
 {
-    struct function function = {.line = seen[0].place, .line_ns = seen[0].ns};
+    struct function function = {
+        .line = seen[0].place, .line_ns = seen[0].ns, .called = seen[0].called};
     double line_ns = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -235,6 +242,7 @@ static struct function function_sum(const struct seen *seen, size_t count)
         if (line_ns > function.line_ns) {
             function.line = seen[i].place;
             function.line_ns = line_ns;
+            function.called = seen[i].called;
         }
         function.ns += seen[i].ns;
         function.faulting += seen[i].faulting;
@@ -266,9 +274,11 @@ static bool is_team_waiting(const struct delaysources *sources,
     return others * TEAM_SHARE > team;
 }
 
-/* All lines that were seen, in order of functions and lines; how many. */
+/* All lines that were sampled, or where it waited, in order of functions and
+ * lines; how many. */
 static size_t lines_find(const struct delaysources *sources,
                          const struct source *source,
+                         bool is_waits,
                          struct seen *seen)
 {
     bool is_team_left_out = is_team_waiting(sources, source);
@@ -280,12 +290,14 @@ static size_t lines_find(const struct delaysources *sources,
                            delaykeys_is_faulting(sources->keys, excess->part);
 
         if (excess->is_line &&
+            delaykeys_is_wait(sources->keys, excess->part) == is_waits &&
             !(is_team_left_out &&
               delaykeys_is_team(sources->keys, excess->part))) {
             seen[count++] = (struct seen){
                 .place = delaykeys_place(sources->keys, excess->part),
                 .ns = excess->ns,
-                .faulting = is_faulting ? excess->ns : 0};
+                .faulting = is_faulting ? excess->ns : 0,
+                .called = delaykeys_called(sources->keys, excess->part)};
         }
     }
     if (count > 1) {
@@ -297,10 +309,11 @@ static size_t lines_find(const struct delaysources *sources,
 /* Functions with what was sampled in them; how many. */
 static size_t functions_find(const struct delaysources *sources,
                              const struct source *source,
+                             bool is_waits,
                              struct function *functions)
 {
     struct seen seen[DELAY_EXCESS_MAX];
-    size_t lines = lines_find(sources, source, seen);
+    size_t lines = lines_find(sources, source, is_waits, seen);
     size_t count = 0, end;
 
     for (size_t at = 0; at < lines; at = end) {
@@ -316,6 +329,7 @@ static size_t functions_find(const struct delaysources *sources,
 /* By which of its callers a function is explained. */
 static struct report_callers callers_find(const struct delaysources *sources,
                                           const struct source *source,
+                                          bool is_waits,
                                           const struct place *function)
 {
     struct callpaths_part parts[DELAY_EXCESS_MAX];
@@ -325,7 +339,8 @@ static struct report_callers callers_find(const struct delaysources *sources,
         const struct excess *excess = &source->excess[i];
         struct place place;
 
-        if (!excess->is_line) {
+        if (!excess->is_line ||
+            delaykeys_is_wait(sources->keys, excess->part) != is_waits) {
             continue;
         }
         place = delaykeys_place(sources->keys, excess->part);
@@ -363,37 +378,60 @@ static double faulting_of(const struct function *function)
     return most > 0 ? most : 0;
 }
 
-size_t delaysources_functions(const struct delaysources *sources,
-                              uint32_t number,
-                              struct report_sampled *functions,
-                              size_t room)
+/* The functions of what was found, the largest first: how many there was room
+ * for. `how` has what is equal in all. */
+static size_t functions_report(const struct delaysources *sources,
+                               const struct source *source,
+                               const struct report_sampled *how,
+                               struct report_sampled *functions,
+                               size_t room)
 {
-    /* A thread that is in a call, or blocked, is not sampled itself. */
-    bool is_others = !delaysources_is_between(sources, number) ||
-                     delaysources_off(sources, number) == HISTORY_BLOCKED;
     struct function found[DELAY_EXCESS_MAX];
-    size_t used = 0;
-    size_t count = functions_find(sources, &sources->items[number], found);
+    size_t count = functions_find(sources, source, how->is_waits, found);
     double total = 0;
+    size_t used = 0;
 
     qsort(found, count, sizeof(found[0]), by_weight);
     for (size_t i = 0; i < count && found[i].ns > 0; i++) {
         total += found[i].ns;
     }
-    if (is_others && total * OTHERS_SHARE < time_of(&sources->items[number])) {
+    if (how->is_others && total * OTHERS_SHARE < time_of(source)) {
+        return 0;
+    }
+    if (how->is_waits && total * WAITS_SHARE < time_of(source)) {
         return 0;
     }
     for (; used < count && used < room && found[used].ns > 0; used++) {
-        functions[used] = (struct report_sampled){
-            .total = (ck_time_t)total,
-            .ns = (ck_time_t)found[used].ns,
-            .place = found[used].line,
-            .callers = callers_find(sources, &sources->items[number],
-                                    &found[used].line),
-            .faulting = (ck_time_t)faulting_of(&found[used]),
-            .is_others = is_others};
+        functions[used] = *how;
+        functions[used].total = (ck_time_t)total;
+        functions[used].ns = (ck_time_t)found[used].ns;
+        functions[used].place = found[used].line;
+        functions[used].called = found[used].called;
+        functions[used].callers =
+            callers_find(sources, source, how->is_waits, &found[used].line);
+        functions[used].faulting = (ck_time_t)faulting_of(&found[used]);
     }
     return used;
+}
+
+size_t delaysources_functions(const struct delaysources *sources,
+                              uint32_t number,
+                              struct report_sampled *functions,
+                              size_t room)
+{
+    const struct source *source = &sources->items[number];
+    enum history_off off = delaysources_off(sources, number);
+    /* A thread that is in a call, or without a CPU, is not sampled itself. */
+    struct report_sampled how = {
+        .is_others =
+            !delaysources_is_between(sources, number) || off != HISTORY_ON};
+    size_t count = functions_report(sources, source, &how, functions, room);
+
+    if (count == 0 && off == HISTORY_BLOCKED) {
+        how = (struct report_sampled){.is_waits = true};
+        count = functions_report(sources, source, &how, functions, room);
+    }
+    return count;
 }
 
 struct report_activity delaysources_report(const struct delaysources *sources,

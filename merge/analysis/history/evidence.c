@@ -249,6 +249,29 @@ struct place evidence_place(const struct defs *defs,
     return library_place(defs, leaf);
 }
 
+const char *evidence_called(const struct defs *defs,
+                            const struct evidence_item *item)
+{
+    const struct defs_stack *stack = stack_of(defs, item);
+    const char *innermost = NULL;
+
+    if (python_place(defs, item, stack).file != NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; stack != NULL && i < stack->count; i++) {
+        struct place place = defs_place(defs, item->a, stack->frames[i]);
+
+        if (place.file != NULL) {
+            return innermost;
+        }
+        if (innermost == NULL &&
+            !defs_is_own(defs, item->a, stack->frames[i])) {
+            innermost = place.function;
+        }
+    }
+    return NULL;
+}
+
 bool evidence_is_own(const struct defs *defs, const struct evidence_item *item)
 {
     const struct defs_stack *stack = stack_of(defs, item);

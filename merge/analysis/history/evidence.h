@@ -43,6 +43,11 @@ struct evidence_item {
 struct place evidence_place(const struct defs *defs,
                             const struct evidence_item *item);
 
+/* The function by which that place was left: the one that it called, where that
+ * is known by name alone ("do_system" of libc); NULL = it called none. */
+const char *evidence_called(const struct defs *defs,
+                            const struct evidence_item *item);
+
 /* Did the sample meet ck's own code, at work in the program? */
 bool evidence_is_own(const struct defs *defs, const struct evidence_item *item);
 

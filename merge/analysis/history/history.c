@@ -48,6 +48,12 @@ struct what {
 /* In the fact of a sample, whose stack has a smaller number. */
 #define FAULTING ((uint32_t)1 << 31)
 
+/* What takes samples. */
+struct taker {
+    history_sample_f take;
+    void *state;
+};
+
 struct history {
     const struct defs *defs; /* borrowed */
     struct table *whats;     /* process and name, site, kind */
@@ -59,6 +65,7 @@ struct history {
     size_t processes;
     struct timedfacts *offs;
     struct timedfacts *samples;
+    struct timedfacts *waits; /* in the kernel, with a stack */
     struct thread *threads;
     size_t count;
     size_t limit; /* spans of one thread */
@@ -100,6 +107,7 @@ struct history *history_create(const struct defs *defs, size_t limit)
     history->offs = timedfacts_create(history->count);
     history->samples =
         timedfacts_create(history->count + defs->processes_count);
+    history->waits = timedfacts_create(history->count);
     history->threads = xcalloc(history->count + 1, sizeof(*history->threads));
     history_number(history, defs);
     return history;
@@ -118,6 +126,7 @@ void history_destroy(struct history *history)
     free(history->are_device_waits);
     timedfacts_destroy(history->offs);
     timedfacts_destroy(history->samples);
+    timedfacts_destroy(history->waits);
     free(history->threads);
     free(history);
 }
@@ -171,6 +180,11 @@ bool history_has_sample_room(const struct history *history, uint32_t thread)
     return timedfacts_has_room(history->samples, thread);
 }
 
+bool history_has_wait_room(const struct history *history, uint32_t thread)
+{
+    return timedfacts_has_room(history->waits, thread);
+}
+
 void history_add_off(struct history *history,
                      uint32_t thread,
                      struct region part,
@@ -182,18 +196,35 @@ void history_add_off(struct history *history,
     timedfacts_add(history->offs, thread, &fact, horizon);
 }
 
+static struct timedfacts_fact fact_of(const struct history_sample *sample,
+                                      ck_time_t time)
+{
+    return (struct timedfacts_fact){
+        time, time,
+        (uint64_t)sample->weight << 32 |
+            (uint64_t)(sample->is_faulting ? FAULTING : 0) | sample->stack};
+}
+
 void history_add_sample(struct history *history,
                         uint32_t thread,
                         ck_time_t time,
                         const struct history_sample *sample,
                         ck_time_t horizon)
 {
-    struct timedfacts_fact fact = {
-        time, time,
-        (uint64_t)sample->weight << 32 |
-            (uint64_t)(sample->is_faulting ? FAULTING : 0) | sample->stack};
+    struct timedfacts_fact fact = fact_of(sample, time);
 
     timedfacts_add(history->samples, thread, &fact, horizon);
+}
+
+void history_add_wait(struct history *history,
+                      uint32_t thread,
+                      ck_time_t time,
+                      const struct history_sample *wait,
+                      ck_time_t horizon)
+{
+    struct timedfacts_fact fact = fact_of(wait, time);
+
+    timedfacts_add(history->waits, thread, &fact, horizon);
 }
 
 ck_time_t history_preempted(const struct history *history,
@@ -216,15 +247,15 @@ ck_time_t history_preempted(const struct history *history,
     return sum;
 }
 
-void history_samples(const struct history *history,
-                     uint32_t thread,
-                     struct region part,
-                     history_sample_f take,
-                     void *state)
+static void facts_take(const struct timedfacts *facts,
+                       uint32_t thread,
+                       struct region part,
+                       bool is_wait,
+                       struct taker taker)
 {
     size_t count;
     const struct timedfacts_fact *fact =
-        timedfacts_from(history->samples, thread, part.start, &count);
+        timedfacts_from(facts, thread, part.start, &count);
 
     for (; count > 0 && fact->start < part.end; count--, fact++) {
         struct history_sample sample = {
@@ -232,10 +263,30 @@ void history_samples(const struct history *history,
             .weight = (uint32_t)(fact->what >> 32),
             .time = fact->start,
             .is_faulting = (fact->what & FAULTING) != 0,
+            .is_wait = is_wait,
         };
 
-        take(state, &sample);
+        taker.take(taker.state, &sample);
     }
+}
+
+void history_samples(const struct history *history,
+                     uint32_t thread,
+                     struct region part,
+                     history_sample_f take,
+                     void *state)
+{
+    facts_take(history->samples, thread, part, false,
+               (struct taker){take, state});
+}
+
+void history_stacked_waits(const struct history *history,
+                           uint32_t thread,
+                           struct region part,
+                           history_sample_f take,
+                           void *state)
+{
+    facts_take(history->waits, thread, part, true, (struct taker){take, state});
 }
 
 bool history_is_seen(const struct history *history, uint32_t thread)

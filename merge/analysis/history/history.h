@@ -62,6 +62,8 @@ struct history_sample {
     uint32_t weight;  /* ns of CPU time */
     ck_time_t time;   /* history_samples() fills it in */
     bool is_faulting; /* it handled a page fault */
+    bool is_wait; /* there the thread left the CPU to wait in the kernel; its
+                     weight is how long, UINT32_MAX at most */
 };
 
 struct history;
@@ -84,6 +86,7 @@ ck_time_t history_first_start(const struct history *history, uint32_t thread);
 /* True when the next two will not need a horizon. */
 bool history_has_off_room(const struct history *history, uint32_t thread);
 bool history_has_sample_room(const struct history *history, uint32_t thread);
+bool history_has_wait_room(const struct history *history, uint32_t thread);
 /* Add a time without a CPU, or a sample. Starts never step back in a thread. */
 void history_add_off(struct history *history,
                      uint32_t thread,
@@ -95,6 +98,12 @@ void history_add_sample(struct history *history,
                         ck_time_t time,
                         const struct history_sample *sample,
                         ck_time_t horizon);
+/* The same of a wait in the kernel with a stack, which is no sample. */
+void history_add_wait(struct history *history,
+                      uint32_t thread,
+                      ck_time_t time,
+                      const struct history_sample *wait,
+                      ck_time_t horizon);
 /* Call `take` for each sample of a thread in `part`. */
 typedef void (*history_sample_f)(void *state,
                                  const struct history_sample *sample);
@@ -103,6 +112,12 @@ void history_samples(const struct history *history,
                      struct region part,
                      history_sample_f take,
                      void *state);
+/* And for each such wait that begins there. */
+void history_stacked_waits(const struct history *history,
+                           uint32_t thread,
+                           struct region part,
+                           history_sample_f take,
+                           void *state);
 /* In place of all threads of a process that made no record of their own, where
  * it is about samples. */
 uint32_t history_rest(const struct history *history, uint32_t process);

@@ -672,6 +672,29 @@ static void sample_take(struct lookback *lookback,
     history_add_sample(lookback->host, thread, event->start, &sample, horizon);
 }
 
+/* Where a thread left the CPU. Threads without a record of their own are asked
+ * about by no one. */
+static void stacked_take(struct lookback *lookback,
+                         const struct timeline_event *event)
+{
+    const struct ck_sample *record = (const struct ck_sample *)event->record;
+    struct history_sample wait = {.stack = (uint32_t)record->stack,
+                                  .weight = record->weight < UINT32_MAX
+                                                ? (uint32_t)record->weight
+                                                : UINT32_MAX};
+    uint32_t thread =
+        history_told(lookback->host, lookback->defs, event, record->tid);
+    ck_time_t horizon = INT64_MIN;
+
+    if (thread == HISTORY_NONE || record->stack > INT32_MAX) {
+        return;
+    }
+    if (!history_has_wait_room(lookback->host, thread)) {
+        thread_horizon(lookback, thread, SIZE_MAX, event->start, &horizon);
+    }
+    history_add_wait(lookback->host, thread, event->start, &wait, horizon);
+}
+
 static void range_take(struct lookback *lookback,
                        const struct timeline_event *event)
 {
@@ -893,6 +916,8 @@ int lookback_take(struct lookback *lookback,
     case CK_CLASS_SAMPLE:
         if (event->record->kind == CK_KIND_SAMPLE) {
             sample_take(lookback, event);
+        } else if (event->record->kind == CK_KIND_OFF_CPU) {
+            stacked_take(lookback, event);
         }
         return 0;
     case CK_CLASS_COUNTER:

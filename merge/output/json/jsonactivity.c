@@ -29,6 +29,10 @@ static void put_sampled(struct ck_json *j, const struct report_sampled *sampled)
         if (sampled->is_others) {
             ck_json_bool(j, "other_threads", true);
         }
+        if (sampled->is_waits) {
+            ck_json_bool(j, "waits", true);
+            json_text(j, "called", sampled->called);
+        }
         ck_json_end(j);
     } else {
         ck_json_null(j, "sampled");

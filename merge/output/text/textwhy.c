@@ -4,6 +4,8 @@
  */
 #include "merge/output/text/page.h"
 
+#include <string.h>
+
 #include "merge/output/text/advice.h"
 #include "merge/output/words.h"
 
@@ -188,16 +190,33 @@ static void put_in_call(const struct page *page,
     }
 }
 
-/* A thread that was blocked while others of its process computed. */
+/* A thread that was blocked, or did nothing but yield, while others of its
+ * process computed. */
 static void put_blocked(const struct page *page,
                         const struct report_activity *did)
 {
-    fprintf(page->file, "blocked in the kernel (%s %% of it)",
-            word_percent(did->running.blocked, did->running.total).text);
-    put_range(page, did);
-    fputs("\n    ", page->file);
+    if (did->running.blocked * 2 > did->running.total) {
+        fprintf(page->file, "blocked in the kernel (%s %% of it)",
+                word_percent(did->running.blocked, did->running.total).text);
+        put_range(page, did);
+        fputs("\n    ", page->file);
+    }
     put_others(page, &did->sampled);
     put_preempted(page, &did->running);
+}
+
+/* Functions of libc in which a thread waits for another process. */
+static bool is_child_wait(const char *called)
+{
+    static const char *const names[] = {"wait", "wait3", "wait4", "waitpid",
+                                        "waitid"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(called, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* "; it had 20,468 page faults that had to read in all,
@@ -219,6 +238,36 @@ static void put_majors(const struct page *page,
     put_callers(page, &running->majors_callers);
 }
 
+/* A thread that was blocked: where it left the CPU. */
+static void put_waiting(const struct page *page,
+                        const struct report_activity *did)
+{
+    const struct report_sampled *sampled = &did->sampled;
+
+    fprintf(page->file, "blocked in the kernel (%s %% of it)",
+            word_percent(did->running.blocked, did->running.total).text);
+    put_range(page, did);
+    fputs("\n    in ", page->file);
+    if (sampled->called != NULL) {
+        page_cell(page, sampled->called, 40);
+        fputs(is_child_wait(sampled->called)
+                  ? " for a child process, called by "
+                  : ", called by ",
+              page->file);
+    }
+    put_call(page, sampled->place.function, &sampled->place);
+    put_callers(page, &sampled->callers);
+    fprintf(page->file, " (%s %% of waits with a stack)",
+            word_percent(sampled->ns, sampled->total).text);
+    if (sampled->called == NULL && did->running.majors == 0) {
+        fputs(",\n    in no call of a library: as where a signal or a debugger"
+              "\n    stops it, or its memory is read from a disk",
+              page->file);
+    }
+    put_preempted(page, &did->running);
+    put_majors(page, &did->running);
+}
+
 /* What is known of a thread that was in no call: where samples met it, and
  * how long it had no CPU. */
 static void put_between(const struct page *page,
@@ -231,6 +280,10 @@ static void put_between(const struct page *page,
     put_ready(page, running);
     if (sampled->is_others) {
         put_blocked(page, did);
+        return;
+    }
+    if (sampled->is_waits) {
+        put_waiting(page, did);
         return;
     }
     if (sampled->ns > 0) {

@@ -765,6 +765,40 @@ static void page_faults_are_claimed_where_some_were_sampled(void **state)
         strstr(text, "50 % of it handling page faults (4,001 minor in all)"));
 }
 
+static struct report_activity waiting;
+
+static void waiting_say(const struct page *page)
+{
+    page_activity(page, &waiting);
+}
+
+static void where_it_waited_is_by_what_it_called(void **state)
+{
+    struct report report = {.present = 1};
+
+    (void)state;
+    waiting = (struct report_activity){
+        .running = {.total = S, .blocked = S / 10 * 9},
+        .sampled = {.total = S,
+                    .ns = S,
+                    .place = {"run_filter", "filter.c", 2},
+                    .is_waits = true,
+                    .called = "wait4"}};
+    say(waiting_say, &report);
+    assert_string_equal(text,
+                        "blocked in the kernel (90.0 % of it)\n"
+                        "    in wait4 for a child process, called by "
+                        "run_filter (filter.c:2) (100.0 % of waits with a "
+                        "stack)");
+    waiting.sampled.called = "msgrcv";
+    say(waiting_say, &report);
+    assert_non_null(strstr(text, "in msgrcv, called by run_filter"));
+    waiting.sampled.called = NULL;
+    say(waiting_say, &report);
+    assert_non_null(strstr(text, "    in run_filter (filter.c:2)"));
+    assert_non_null(strstr(text, "as where a signal or a debugger"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -776,6 +810,8 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(a_hang_is_claimed_from_30_s_on, teardown),
         cmocka_unit_test_teardown(collectives_may_be_in_a_circle_too, teardown),
+        cmocka_unit_test_teardown(where_it_waited_is_by_what_it_called,
+                                  teardown),
         cmocka_unit_test_teardown(where_a_rank_died_the_others_waited_for_it,
                                   teardown),
         cmocka_unit_test_teardown(
