@@ -13,6 +13,7 @@
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "merge/output/cxxname.h"
 #include "merge/output/numbers.h"
 #include "schema/json.h"
 
@@ -358,6 +359,36 @@ static void put_names(const struct writer *writer)
     ck_json_end(writer->json);
 }
 
+/* Where calls of each name were called from. */
+static void put_places(const struct writer *writer)
+{
+    char plain[CXXNAME_MAX];
+
+    ck_json_array(writer->json, "places");
+    for (size_t i = 0; i < table_count(writer->names); i++) {
+        const struct place *place =
+            lanes_place(writer->lanes,
+                        (const char *)(uintptr_t)table_key(writer->names, i).a);
+
+        if (place == NULL) {
+            ck_json_null(writer->json, NULL);
+            continue;
+        }
+        ck_json_object(writer->json, NULL);
+        if (place->file != NULL) {
+            ck_json_string(writer->json, "file", place->file);
+            ck_json_uint(writer->json, "line", place->line);
+        } else {
+            ck_json_string(writer->json, "function",
+                           cxxname_plain(plain, sizeof(plain), place->function)
+                               ? plain
+                               : place->function);
+        }
+        ck_json_end(writer->json);
+    }
+    ck_json_end(writer->json);
+}
+
 static int put_all(struct writer *writer)
 {
     struct lanes *lanes = writer->lanes;
@@ -382,6 +413,7 @@ static int put_all(struct writer *writer)
         ck_json_null(writer->json, "waits");
     }
     put_names(writer);
+    put_places(writer);
     ck_json_end(writer->json);
     return 0;
 }

@@ -4,7 +4,9 @@
  *
  * The index is JSON:
  *   {"version", "start_ns", "length_ns", "level_ns", "items_taken",
- *    "items_hidden", "names": [text], "classes": [text],
+ *    "items_hidden", "names": [text], "places": [of each name where its calls
+ *               were called from: {"file", "line"} or {"function"}; null = not
+ *               known], "classes": [text],
  *    "lanes": [{"kind": "idle|queue|steps|ranges|calls", "rank", "title",
  *               "main" (its process's first thread), "depth", "items",
  *               "tick_ns", "offset", "bytes"}],

@@ -13,6 +13,7 @@
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
 #include "merge/output/lanes/longest.h"
+#include "merge/output/lanes/placednames.h"
 #include "schema/order.h"
 
 /* Rows of one thread or queue whose items nest or overlap. */
@@ -37,6 +38,16 @@ struct known {
     const char *name;
     uint16_t kind; /* of the record; 0 = unused */
     uint8_t class;
+};
+
+/* The same of a call, with its name for the place that it was called from. */
+struct known_call {
+    const char *name;
+    uint64_t site;
+    uint32_t process;
+    uint16_t kind; /* 0 = unused */
+    uint8_t class;
+    const char *placed;
 };
 
 /* Where an item belongs, in registers: one for each record. */
@@ -68,7 +79,9 @@ struct lanes {
     uint64_t hidden;
     struct closeups *closeups;
     struct raster *raster; /* NULL = few ranks */
+    struct placednames *placed;
     struct known known[KNOWN];
+    struct known_call known_calls[KNOWN];
     struct known_rows known_rows[KNOWN_ROWS];
 };
 
@@ -100,6 +113,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
     lanes->longest.most = WAITS_MOST;
     lanes->closeups = closeups_create();
+    lanes->placed = placednames_create(defs);
     if (defs->ranks_count > RASTER_RANKS_SHOWN &&
         defs->ranks_count <= ROWS_MOST / DEPTHS) {
         lanes->raster = raster_create(part, defs->ranks_count, LANES_CLASSES);
@@ -121,6 +135,7 @@ void lanes_destroy(struct lanes *lanes)
     table_destroy(lanes->keys);
     closeups_destroy(lanes->closeups);
     raster_destroy(lanes->raster);
+    placednames_destroy(lanes->placed);
     free(lanes);
 }
 
@@ -342,6 +357,53 @@ static inline __attribute__((always_inline)) void put_named(
         item_of(event, class_of(lanes, event->record->kind, name), name));
 }
 
+/* The address that a call was called from, at the same place in all three
+ * classes; 0 = such records have none. */
+static inline uint64_t site_of(const struct ck_event *record)
+{
+    switch (record->kind) {
+    case CK_KIND_OVERHEAD:
+    case CK_KIND_SYNC:
+    case CK_KIND_NCCL_CALL:
+        return 0;
+    default:
+        return ((const struct ck_call *)record)->site;
+    }
+}
+
+/* What such a call is drawn as, remembered. */
+static inline const struct known_call *
+known_call(struct lanes *lanes, const struct timeline_event *event)
+{
+    const struct ck_event *record = event->record;
+    const char *name = defs_name(lanes->defs, event->process, record->name);
+    uint64_t site = site_of(record);
+    size_t at = ((uintptr_t)name / 8 + record->kind + (site >> 2) +
+                 (size_t)event->process * 13) %
+                KNOWN;
+    struct known_call *known = &lanes->known_calls[at];
+
+    if (known->kind != record->kind || known->name != name ||
+        known->site != site || known->process != event->process) {
+        *known = (struct known_call){
+            name,
+            site,
+            event->process,
+            record->kind,
+            class_of(lanes, record->kind, name),
+            placednames_of(lanes->placed, event->process, name, site)};
+    }
+    return known;
+}
+
+static void take_call(struct lanes *lanes, const struct timeline_event *event)
+{
+    const struct known_call *known = known_call(lanes, event);
+
+    put(lanes, where_of(LANES_CALLS, event->process, event->thread),
+        event->rank, item_of(event, known->class, known->placed));
+}
+
 /* tid, call, device and queue are alike in kernels and copies. */
 static void take_device(struct lanes *lanes, const struct timeline_event *event)
 {
@@ -384,9 +446,7 @@ int lanes_take(void *consumer, const struct timeline_event *event)
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
         if (event->record->kind != CK_KIND_COMPLETE) {
-            put_named(lanes,
-                      where_of(LANES_CALLS, event->process, event->thread),
-                      event);
+            take_call(lanes, event);
         }
         return 0;
     case CK_CLASS_KERNEL:
@@ -449,6 +509,11 @@ void lanes_finish(struct lanes *lanes)
     if (lanes->raster != NULL) {
         raster_finish(lanes->raster);
     }
+}
+
+const struct place *lanes_place(const struct lanes *lanes, const char *name)
+{
+    return placednames_place(lanes->placed, name);
 }
 
 const struct closeups *lanes_closeups(const struct lanes *lanes)

@@ -80,6 +80,9 @@ uint64_t lanes_taken(const struct lanes *lanes);      /* items */
 size_t lanes_count(const struct lanes *lanes);        /* kept, or folded */
 uint64_t lanes_hidden(const struct lanes *lanes);     /* not in any lane */
 uint64_t lanes_waits_left(const struct lanes *lanes); /* shorter ones */
+/* Where calls with that name of an item were called from; NULL = it is of no
+ * call, or the place is not known. */
+const struct place *lanes_place(const struct lanes *lanes, const char *name);
 const struct closeups *lanes_closeups(const struct lanes *lanes);
 /* NULL = the job has few ranks. */
 const struct raster *lanes_raster(const struct lanes *lanes);

@@ -269,15 +269,24 @@ function checkedLane(info, bytes) {
   return {...info, title: String(info.title)};
 }
 
+/* A name of items: alone, and as it is shown, which of calls has the place that they
+ * were called from. */
+function namesOf({names, places}) {
+  const at = i => (Array.isArray(places) && places[i] ? {line: Number(places[i].line),
+    ...(places[i].file ? {file: String(places[i].file)} : {function: String(places[i].function)})} : null);
+
+  return names.map((name, i) => ({alone: String(name), label: at(i) ? placed(name, at(i)) : String(name)}));
+}
+
 /* The lanes of the two blocks; throws where they do not fit together. */
 function lanesOf(index, data) {
   if (!index || index.version !== 1 || !Array.isArray(index.lanes) || !Array.isArray(index.names) ||
       !Array.isArray(index.classes) || index.names.length > NAMES_MOST || !(index.level_ns >= 0) || !(index.length_ns >= 0)) {
     throw new Error('its timeline is of another version');
   }
-  const names = index.names.map(String);
+  const names = namesOf(index);
 
-  return {index, lanes: index.lanes.map(info => new Lane(checkedLane(info, data.length), data, index.level_ns, names))};
+  return {index, names, lanes: index.lanes.map(info => new Lane(checkedLane(info, data.length), data, index.level_ns, names))};
 }
 
 /* What the page has of a timeline; null = nothing. Of a long run that is a coarse

@@ -124,11 +124,15 @@ const counterColumns = () => [headColumn('counter', row => row.name), {title: 'v
 /* What a click on a row of a list shows: the rank, the items of that name in the
  * timeline, or the function in the flame graph of a kind. */
 const ofRank = {title: 'select the rank', of: row => row.rank, show: rank => select({ranks: [rank]})};
-const named = of => ({title: 'show all of that name in the timeline', of: row => theTimeline && of(row), show: showNamed});
+/* The calls of a row in the timeline: those from its place, or else all of that name. */
+const callName = row => (theTimeline && theTimeline.labels.has(placed(row.name, row)) ? placed(row.name, row) : row.name);
+/* The calls from a row's line; where the timeline has none of them, the work by its name. */
+const lineName = name => row => (row.file && theTimeline && theTimeline.hasPlace(row) ? '(' + place(row) + ')' : name(row));
+const named = of => ({title: 'show all of them in the timeline', of: row => theTimeline && of(row), show: showNamed});
 const flamed = kind => ({title: 'find the function in the flame graph',
   of: row => (flameGraph && flameGraph.hasFrameOf(row.function, kind) ? row.function : null), show: name => flameGraph.lookFor(name, kind)});
-const CHOICES = {ranks: ofRank, memory: ofRank, threads: ofRank, deaths: ofRank, kernels: named(row => row.name), lines: named(row => row.kernel),
-  calls: named(row => row.name), ranges: named(row => row.name), libc: named(row => row.name), copy_places: named(() => 'copy_only'),
+const CHOICES = {ranks: ofRank, memory: ofRank, threads: ofRank, deaths: ofRank, kernels: named(row => row.name), lines: named(lineName(row => row.kernel)),
+  calls: named(callName), ranges: named(row => row.name), libc: named(row => row.name), copy_places: named(lineName(() => 'copy_only')),
   hot_spots: flamed('cpu'), hot_callers: flamed('cpu'), blocked_places: flamed('offcpu')};
 
 /* Options of a table; a row whose target this page lacks is no choice. */
@@ -166,6 +170,14 @@ const cutNote = (report, member, rows) => (report.cut && report.cut[member] > ro
   ? el('p', {class: 'quiet'}, 'The longest ' + count(rows.length) + ' of ' + count(report.cut[member]) +
     ' rows: the others are in report.json.') : null);
 
+/* Rows that are of nothing in the region. */
+function outsideNote(rows) {
+  const many = rows.filter(row => row.calls === 0 && row.calls_in_run > 0).length;
+
+  return many > 0 ? el('p', {class: 'quiet'}, 'Figures are of the region: ' + count(many) +
+    (many > 1 ? ' rows have 0 calls, since they were' : ' row has 0 calls, since it was') + ' called before or after it only.') : null;
+}
+
 view('tables', 'Tables', (report, body) => {
   const missing = [];
 
@@ -183,7 +195,7 @@ view('tables', 'Tables', (report, body) => {
       beforeFlames.push(shown);
       body.append(el('details', {open: body.querySelector('details') ? null : ''},
         el('summary', null, title + ' (' + count(rows.length) + ')'), shown.node,
-        cutNote(report, member, rows)));
+        cutNote(report, member, rows), outsideNote(rows)));
     }
   }
   if (missing.length > 0) {

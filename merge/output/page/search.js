@@ -16,7 +16,7 @@ class Search {
 
   flagsOf(names) {
     if (!this.known.has(names)) {
-      this.known.set(names, names.map(name => this.matches !== null && this.matches(name)));
+      this.known.set(names, names.map(({alone, label}) => this.matches !== null && (this.matches(alone) || this.matches(label))));
     }
     return this.known.get(names);
   }
@@ -44,11 +44,11 @@ function drawFound(timeline, context, row, y) {
 
   for (let i = firstBehind(level, begin); i < level.count && level.start[i] < behind; i++) {
     if (isFound(i)) {
-      const from = Math.max(Math.floor(timeline.x(level.start[i])), GUTTER);
+      const from = Math.max(Math.floor(timeline.x(level.start[i])), timeline.gutter);
       const to = Math.min(Math.max(Math.floor(timeline.x(level.end[i])), from + FOUND_LEAST), timeline.width);
 
       if (to > last) {
-        (boxes[level.kind[i]] || (boxes[level.kind[i]] = [])).push(from - GUTTER, to - from);
+        (boxes[level.kind[i]] || (boxes[level.kind[i]] = [])).push(from - timeline.gutter, to - from);
         last = to;
       }
     }
@@ -184,9 +184,9 @@ function searchField(timeline) {
   return field;
 }
 
-/* Show all items of that name, from a table. */
+/* Show all items of that name, from a table: one in quotes, or the end of one, "(train.c:7)". */
 function showNamed(name) {
-  visit({find: '"' + name + '"', range: null, ranks: [], cause: '', finding: ''}, 'timeline');
+  visit({find: name.startsWith('(') ? name : '"' + name + '"', range: null, ranks: [], cause: '', finding: ''}, 'timeline');
   if (theTimeline) {
     theTimeline.show(...theTimeline.firstSpan());
   }
