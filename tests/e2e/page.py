@@ -310,6 +310,15 @@ class Page:
               mark: column => { marks.push(String(column)); return ''; }});
             return [grid.canvas.width <= 1100 && grid.canvas.width > 500, marks.slice(0, 3)]; })()"""))
 
+        self.same("steps of a long run are drawn", True, self.browser.run("""stepWaits(Array.from({length: 65536}, (_, i) =>
+            ({number: i, start_rel_ns: i, end_rel_ns: i + 1, waited_ns: i, worst_rank: 0, idle: {mpi_wait: 1, host_compute: 2, io: 3, lock: 4}}))).length === 3"""))
+        self.same("names on the colours of the timeline are read", [], self.browser.run("""(() => {
+            const light = c => [1, 3, 5].map(at => parseInt(c.slice(at, at + 2), 16) / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+              .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+            const colours = palette();
+            return GROUPS.map(([group]) => colours.colour(group)).filter(c => { const [a, b] = [light(c), light(colours.on(c))].sort((x, y) => y - x);
+              return (a + 0.05) / (b + 0.05) < 4.5; }); })()"""))
+
     def findings(self):
         count = self.browser.run("document.querySelectorAll('#findings > li').length")
         for i in range(count):
@@ -321,9 +330,15 @@ class Page:
                       self.browser.run("document.getElementById('chips').hidden"))
         if not self.report["devices"] and self.report["stragglers"] and not count:
             self.wrong("no late rank among the findings")
-        if self.report["devices"] and not count and \
-                "No cause above" not in self.text():
-            self.wrong("no findings")
+        if self.report["devices"] and not count:
+            if "No cause above" not in self.text():
+                self.wrong("no findings")
+            self.same("the largest causes are there instead, and selected by their button", True, self.browser.run("""(() => {
+                const rows = ledgerRows(theReport.all_devices.ledger).filter(([group]) => !BUSY.has(group)).sort((a, b) => b[2] - a[2]);
+                const items = [...document.querySelectorAll('#kinds li')];
+                return items.length === Math.min(3, rows.length) && items.every((item, i) => {
+                  item.querySelector('button').click();
+                  return selection.cause === rows[i][1]; }); })()"""))
         self.browser.key("Escape", "Escape")
         self.same("Escape selects nothing", True, self.browser.run(
             "selection.finding === '' && selection.ranks.length === 0"))
@@ -413,6 +428,27 @@ class Page:
             self.wrong("a broken expression of the timeline is not refused")
         self.browser.key("Escape", "Escape")
 
+    def instances(self):
+        """Of calls of one name a row shows those from its place: as many as the report counts, and no others."""
+        wrong, rows = self.browser.run("""(() => {
+            if (theTimeline === null || theTimeline.level() > 0 || theTimeline.index.items_hidden > 0) { return [[], 0]; }
+            const counted = new Map(), wrong = [];
+            for (const lane of theTimeline.lanes) {
+              const level = lane.finest();
+              for (let i = 0; i < level.count; i++) {
+                const label = theTimeline.nameOf(level, i);
+                counted.set(label, (counted.get(label) || 0) + level.many[i]); } }
+            const rows = theReport.calls.filter(row => row.file && row.calls_in_run > 0 && theTimeline.labels.has(placed(row.name, row)));
+            for (const row of rows) {
+              CHOICES.calls.show(CHOICES.calls.of(row));
+              if (selection.find !== '"' + placed(row.name, row) + '"' || counted.get(placed(row.name, row)) !== row.calls_in_run) {
+                wrong.push([selection.find, counted.get(placed(row.name, row)) ?? 0, row.calls_in_run]); } }
+            select({...NOTHING});
+            return [wrong, rows.length]; })()""")
+        self.same("calls from a place that are not as many as the report counts", [], wrong)
+        if self.name == "late" and rows < 5:
+            self.wrong(f"calls from {rows} places only are in the timeline")
+
     def rows_show(self):
         """A row of a table shows what it is of: items of its name, a rank, a function."""
         for member in ("kernels", "calls"):
@@ -421,7 +457,9 @@ class Page:
                     .find(one => one.textContent.startsWith('{TABLES[member]} ('));
                     details.open = true; const row = details.querySelector('tbody tr'); row.click(); return row.firstChild.textContent; }})()""")
                 self.same(f"a row of {member} shows its items", True, self.browser.run(
-                    f"safe(selection.find.slice(1, -1)) === {json.dumps(name)} && theTimeline.search !== null"))
+                    f"[alone => alone, alone => alone.slice(0, alone.lastIndexOf(' ('))].some(of => safe(of(selection.find.slice(1, -1))) === {json.dumps(name)}) "
+                    "&& theTimeline.search !== null"))
+        self.instances()
         # A function of C++ by the name that the flame graphs have, too.
         name = next((one.get("function_plain", one["function"]) for one in self.report["hot_spots"] if one["function"]), None)
         if name and self.browser.run("flameGraph !== null && flameGraph.flames.kinds[0].total > 0"):
@@ -935,7 +973,21 @@ class Page:
         self.browser.media("", prefers_color_scheme="light")
         self.browser.run("document.querySelectorAll('details').forEach(d => d.open = false)")
 
+    def narrow(self, shots):
+        """A window of half a screen, and a telephone: no column beyond it, and bars and the timeline in it."""
+        for width, height in ((800, 900), (390, 844)):
+            self.browser.size(width, height)
+            self.browser.run("theTimeline && theTimeline.draw()")
+            self.same(f"columns beyond {width} px", True, self.browser.run("document.documentElement.scrollWidth <= innerWidth"))
+            self.same(f"bars of devices beyond {width} px", [], self.browser.run("""[...document.querySelectorAll('#view-ledger .bar')]
+                .filter(bar => bar.getBoundingClientRect().left + 60 > innerWidth).map(bar => bar.closest('tr').textContent).slice(0, 3)"""))
+            self.same(f"the timeline is most of its width of {width} px", True, self.browser.run(
+                "theTimeline === null || theTimeline.gutter < 0.4 * theTimeline.width"))
+            if shots and self.has_each_view:
+                self.browser.shot(f"{shots}/{self.name}-{width}-whole.png", True)
+
     def looks(self, shots):
+        self.narrow(shots)
         for width, height in ((1280, 720), (1920, 1080)):
             self.browser.size(width, height)
             for scheme in ("light", "dark"):
@@ -962,6 +1014,11 @@ class Page:
         if not self.browser.paper().startswith(b"%PDF"):
             self.wrong("it cannot be printed")
         self.browser.media("print")
+        self.browser.size(720, 1000)
+        self.browser.run("document.querySelectorAll('#view-tables details, #view-ledger details').forEach(d => d.open = true)")
+        self.same("columns beyond the paper", True, self.browser.run("document.documentElement.scrollWidth <= innerWidth"))
+        self.browser.run("document.querySelectorAll('#view-tables details, #view-ledger details').forEach(d => d.open = false)")
+        self.browser.size(1280, 720)
         self.same("ranks of the heading that paper lacks", [], self.browser.run("""[...document.querySelectorAll('header button')]
             .filter(one => !one.closest('nav') && getComputedStyle(one).display === 'none').map(one => one.textContent)"""))
         self.browser.media("", prefers_color_scheme="light")
@@ -993,6 +1050,12 @@ class Page:
             })(%s)""" % json.dumps(files))
         time.sleep(0.3)
 
+    def drop_file(self, path):
+        """A file let go over the page, as the browser itself does it."""
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.browser.call("Input.dispatchDragEvent", type=kind, x=300, y=300,
+                              data={"items": [], "files": [path], "dragOperationsMask": 1})
+
     def compare(self, other):
         """`other`: the report of another page."""
         self.drop(("other.json", json.dumps(other)))
@@ -1018,7 +1081,7 @@ class Page:
         self.open()
         if not self.browser.run("flameGraph !== null"):
             return
-        self.drop(("other.html", text))
+        self.drop_file(os.path.abspath(path))
         self.browser.wait("flameGraph.other !== null", "the other page's stacks are taken")
         self.same("a cause of both is in both timelines", [True, True, 2], self.browser.run("""(() => {
             const rows = [...document.querySelectorAll('#view-compare .table tbody tr')];
@@ -1048,6 +1111,12 @@ class Page:
                 self.same("shares are of one whole", True, self.browser.run(
                     "Math.abs(flameGraph.whole.ns - flameGraph.whole.was) < 1e-6 * flameGraph.whole.ns"))
                 self.browser.run("flameGraph.scaleButton.click()")
+        self.same("steps of both runs are compared", True, self.browser.run(
+            "/Steps, by their slowest rank/.test(document.getElementById('view-compare').innerText)"))
+        self.drop(("none.json", json.dumps(self.report)))
+        self.browser.wait("/none.json/.test(document.getElementById('view-compare').innerText)", "a report without stacks is taken")
+        self.same("the flame graph is no longer beside the run of before", [True, 0], self.browser.run(
+            "[flameGraph.other === null, flameGraph.whole.was]"))
 
     def baseline(self):
         """Another run is in the page itself."""

@@ -76,6 +76,40 @@ function button(text, click, attributes) {
 /* Asked for once: each time may cost a layout of the page. */
 const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
 
+/* Call `owner[method]()` at each change of the scheme, as long as the owner is used:
+ * views are made anew, and nothing else would let the old ones go. */
+function onScheme(owner, method = 'draw') {
+  const held = new WeakRef(owner);
+  const act = () => {
+    const one = held.deref();
+
+    if (one) {
+      one[method]();
+    } else {
+      darkScheme.removeEventListener('change', act);
+    }
+  };
+
+  darkScheme.addEventListener('change', act);
+}
+
+/* The largest of the numbers, which may be more than a call takes as arguments;
+ * at least 0. */
+const largestOf = numbers => numbers.reduce((largest, one) => Math.max(largest, one), 0);
+
+/* Lists of the items by their key. */
+function grouped(items, key) {
+  const lists = new Map();
+
+  for (const item of items) {
+    if (!lists.has(key(item))) {
+      lists.set(key(item), []);
+    }
+    lists.get(key(item)).push(item);
+  }
+  return lists;
+}
+
 /* Widths of texts by font size, of those measured lately: measuring takes longer
  * than drawing. */
 const WIDTHS_MOST = 8192;
@@ -151,6 +185,9 @@ function place(of) {
   }
   return of.function || '-';
 }
+
+/* "MPI_Recv (ring.c:40)", as the items of such calls are named in the timeline. */
+const placed = (name, of) => name + ' (' + place(of) + ')';
 
 /* What a thread did, as the report's "host": "MPI_Recv (ring.c:40)". */
 function activity(did) {

@@ -136,5 +136,10 @@ async function reportOf(text) {
   if (!report || report.format !== 'ck.report') {
     throw new Error('it has no report of ck ("format": "ck.report")');
   }
+  const steps = await blockOf(text, 'steps');
+
+  if (steps && report.step_table) {
+    report.step_table.rows = stepRowsOf(JSON.parse(new TextDecoder().decode(steps)), await blockOf(text, 'step-numbers'), report.time_base_ns);
+  }
   return withPlainNames(report);
 }

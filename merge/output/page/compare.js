@@ -88,10 +88,10 @@ function summary(report, other) {
     of('ranks waited', r => sumOf(r.ranks || [], rank => rank.waited_ns), time)]
     .filter(row => row[1] !== 0 || row[2] !== 0);
 
-  return el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['figure', 'here', 'there', 'change'].map(text =>
+  return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'both runs in figures'}, el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['figure', 'here', 'there', 'change'].map(text =>
     el('th', {scope: 'col', class: 'number'}, text)))), el('tbody', null, rows.map(([name, a, b, shown]) =>
     el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, shown(a)), el('td', {class: 'number'}, shown(b)),
-      el('td', {class: 'number'}, signed(a - b, shown) + (b > 0 ? ' (' + signed(100 * (a / b - 1), figures) + ' %)' : ''))))));
+      el('td', {class: 'number'}, signed(a - b, shown) + (b > 0 ? ' (' + signed(100 * (a / b - 1), figures) + ' %)' : '')))))));
 }
 
 const COMPARED = [
@@ -102,15 +102,22 @@ const COMPARED = [
   ['Lines that launched device work', 'lines', line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
 ];
 
+/* Steps whose number both runs have. */
+const comparedSteps = (report, other) => paired(...[report, other].map(one => (one.step_table || {}).rows), step => 'step ' + step.number,
+  step => step.longest_ns).filter(row => row[3] && row[4]);
+
 /* What the items of a row are called in a timeline; a function that computed has none. */
 const itemName = item => item.name || item.kernel || '';
+
+/* The same as the items of a timeline are named: calls have their place. */
+const itemLabel = (item, {labels}) => (item.name && labels.has(placed(item.name, item)) ? placed(item.name, item) : itemName(item));
 const isInTimelines = row => row.slice(3).some(item => item && (itemName(item) !== '' || exampleOf(item) !== null));
 
 /* The timelines of both runs below each other, and what a row of a table shows in
  * them: a cause its example, anything else all items of its name. */
 class BothTimelines {
   constructor(report, other, data) {
-    this.here = new Timeline(report, {index: theTimeline.index, lanes: theTimeline.lanes}, false);
+    this.here = new Timeline(report, {index: theTimeline.index, lanes: theTimeline.lanes, names: theTimeline.names}, false);
     this.there = new Timeline(other, data, false);
     this.note = el('p', {class: 'quiet', role: 'status'}, 'A click on a cause, a kernel, a call or a line with a kernel above shows it in both.');
     this.node = el('div', null, el('h3', {tabindex: -1}, 'Both timelines'), this.note, el('h4', null, 'Here'), this.here.node,
@@ -121,7 +128,7 @@ class BothTimelines {
     const [name, , , ...rows] = row, ofName = rows.find(one => one && itemName(one) !== '');
 
     [this.here, this.there].forEach((timeline, i) => {
-      timeline.look(ofName ? '"' + itemName(ofName) + '"' : '');
+      timeline.look(ofName ? '"' + itemLabel(rows[i] || ofName, timeline) + '"' : '');
       timeline.showPart(rows[i] && !ofName ? exampleOf(rows[i]) : null);
     });
     this.note.textContent = safe(name) + (rows.includes(null) ? ': only ' + (rows[0] ? 'here' : 'there') : '');
@@ -139,7 +146,7 @@ function showHere(row) {
   const item = row[3];
 
   if (item && itemName(item) !== '') {
-    showNamed(itemName(item));
+    showNamed(itemLabel(item, theTimeline));
   } else if (item) {
     visit({range: exampleOf(item), ranks: [item.rank, item.blamed_rank].filter(Number.isInteger).sort((a, b) => a - b)}, 'timeline');
   }
@@ -161,9 +168,8 @@ function comparison(report, other, name, both) {
       el('ul', null, reasons.map(reason => el('li', null, reason)))));
   }
   parts.push(summary(report, other));
-  for (const [title, member, key, value] of COMPARED) {
-    const rows = paired(report[member], other[member], key, value);
-
+  for (const [title, rows] of [...COMPARED.map(([name, member, key, value]) => [name, paired(report[member], other[member], key, value)]),
+    ['Steps, by their slowest rank', comparedSteps(report, other)]]) {
     if (rows.length > 0) {
       parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows,
         {title: 'show it in the timeline', choose: row => (both ? both.show(row) : showHere(row)),
@@ -180,6 +186,9 @@ function comparison(report, other, name, both) {
  * words. `lacking`: where there are none. */
 function compareStacks(index, bytes, lacking) {
   if (!flameGraph || !index || !bytes) {
+    if (flameGraph && flameGraph.other) {
+      flameGraph.compareWith(null); /* no longer with those of the run that was there before */
+    }
     return el('p', {class: 'quiet'}, 'The flame graphs are not compared: ' + (flameGraph ? lacking : 'this page has none.'));
   }
   flameGraph.compareWith(flamesOf(JSON.parse(new TextDecoder().decode(index)), bytes));
@@ -244,8 +253,8 @@ view('compare', 'Compare with another run', async (report, body) => {
 
   chosen.addEventListener('change', () => void compareWith(report, chosen.files, into, note));
   body.append(el('p', {class: 'drop'}, 'Drop the report.json or report.html of another run anywhere on this page, or choose it: ', chosen,
-    el('span', {class: 'quiet'}, ' A page that has it already is made by: ckmerge --baseline OTHER ',
-      commandText(shellWord(report.run || 'RUN')))),
+    el('span', {class: 'quiet'}, ' A page that has it already is made by: ',
+      el('code', null, commandText('ckmerge --baseline OTHER ' + shellWord(report.run || 'RUN'))))),
     note, into);
   takeDropped(report, into, note);
   try {

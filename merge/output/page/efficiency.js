@@ -73,7 +73,7 @@ view('efficiency', 'Efficiency', (report, body) => {
   if (list.children.length === 0) {
     return 'no rank called MPI and no device worked, so no efficiency is defined';
   }
-  body.append(list);
+  body.append(el('p', {class: 'quiet'}, '1 = nothing is lost. In red the smallest of the factors beside it: the place to begin.'), list);
   const longest = pulling(report);
 
   if (longest.length > 0) {

@@ -404,7 +404,7 @@ class FlameGraph {
         this.draw();
       }
     }).observe(this.box);
-    darkScheme.addEventListener('change', () => this.draw());
+    onScheme(this);
     onSelect(() => this.follow());
   }
 
@@ -436,23 +436,30 @@ class FlameGraph {
   /* Time of each function, wherever it was called. */
   table() {
     const sums = new Map();
-    const walk = (node, seen) => {
+    const around = new Set(); /* names of the frames around a node */
+    const walk = node => {
+      const isFirst = node.above && !around.has(node.name);
+
       if (node.above) {
         const sum = sums.get(node.name) || {name: node.name, ns: 0, own: 0, was: 0};
 
         sum.own += node.own;
-        if (!seen.has(node.name)) {
+        if (isFirst) {
           sum.ns += node.ns;
           sum.was += node.was;
         }
         sums.set(node.name, sum);
       }
-      const within = node.above ? new Set(seen).add(node.name) : seen;
-
-      node.below.forEach(part => walk(part, within));
+      if (isFirst) {
+        around.add(node.name);
+      }
+      node.below.forEach(walk);
+      if (isFirst) {
+        around.delete(node.name);
+      }
     };
 
-    walk(this.whole, new Set());
+    walk(this.whole);
     const rows = [...sums.values()].sort((a, b) => b.own - a.own).slice(0, FLAME_LISTED);
 
     return table('functions of the flame graph', [headColumn('function', row => row.name),

@@ -191,7 +191,7 @@ class HeatGrid {
   listen() {
     const moves = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 
-    darkScheme.addEventListener('change', () => this.draw());
+    onScheme(this);
     this.canvas.addEventListener('mousemove', event => {
       this.at = this.cellAt(event);
       this.say();

@@ -16,6 +16,9 @@
 #include "merge/output/text/text.h"
 
 /* A part of the text report in memory. */
+/* What a line with an advice begins with. */
+#define ADVICE "Try:"
+
 struct words {
     char *text;
     size_t length;
@@ -52,7 +55,8 @@ static void words_join(struct words *words)
 
     for (size_t i = 0; i < words->length; i++) {
         size_t blanks = strspn(words->text + i, " \n");
-        bool begins_advice = strncmp(words->text + i + blanks, "Try:", 4) == 0;
+        bool begins_advice =
+            strncmp(words->text + i + blanks, ADVICE, strlen(ADVICE)) == 0;
         bool is_behind = is_advice && words->text[i] == '\n' && blanks == 5;
 
         if (blanks == 0) {
@@ -191,13 +195,29 @@ static void put_meter(FILE *file, ck_time_t part, ck_time_t whole)
             share);
 }
 
-/* The first `bold` bytes in bold letters. */
-static void put_bold(FILE *file, const char *text, size_t length, size_t bold)
+static void put_strong(FILE *file, const char *text, size_t length)
 {
     fputs("<b>", file);
-    html_text(file, text, bold);
+    html_text(file, text, length);
     fputs("</b>", file);
-    html_text(file, text + bold, length - bold);
+}
+
+/* The first `bold` bytes in bold letters, and the word before each advice. */
+static void put_bold(FILE *file, const char *text, size_t length, size_t bold)
+{
+    const char *behind = text + length;
+    const char *advice;
+
+    put_strong(file, text, bold);
+    text += bold;
+    while ((advice = memmem(text, (size_t)(behind - text), "\n" ADVICE,
+                            strlen("\n" ADVICE))) != NULL) {
+        advice += strlen("\n");
+        html_text(file, text, (size_t)(advice - text));
+        put_strong(file, advice, strlen(ADVICE));
+        text = advice + strlen(ADVICE);
+    }
+    html_text(file, text, (size_t)(behind - text));
 }
 
 /* "1. 8.1 % of all device time (...": without the number, which the list has;

@@ -47,6 +47,8 @@ function meaning(name) {
   return BUSY_WORDS[name] || causeWords.get(name) || '';
 }
 
+const LABEL_LETTERS = 85; /* of a name that fill a bar, about */
+
 function segment(device, group, name, ns) {
   const text = deviceLabel(device) + ': ' + name + ' (' + meaning(name) + ') ' + time(ns) + ', ' +
     percent(ns, device.wall_ns) + ' of the region';
@@ -54,12 +56,15 @@ function segment(device, group, name, ns) {
     {class: 'segment g-' + group + ' c-' + name, title: safe(text), 'aria-label': safe(text), 'data-cause': name});
 
   part.style.flexGrow = String(ns / device.wall_ns);
+  if (ns * LABEL_LETTERS >= name.length * device.wall_ns) {
+    part.append(el('span', {class: 'g-' + group, 'aria-hidden': 'true'}, name));
+  }
   return part;
 }
 
 function ledgerBar(device) {
   return el('tr', {'data-ranks': device.ranks.join(' ')},
-    el('th', {scope: 'row'}, deviceLabel(device)),
+    el('th', {scope: 'row', title: safe(deviceLabel(device))}, deviceLabel(device)),
     el('td', {class: 'number'}, percent(device.busy_ns, device.wall_ns)),
     el('td', {class: 'wide'}, el('div', {class: 'bar'},
       ledgerRows(device.ledger).map(([group, name, ns]) => segment(device, group, name, ns)))));
@@ -82,7 +87,7 @@ class LedgerStrip {
       this.tip.textContent = safe(deviceLabel(device)) + ': busy ' + percent(device.busy_ns, device.wall_ns);
     });
     this.canvas.addEventListener('click', event => select({ranks: this.deviceAt(event).ranks.slice()}));
-    darkScheme.addEventListener('change', () => this.draw());
+    onScheme(this);
     this.draw();
   }
 
@@ -158,7 +163,7 @@ view('ledger', 'Where the device time went', (report, body) => {
   const shown = ledgerChoice(devices);
   const rows = shown.map(ledgerBar), bars = shown.map((device, i) => ({device, row: rows[i]}));
 
-  body.append(legend(all.ledger), el('p', {class: 'quiet'}, 'Parts of one colour differ by their hatching; point at one for its cause.'),
+  body.append(legend(all.ledger), el('p', {class: 'quiet'}, 'Each bar is a device: the time it worked, then why it did not. Point at a part for its cause; click it to select it everywhere.'),
     el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'device time by cause'},
       el('table', {class: 'bars'}, el('thead', null, el('tr', null,
         sortable('device', {}, bars, (a, b) => compare(a.ranks[0], b.ranks[0]) || compare(deviceName(a), deviceName(b))),

@@ -204,7 +204,7 @@ class Raster {
         this.draw();
       }
     }).observe(this.box);
-    darkScheme.addEventListener('change', () => this.draw());
+    onScheme(this);
     onSelect(() => this.draw());
   }
 

@@ -147,7 +147,7 @@ function stepWaits(rows) {
     ...[...causes].sort((a, b) => b[1] - a[1]).slice(0, CAUSES_OF_STEPS).map(([name]) =>
       ({name, what: 'devices were idle because of ' + name, of: row => (row.idle || {})[name] || 0}))];
   const shown = lanes.filter(lane => rows.some(row => lane.of(row) > 0));
-  const most = Math.max(1, ...shown.flatMap(lane => rows.map(lane.of)));
+  const most = Math.max(1, ...shown.map(lane => largestOf(rows.map(lane.of))));
 
   return shown.length === 0 ? [] : [el('h3', null, 'Waits and idle time of each step, all ranks added up'), heatLegend('0', time(most)), new HeatGrid({
     name: 'waits and idle time (down) of each step (across)', rows: shown.length, columns: rows.length, rowName: row => shown[row].name, mark: stepMark(rows),

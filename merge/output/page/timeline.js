@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-const GUTTER = 190; /* pixels of the names */
+const GUTTER = 190; /* pixels of the names, at most */
+const GUTTER_PART = 0.32; /* of a narrow window */
 const RULER = 22;
 const NAME_SIZE = 11;
 const HEIGHTS = {idle: 16, queue: 12, steps: 9, ranges: 11, calls: 13};
@@ -20,6 +21,16 @@ const ROWS_OTHER = 32768; /* lanes.c: a run with so many has no room for further
 
 const groupOfClass = new Map(GROUPS.flatMap(([group, , names]) => names.map(name => [name, group])));
 
+const LIGHT_HALF = 0.179; /* luminance on which black and white have one contrast */
+
+/* Black or white, whichever is read better on a colour "#rrggbb". */
+function textOn(colour) {
+  const [red, green, blue] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map(part => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT_HALF ? '#000000' : '#ffffff';
+}
+
 /* Colours of the style sheet, as the canvas wants them; each is looked up once. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
@@ -31,7 +42,7 @@ function palette() {
     return known.get(name);
   };
 
-  return {colour, of: name => (name === 'step' ? colour('line') : name === 'range' ? colour('bar') :
+  return {colour, on: textOn, of: name => (name === 'step' ? colour('line') : name === 'range' ? colour('bar') :
     colour(groupOfClass.get(name) || 'other'))};
 }
 
@@ -83,7 +94,7 @@ class Strips {
     this.rows.push(row);
   }
 
-  draw(context) {
+  draw(context, left) {
     const {width} = this.canvas;
 
     if (this.rows.length > 0) {
@@ -91,7 +102,7 @@ class Strips {
       context.imageSmoothingEnabled = false;
       this.rows.forEach(({y, height, alpha}, line) => {
         context.globalAlpha = alpha;
-        context.drawImage(this.canvas, 0, line, width, 1, GUTTER, y, width, height);
+        context.drawImage(this.canvas, 0, line, width, 1, left, y, width, height);
       });
       context.globalAlpha = 1;
     }
@@ -107,8 +118,12 @@ class Timeline {
     this.isOfPage = isOfPage;
     this.range = null; /* marked, where it is another run's */
     this.index = data.index;
+    this.gutter = GUTTER;
+    this.names = data.names;
+    this.labels = new Set(data.names.map(({label}) => label));
     this.lanes = data.lanes.filter(lane => lane.info.items > 0);
     this.withMain = new Set(this.lanes.filter(lane => lane.info.main).map(lane => lane.info.rank));
+    this.lanesOfRank = grouped(this.lanes, lane => lane.info.rank);
     this.whole = [0, data.index.length_ns];
     this.span = this.firstSpan();
     this.top = 0;
@@ -200,7 +215,7 @@ class Timeline {
   /* Which lanes are shown, and where. */
   layOut() {
     const place = rank => (this.pinned.includes(rank) ? this.pinned.indexOf(rank) - this.pinned.length : 0);
-    const ranks = [...new Set(this.lanes.map(lane => lane.info.rank))].sort((a, b) => place(a) - place(b) || a - b);
+    const ranks = [...this.lanesOfRank.keys()].sort((a, b) => place(a) - place(b) || a - b);
     const isSmall = ranks.length <= RANKS_OPEN;
 
     this.rows = [];
@@ -209,7 +224,7 @@ class Timeline {
 
     for (const rank of ranks) {
       const isOpen = isSmall || selection.ranks.includes(rank) || this.pinned.includes(rank);
-      const own = this.lanes.filter(lane => lane.info.rank === rank && this.isShown(lane, isOpen))
+      const own = this.lanesOfRank.get(rank).filter(lane => this.isShown(lane, isOpen))
         .sort((a, b) => KIND_ORDER.indexOf(a.info.kind) - KIND_ORDER.indexOf(b.info.kind) ||
           Number(b.info.main) - Number(a.info.main) || compare(a.info.title, b.info.title) || a.info.depth - b.info.depth);
       const first = y, isNamed = y - named >= LABEL_APART;
@@ -218,7 +233,7 @@ class Timeline {
       own.forEach((lane, i) => {
         const height = isOpen ? HEIGHTS[lane.info.kind] : 8;
 
-        this.rows.push({lane, y, height, label: i === 0 && isNamed ? (rank < 0 ? 'no rank' : (this.pinned.includes(rank) ? '\u2191 ' : '') + rankName(rank)) : '', isOpen});
+        this.rows.push({lane, y, height, bound: isOpen && i === 1 ? this.boundText(rank) : '', label: i === 0 && isNamed ? (rank < 0 ? 'no rank' : (this.pinned.includes(rank) ? '\u2191 ' : '') + rankName(rank)) : '', isOpen});
         y += height + 2;
       });
       this.rankAt.set(rank, (first + y) / 2);
@@ -227,6 +242,20 @@ class Timeline {
     this.height = y + 4;
     this.spacer.style.height = Math.max(0, this.height - VIEW_TALLEST) + 'px';
     this.box.style.height = Math.min(this.height, VIEW_TALLEST) + 'px';
+  }
+
+  /* How exactly the clock of a rank is known; '' = all ranks have one. Of a host with
+   * several clocks it is the least exact one. */
+  boundText(rank) {
+    const {clocks, ranks} = this.report;
+
+    if (!clocks || clocks.length < 2) {
+      return '';
+    }
+    this.hosts = this.hosts || new Map((ranks || []).map(one => [one.rank, one.host]));
+    const bounds = clocks.filter(clock => clock.host === this.hosts.get(rank) && Number.isFinite(clock.bound_max_ns)).map(clock => clock.bound_max_ns);
+
+    return bounds.length > 0 ? '\u00b1 ' + time(Math.max(...bounds)) : '';
   }
 
   isShown(lane, isOpen) {
@@ -257,11 +286,11 @@ class Timeline {
   }
 
   x(ns) {
-    return GUTTER + (ns - this.span[0]) / (this.span[1] - this.span[0]) * (this.width - GUTTER);
+    return this.gutter + (ns - this.span[0]) / (this.span[1] - this.span[0]) * (this.width - this.gutter);
   }
 
   ns(x) {
-    return this.span[0] + (x - GUTTER) / (this.width - GUTTER) * (this.span[1] - this.span[0]);
+    return this.span[0] + (x - this.gutter) / (this.width - this.gutter) * (this.span[1] - this.span[0]);
   }
 
   show(from, to) {
@@ -315,7 +344,7 @@ class Timeline {
     const width = this.box.clientWidth, height = Math.min(this.height, VIEW_TALLEST);
 
     if (this.width !== width || this.tall !== height || this.ratio !== ratio) {
-      Object.assign(this, {width, tall: height, ratio});
+      Object.assign(this, {width, tall: height, ratio, gutter: Math.round(Math.min(GUTTER, GUTTER_PART * width))});
       this.canvas.width = width * ratio;
       this.canvas.height = height * ratio;
       this.canvas.style.width = width + 'px';
@@ -325,7 +354,7 @@ class Timeline {
 
   draw() {
     this.resize();
-    if (this.width <= GUTTER) {
+    if (this.width <= this.gutter) {
       return;
     }
     this.paint(this.canvas.getContext('2d'));
@@ -354,7 +383,7 @@ class Timeline {
     this.strips = context.drawImage ? this.stripsFor(rows.length) : null;
     rows.forEach(row => this.drawRow(context, row, row.y - this.top));
     if (this.strips) {
-      this.strips.draw(context);
+      this.strips.draw(context, this.gutter);
     }
     if (this.search) {
       rows.forEach(row => drawFound(this, context, row, row.y - this.top));
@@ -366,7 +395,7 @@ class Timeline {
 
   /* Room for so many rows as pictures. */
   stripsFor(rows) {
-    const width = Math.ceil(this.width - GUTTER);
+    const width = Math.ceil(this.width - this.gutter);
     const known = this.knownStrips;
 
     if (!known || known.canvas.width !== width || known.canvas.height < rows) {
@@ -380,7 +409,7 @@ class Timeline {
     context.fillStyle = context.strokeStyle = this.colours.colour('link');
     for (const [from, to] of this.marks) {
       if (to > this.span[0] && from < this.span[1]) {
-        const [left, right] = [from, to].map(ns => Math.min(Math.max(this.x(ns), GUTTER), this.width));
+        const [left, right] = [from, to].map(ns => Math.min(Math.max(this.x(ns), this.gutter), this.width));
 
         context.globalAlpha = 0.5;
         context.fillRect(left, RULER - 3, Math.max(1, right - left), 3);
@@ -394,7 +423,7 @@ class Timeline {
 
   drawRuler(context) {
     const {colour} = this.colours;
-    const step = rulerStep(this.span[1] - this.span[0], this.width - GUTTER);
+    const step = rulerStep(this.span[1] - this.span[0], this.width - this.gutter);
 
     context.fillStyle = colour('ground');
     context.fillRect(0, 0, this.width, RULER);
@@ -413,7 +442,7 @@ class Timeline {
     const range = this.chosenRange();
 
     if (range) {
-      const [from, to] = range.map(ns => Math.min(Math.max(this.x(ns), GUTTER), this.width));
+      const [from, to] = range.map(ns => Math.min(Math.max(this.x(ns), this.gutter), this.width));
 
       context.fillStyle = this.colours.colour('chosen');
       context.fillRect(from, RULER, Math.max(1, to - from), this.tall);
@@ -422,8 +451,8 @@ class Timeline {
 
   /* The class with most time in each pixel, so that no item is left out. */
   drawRow(context, row, y) {
-    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
-    const width = Math.ceil(this.width - GUTTER);
+    const pixel = (this.span[1] - this.span[0]) / (this.width - this.gutter);
+    const width = Math.ceil(this.width - this.gutter);
 
     context.globalAlpha = isRankSelected(row.lane.info.rank) ? 1 : 0.3;
     this.drawLabel(context, row, y);
@@ -447,7 +476,7 @@ class Timeline {
 
   /* A part of the row anew, by a level that is finer there. */
   drawDetail(context, row, y, level, [from, to]) {
-    const part = [Math.floor(from) - GUTTER, Math.ceil(to) - GUTTER];
+    const part = [Math.floor(from) - this.gutter, Math.ceil(to) - this.gutter];
 
     context.save();
     context.beginPath();
@@ -468,7 +497,7 @@ class Timeline {
   }
 
   /* The items of a lane as they are drawn at that time. */
-  levelAt(lane, ns, pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER)) {
+  levelAt(lane, ns, pixel = (this.span[1] - this.span[0]) / (this.width - this.gutter)) {
     const detail = this.details.findLast(one => ns >= one.from && ns <= one.to && this.detailLevel(one, lane, pixel));
 
     return detail ? this.detailLevel(detail, lane, pixel) : lane.at(pixel);
@@ -494,9 +523,9 @@ class Timeline {
    * as much as a rectangle; of narrower ones each pixel of the part that they touch
    * has the class of the longest. */
   drawItems(context, row, y, level, [left, right]) {
-    const width = Math.ceil(this.width - GUTTER);
+    const width = Math.ceil(this.width - this.gutter);
     const [begin, behind] = this.span;
-    const scale = (this.width - GUTTER) / (behind - begin);
+    const scale = (this.width - this.gutter) / (behind - begin);
     const {cells, best} = this.room;
     const {start, end, kind, count: all} = level;
     const boxes = []; /* by class: x, width of each */
@@ -532,7 +561,7 @@ class Timeline {
       this.used.add(kind);
       context.fillStyle = this.colourOf(kind);
       for (let i = 0; i < list.length; i += 2) {
-        context.fillRect(GUTTER + list[i], y, list[i + 1], row.height);
+        context.fillRect(this.gutter + list[i], y, list[i + 1], row.height);
       }
     });
   }
@@ -575,10 +604,13 @@ class Timeline {
   drawLabel(context, row, y) {
     context.fillStyle = this.colours.colour('text');
     context.fillText(row.label, 4, y + row.height / 2);
+    context.fillStyle = this.colours.colour('muted');
+    if (row.bound && this.gutter === GUTTER) {
+      context.fillText(row.bound, 4, y + row.height / 2);
+    }
     if (row.isOpen && row.lane.info.depth === 0) {
-      context.fillStyle = this.colours.colour('muted');
       context.fillText(KIND_TITLES[row.lane.info.kind] + (this.areAllThreads && row.lane.info.kind === 'calls' ?
-        ' ' + safe(row.lane.info.title).slice(0, 14) : ''), 70, y + row.height / 2);
+        ' ' + safe(row.lane.info.title).slice(0, 14) : ''), Math.min(70, Math.max(46, 0.38 * this.gutter)), y + row.height / 2);
     }
   }
 
@@ -586,20 +618,19 @@ class Timeline {
     if (row.height < 11) {
       return;
     }
-    context.fillStyle = this.colours.colour(['steps', 'ranges'].includes(row.lane.info.kind) ? 'text' : 'ground');
     for (const [from, to, i] of names) {
       const name = this.nameOf(level, i);
-
       const text = level.many[i] === 1 && name ? fitted(context, name, to - from - 7, NAME_SIZE) : '';
 
       if (text) {
-        context.fillText(text, GUTTER + from + 3, y + row.height / 2);
+        context.fillStyle = this.colours.on(this.colourOf(level.kind[i]));
+        context.fillText(text, this.gutter + from + 3, y + row.height / 2);
       }
     }
   }
 
   nameOf(level, i) {
-    return (level.name[i] > 0 && level.names[level.name[i] - 1]) || this.index.classes[level.kind[i]] || '-';
+    return (level.name[i] > 0 && level.names[level.name[i] - 1].label) || this.index.classes[level.kind[i]] || '-';
   }
 
   /* Does it end in view, and may be drawn from one rank to another? */
@@ -620,7 +651,7 @@ class Timeline {
    * the wait, to the one that waited; the clocks' error as a whisker. */
   drawArrows(context) {
     const {waits} = this.index;
-    const least = 4 * (this.span[1] - this.span[0]) / (this.width - GUTTER);
+    const least = 4 * (this.span[1] - this.span[0]) / (this.width - this.gutter);
 
     this.waitsByLength = this.waitsByLength || [...waits.start.keys()].sort((a, b) => waits.length[b] - waits.length[a]);
     context.strokeStyle = context.fillStyle = this.colours.colour('alarm');
@@ -671,6 +702,9 @@ class Timeline {
       parts.push('A red arrow is the end of a wait: from the rank that was waited for to the one that waited' +
         (waits > this.arrows ? '; ' + this.arrows + ' of ' + count(waits) + ' waits in view, the longest.' : '.'));
     }
+    if (this.gutter === GUTTER && this.rows.some(row => row.bound)) {
+      parts.push('\u00b1 below a rank: how exactly its times are known beside those of other ranks.');
+    }
     if (this.rows.some(row => row.lane.info.kind === 'calls')) {
       parts.push('Where a row of calls is empty, its thread was in no call that is recorded.');
     }
@@ -720,6 +754,14 @@ class Timeline {
     return [...new Set(close.flatMap(one => one.ranks))].sort((a, b) => a - b);
   }
 
+  /* Were any of its calls called from there? */
+  hasPlace(of) {
+    const end = ' (' + place(of) + ')';
+
+    this.places = this.places || new Set([...this.labels].map(label => label.slice(label.lastIndexOf(' ('))));
+    return this.places.has(end);
+  }
+
   /* What makes a page of the part in view. */
   command() {
     const ranks = selection.ranks.length > 0 ? ' --ranks ' + ranksText(selection.ranks) : '';
@@ -751,10 +793,10 @@ class Timeline {
   hit(x, y) {
     const row = this.rows.find(one => y >= one.y - this.top && y <= one.y - this.top + one.height);
 
-    if (!row || x < GUTTER || y < RULER) {
+    if (!row || x < this.gutter || y < RULER) {
       return null;
     }
-    const pixel = (this.span[1] - this.span[0]) / (this.width - GUTTER);
+    const pixel = (this.span[1] - this.span[0]) / (this.width - this.gutter);
     const level = this.levelAt(row.lane, this.ns(x));
     const i = firstBehind(level, this.ns(x) - pixel);
 
@@ -914,7 +956,7 @@ class Timeline {
 
       this.show(from - (to - from) / 8, to + (to - from) / 8);
     }
-    if (new Set(this.lanes.map(lane => lane.info.rank)).size > RANKS_OPEN) {
+    if (this.lanesOfRank.size > RANKS_OPEN) {
       this.layOut();
     }
     if (selection.ranks.length > 0 && this.rankAt.has(selection.ranks[0])) {
@@ -962,11 +1004,7 @@ class Timeline {
       this.soon();
     });
     new ResizeObserver(() => this.soon()).observe(this.box);
-    darkScheme.addEventListener('change', () => {
-      this.colours = palette();
-      this.cache = null;
-      this.soon();
-    });
+    onScheme(this, 'recolour');
     this.listenToKeys();
     if (this.isOfPage) {
       this.listenToPage();
@@ -974,10 +1012,16 @@ class Timeline {
     }
   }
 
+  recolour() {
+    this.colours = palette();
+    this.cache = null;
+    this.soon();
+  }
+
   moved(event) {
     this.cursor = this.at(event);
     if (this.drag && this.drag.isPan) {
-      const by = (this.drag.x - this.cursor[0]) / (this.width - GUTTER) * (this.drag.span[1] - this.drag.span[0]);
+      const by = (this.drag.x - this.cursor[0]) / (this.width - this.gutter) * (this.drag.span[1] - this.drag.span[0]);
 
       this.show(this.drag.span[0] + by, this.drag.span[1] + by);
     } else if (this.drag && Math.abs(this.cursor[0] - this.drag.x) >= 3) {

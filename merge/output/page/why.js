@@ -11,10 +11,10 @@ function causeOf(report, item) {
   return (list || [])[Number(item.dataset.late ?? item.dataset.cause)] || null;
 }
 
-/* The time that shows it best, or null: its longest stretch, else the part of
- * the run in which most of it is. */
+/* The time that shows it best, or null: of a step its own, else its longest stretch, or
+ * the part of the run in which most of it is. */
 function exampleOf(cause, which = 'example') {
-  const part = cause[which] || (cause.windows || [])[0] || cause.event || cause.median;
+  const part = cause.start_rel_ns !== undefined ? cause : cause[which] || (cause.windows || [])[0] || cause.event || cause.median;
 
   return part && part.end_rel_ns > part.start_rel_ns ? [part.start_rel_ns, part.end_rel_ns] : null;
 }
@@ -114,7 +114,23 @@ function nameFindings(report) {
 /* What comes behind the others, though it may be longer. */
 const isOnce = cause => cause.at_start === true || ['startup', 'end_of_work', 'unfinished'].includes(cause.cause);
 
+const KINDS_SHOWN = 3;
+
+/* Where no single place is worth a finding, as in a large job whose ranks are all alike:
+ * the largest causes of all devices together. */
+function largestCauses(report) {
+  const {ledger, wall_ns: wall} = report.all_devices || {};
+  const rows = ledger ? ledgerRows(ledger).filter(([group]) => !BUSY.has(group)).sort((a, b) => b[2] - a[2]).slice(0, KINDS_SHOWN) : [];
+
+  return rows.length === 0 ? null : el('ul', {id: 'kinds'}, rows.map(([, name, ns]) => el('li', null, el('b', null, percent(ns, wall) + ' of all device time'),
+    ' (' + time(ns) + ' of ' + time(wall) + '): ' + name + ' (' + meaning(name) + '), on all devices together. ',
+    button('Show', () => visit({...NOTHING, cause: name}, 'timeline', 'ledger'), {'aria-label': 'show ' + name, title: 'select all of it in the timeline'}))));
+}
+
 function dressFindings(report) {
+  if (findingItems().length === 0 && (report.devices || []).length > 0) {
+    document.getElementById('view-why').append(largestCauses(report) || '');
+  }
   document.querySelectorAll('#view-why .without-script').forEach(node => node.remove());
   nameFindings(report);
   for (const item of findingItems()) {

@@ -26,9 +26,9 @@ function drawing() {
     .map(text => text.slice(0, text.indexOf('\n  }\n') + 5));
 
   return vm.runInNewContext(lanes + `
-    const GUTTER = 0, RUNS_MOST = 100;
+    const RUNS_MOST = 100;
     const isRankSelected = () => true;
-    class Drawing { ${methods.join('')} details = []; used = new Set(); drawLabel() {} drawNames() {} colourOf(kind) { return kind; } }
+    class Drawing { ${methods.join('')} gutter = 0; details = []; used = new Set(); drawLabel() {} drawNames() {} colourOf(kind) { return kind; } }
     ({levelOf, Lane, Drawing})`);
 }
 
