@@ -18,4 +18,12 @@ while read -r file; do
     }
 done < <(grep -rlE "$starts" --include='*.sh' \
     --include='*.py' agent bench e2e launch merge schema aggregator)
+# Where they get them from.
+for file in e2e/lib.sh:'^\. .*/rings\.sh"' rings.sh:'^export CK_TEST_RINGS=' \
+    bench/job.py:'CK_TEST_RINGS'; do
+    grep -qE "${file#*:}" "${file%%:*}" || {
+        echo "tests/${file%%:*}: gives no CK_TEST_RINGS"
+        status=1
+    }
+done
 exit $status
