@@ -204,6 +204,15 @@ by_truth() {
 # shellcheck disable=SC2034,SC2016
 apart=(bash -c 'exec "$@" >"$0.$$"')
 
+# The control group $group is empty once the aggregator has gone.
+group_remove() {
+    local _
+    for _ in $(seq 100); do
+        rmdir "$group" 2>/dev/null && return
+        sleep 0.1
+    done
+}
+
 # The one run directory below $work/$1.
 run_of() {
     find "$1" -maxdepth 2 -name manifest.json -printf '%h\n' | head -n 1

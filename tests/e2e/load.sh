@@ -147,15 +147,6 @@ group_make() {
     fi
 } 2>/dev/null
 
-# It is empty once the aggregator has gone.
-group_remove() {
-    local _
-    for _ in $(seq 100); do
-        rmdir "$group" 2>/dev/null && return
-        sleep 0.1
-    done
-}
-
 # Ranks that others leave less than their quota do not use it up.
 quota() {
     rm -rf "${work:?}/quota"

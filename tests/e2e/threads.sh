@@ -112,3 +112,38 @@ if command -v mpirun >/dev/null && unshare -m true 2>/dev/null; then
 else
     echo "left out: 64 MB of /dev/shm (needs mpirun and a mount namespace)"
 fi
+
+# group_limit MEGABYTES: a control group that may have so much memory.
+group_limit() {
+    local top=/sys/fs/cgroup limit=memory.max
+    if [ ! -e $top/cgroup.controllers ]; then
+        top=$top/memory limit=memory.limit_in_bytes
+    fi
+    group=$top/ck-e2e-$$
+    mkdir "$group" && echo $(($1 << 20)) >"$group/$limit"
+} 2>/dev/null
+
+# grouped THREADS MEGABYTES: the ring takes its share of the group's memory, not
+# of the machine's, and one line reports that.
+grouped() {
+    local run=$work/group$1 status=0
+    group_limit "$2" || { rmdir "$group" 2>/dev/null; group=; return 77; }
+    (
+        echo $BASHPID >"$group/cgroup.procs"
+        exec timeout 300 "$bin/ckagent" --report none --dir "$run" -- \
+            "$tests/marks" 20000 "$1" "$work/half$1" 2>"$work/said$1"
+    ) || status=$?
+    same "$1 threads in $2 MB: status" 3 $status
+    wait_done "$run"
+    same "$1 threads in $2 MB: lines" 1 "$(grep -c \
+        "an eighth of the $2 MiB that this machine or control group" \
+        "$work/said$1")"
+    group_remove
+}
+group=
+trap '[ -z "$group" ] || group_remove; cleanup' EXIT
+if grouped 4 48; then
+    grouped 64 256
+else
+    echo "left out: no control group with a limit of memory may be made here"
+fi

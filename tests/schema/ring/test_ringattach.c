@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,11 +115,35 @@ static void a_forked_child_maps_no_more_than_it_may_need(void **state)
     assert_int_equal(status, 0);
 }
 
+/* CKAGENT_RING may name anything. */
+static void a_file_that_others_may_use_is_not_mapped(void **state)
+{
+    const struct fixture *f = *state;
+    struct ck_ring ring = {0};
+
+    assert_int_equal(chmod(f->path, 0620), 0);
+    assert_int_equal(ck_ring_map(&ring), -1);
+    assert_int_equal(errno, EPERM);
+    assert_null(ring.header);
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(f->path, 0600), 0);
+        assert_int_equal(chown(f->path, 64321, 64321), 0);
+        assert_int_equal(ck_ring_map(&ring), -1);
+        assert_int_equal(errno, EPERM);
+        assert_int_equal(chown(f->path, 0, 0), 0);
+    }
+    assert_int_equal(chmod(f->path, 0600), 0);
+    assert_int_equal(ck_ring_map(&ring), 0);
+    (void)munmap(ring.header, ring.layout.header_bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_forked_child_maps_no_more_than_it_may_need, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_file_that_others_may_use_is_not_mapped, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
