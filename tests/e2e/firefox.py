@@ -167,8 +167,8 @@ def look(browser, path):
     for i in range(browser.run("[...document.querySelectorAll('button')].filter(one => one.textContent === 'Show').length")):
         browser.run("select({range: null, ranks: [], cause: '', finding: 0})")
         browser.run(f"[...document.querySelectorAll('button')].filter(one => one.textContent === 'Show')[{i}].click()")
-        if not browser.run("selection.range !== null && theTimeline.span[0] <= selection.range[0] && "
-                           "theTimeline.span[1] >= selection.range[1]"):
+        if not browser.run("selection.range === null ? findingItems().length === 0 && selection.cause !== '' : "
+                           "theTimeline.span[0] <= selection.range[0] && theTimeline.span[1] >= selection.range[1]"):
             wrong.append(f"Show {i} leads to nothing in the timeline")
     if "timeline" in there:
         painted = browser.run("""(() => { theTimeline.draw(); const {width, height} = theTimeline.canvas;

@@ -12,17 +12,7 @@ need python3 python3
 [ -n "${CHROMIUM:-}" ] || need chromium chromium
 [ -x "$tests/train" ] || skip "train was not built"
 
-axe=$cache/axe-core
-if [ ! -e "$axe/.ready" ] && [ -z "${CK_AXE:-}" ] && command -v npm >/dev/null; then
-    rm -rf "$axe"
-    mkdir -p "$axe"
-    (cd "$axe" && npm pack --silent axe-core@4.14.1 && tar xzf ./*.tgz &&
-        touch .ready) >"$cache/axe-core.log" 2>&1 || true
-fi
-if [ -e "$axe/.ready" ]; then
-    export CK_AXE=${CK_AXE:-$axe/package/axe.min.js}
-fi
-[ -n "${CK_AXE:-}" ] || echo "not looked at with axe-core, which npm cannot fetch here"
+. "$here/axe.sh"
 
 # A late rank: causes of idle time, waits, steps.
 timeout 300 mpirun -n 4 "$bin/ckagent" --report none --dir "$work/late" -- \

@@ -6,7 +6,7 @@
 #     CK_SCREENSHOTS=FOLDER tests/e2e/pagekinds.sh [KIND...]
 #
 # For a person, who looks at the pictures: each view at 1280 and 1920 pixels in both
-# colour schemes. page.sh has what a script can find, of fewer runs; all of that
+# colour schemes, and the whole page at 800 and 390. page.sh has what a script can find, of fewer runs; all of that
 # is looked for here, too. A KIND is one of `kinds`, all of them by default. The runs
 # are kept in FOLDER/runs, and used again by the next call; those of the generator
 # (many, large, crowd) take 1.5 GB and some minutes.
@@ -15,6 +15,7 @@
 need mpirun openmpi-bin
 [ -n "${CHROMIUM:-}" ] || need chromium chromium
 [ -x "$tests/train" ] || skip "train was not built"
+. "$here/axe.sh"
 kinds=(healthy late dead host clocks many crowd large kernels live threads memory
     words)
 [ $# = 0 ] || kinds=("$@")
