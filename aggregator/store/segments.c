@@ -18,6 +18,9 @@
 /* Numbers that are looked for behind the last one found: a segment that
  * was taken away must not hide those behind it. */
 #define HOLES_MAX 64
+/* Frames are taken to come at most so much later after their records than
+ * others. */
+#define LATE_MAX CK_TIME_S
 /* Facts that have at most a quarter of what is kept, or so much, are left as
  * they are. */
 #define FACTS_LEAST ((uint64_t)256 << 10)
@@ -340,6 +343,14 @@ static uint64_t bytes_of(const struct segments *segments)
     return bytes;
 }
 
+/* So much older than the time to keep is what may go. Known is when frames
+ * came, and where CPUs are short the last ones come later after their records
+ * than those before. */
+static ck_time_t late(ck_time_t keep)
+{
+    return keep < LATE_MAX ? keep : LATE_MAX;
+}
+
 /* Whether the oldest segment is one too many, before `more` bytes come. */
 static bool is_too_much(const struct segments *segments, uint64_t more)
 {
@@ -350,8 +361,8 @@ static bool is_too_much(const struct segments *segments, uint64_t more)
         return false;
     }
     return (keep->bytes > 0 && bytes_of(segments) + more > keep->bytes) ||
-           (keep->time > 0 &&
-            last->written - segments->parts[0].written > keep->time);
+           (keep->time > 0 && last->written - segments->parts[0].written >
+                                  keep->time + late(keep->time));
 }
 
 /* Room that facts may have without being looked through. */

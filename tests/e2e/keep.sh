@@ -83,6 +83,22 @@ print(f"ok: {sum(map(len, of.values()))} of {ranks * marks} marks, "
       f"the last ones of each rank")
 PY
 
+# A time: so much at least, by the stamps of the program's own calls.
+"$bin/ckagent" --keep 1s --report none --dir "$work/second" -- \
+    /usr/bin/python3 -c 'import time
+until = time.monotonic() + 4.5
+while time.monotonic() < until:
+    time.sleep(0.001)'
+wait_done "$work/second"
+"$bin/ckmerge" --quiet --output json="$work/second.json" "$work/second" ||
+    fail "--keep 1s: ckmerge"
+kept=$(json "$work/second.json" "(j['region']['end_ns'] -
+    j['region']['start_ns']) / 1e9")
+same "--keep 1s: discarded" True \
+    "$(json "$work/second.json" "j['kept']['discarded_records'] > 0")"
+same "--keep 1s: $kept s, 1 at least" True \
+    "$(json "$work/second.json" "1 <= $kept < j['kept']['of_ns'] / 1e9")"
+
 # ckagg is killed when it makes the report and all agents that are not rank 0's
 # have left: the last one of them has another finish the run.
 for ((try = 1; try < 9; try++)); do
