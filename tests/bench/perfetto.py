@@ -30,15 +30,21 @@ def at_most(name, measured, target):
     figure(name, measured, "<= %g" % target, measured <= target)
 
 
+def traces_of(bench):
+    """The Chrome trace and the Perfetto trace of the run."""
+    run = os.path.join(bench.work, "run")
+    os.mkdir(run)
+    bench.plain([bench.test("bench_merge"), "--write", run, "60000", "4", "varied"])
+    traces = [run + ".json", run + ".pftrace"]
+    bench.plain([bench.program("ckmerge"), "--quiet", "--no-page", "--output", "chrome=" + traces[0],
+                 "--output", "perfetto=" + traces[1], run])
+    return traces
+
+
 def main():
     times = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     with Bench(sys.argv[1]) as bench:
-        run = os.path.join(bench.work, "run")
-        os.mkdir(run)
-        bench.plain([bench.test("bench_merge"), "--write", run, "60000", "4", "varied"])
-        traces = [run + ".json", run + ".pftrace"]
-        bench.plain([bench.program("ckmerge"), "--quiet", "--no-page", "--output", "chrome=" + traces[0],
-                     "--output", "perfetto=" + traces[1], run])
+        traces = traces_of(bench)
         answers = [[loaded(sys.argv[2], trace) for trace in traces] for _ in range(times)]
         chrome, perfetto = answers[0]
         if (chrome["slices"], chrome["flows"]) != (perfetto["slices"], perfetto["flows"]):
@@ -50,4 +56,5 @@ def main():
                 statistics.median(one[1]["load_cpu_ms"] / one[0]["load_cpu_ms"] for one in answers), 0.6)
 
 
-main()
+if __name__ == "__main__":
+    main()
