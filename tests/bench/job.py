@@ -135,4 +135,4 @@ def remark(text):
 
 
 def skip(name, reason):
-    print("%-52s | - | - | skipped: %s" % (name, reason), flush=True)
+    print("%-52s | - | - | not measured: needs %s" % (name, reason), flush=True)
