@@ -58,8 +58,8 @@ static bool is_report(const struct baseline *baseline)
     return is_ours;
 }
 
-/* All bytes of an open file. 0, or -1 with errno. */
-static int bytes_read(int fd, char **text, size_t *length)
+/* All bytes of an open file of at least so many. 0, or -1 with errno. */
+static int bytes_read(int fd, off_t least, char **text, size_t *length)
 {
     struct stat file;
     ssize_t n = 1;
@@ -67,12 +67,12 @@ static int bytes_read(int fd, char **text, size_t *length)
     if (fstat(fd, &file) != 0) {
         return -1;
     }
-    if (!S_ISREG(file.st_mode) || file.st_size <= 0 ||
+    if (!S_ISREG(file.st_mode) || file.st_size < least ||
         (size_t)file.st_size > BASELINE_BYTES) {
-        errno = S_ISREG(file.st_mode) && file.st_size > 0 ? EFBIG : EINVAL;
+        errno = S_ISREG(file.st_mode) && file.st_size >= least ? EFBIG : EINVAL;
         return -1;
     }
-    *text = xmalloc((size_t)file.st_size);
+    *text = xmalloc((size_t)file.st_size + 1);
     while (n > 0 && *length < (size_t)file.st_size) {
         n = read(fd, *text + *length, (size_t)file.st_size - *length);
         *length += n > 0 ? (size_t)n : 0;
@@ -80,32 +80,57 @@ static int bytes_read(int fd, char **text, size_t *length)
     return n < 0 ? -1 : 0;
 }
 
+/* The same of a file whose path has so many bytes; *text is the caller's to
+ * free. 0, or -1 with errno. */
+static int
+file_read(const char *path, int bytes, off_t least, char **text, size_t *length)
+{
+    int fd =
+        bytes < PATH_MAX ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    int rc, error;
+
+    if (bytes >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+    }
+    if (fd < 0) {
+        return -1;
+    }
+    rc = bytes_read(fd, least, text, length);
+    error = errno;
+    (void)close(fd);
+    if (rc != 0) {
+        free(*text);
+        *text = NULL;
+    }
+    errno = error;
+    return rc;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 int baseline_read(struct baseline *baseline,
                   const char *path,
                   struct ck_err *err)
 {
     struct baseline found = {.text = NULL};
-    struct stat status;
     char file[PATH_MAX];
-    bool is_run = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    bool is_run = is_folder(path);
     int n = snprintf(file, sizeof(file), "%s%s", path,
                      is_run ? "/report.json" : "");
-    int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    int rc = fd < 0 ? -1 : bytes_read(fd, &found.text, &found.length);
 
-    if (rc != 0) {
-        (void)ck_err_set(
+    if (file_read(file, n, 1, &found.text, &found.length) != 0) {
+        return ck_err_set(
             err, "--baseline: cannot read %s: %s%s", file, strerror(errno),
             is_run && errno == ENOENT ? " (merge that run first)" : "");
-    } else if (!is_report(&found)) {
-        rc = ck_err_set(err, "--baseline: %s is no report.json of ck", file);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (rc != 0) {
+    if (!is_report(&found)) {
         free(found.text);
-        return -1;
+        return ck_err_set(err, "--baseline: %s is no report.json of ck", file);
     }
     if (is_run) {
         baselinepage_read(&found.page, path);
@@ -114,40 +139,33 @@ int baseline_read(struct baseline *baseline,
     return 0;
 }
 
-char *baseline_stacks(const char *path,
-                      char file[PATH_MAX],
-                      size_t *length,
-                      struct ck_err *err)
+int baseline_stacks_read(struct baseline_stacks *stacks,
+                         const char *path,
+                         struct ck_err *err)
 {
-    struct stat status;
-    bool is_run = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    struct baseline_stacks found = {.text = NULL};
+    bool is_run = is_folder(path);
     const char *slash = strrchr(path, '/');
     size_t dir = slash == NULL ? 0 : (size_t)(slash + 1 - path);
-    int n = is_run
-                ? snprintf(file, PATH_MAX, "%s/stacks.folded", path)
-                : snprintf(file, PATH_MAX, "%.*sstacks.folded", (int)dir, path);
-    int fd = n < PATH_MAX ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    char *text = NULL;
+    int n = is_run ? snprintf(found.file, PATH_MAX, "%s/stacks.folded", path)
+                   : snprintf(found.file, PATH_MAX, "%.*sstacks.folded",
+                              (int)dir, path);
 
-    if (n >= PATH_MAX) {
-        errno = ENAMETOOLONG;
+    /* A run without samples has an empty one. */
+    if (file_read(found.file, n, 0, &found.text, &found.length) != 0) {
+        return ck_err_set(err,
+                          "folded-diff: cannot read %s: %s (ckmerge --output "
+                          "folded writes it)",
+                          found.file, strerror(errno));
     }
-    *length = 0;
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size == 0) {
-        text = xcalloc(1, 1); /* a run without samples */
-    } else if (fd < 0 || bytes_read(fd, &text, length) != 0) {
-        (void)ck_err_set(err,
-                         "folded-diff: cannot read %s: %s (ckmerge --output "
-                         "folded writes it)",
-                         file, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return text;
+    *stacks = found;
+    return 0;
+}
+
+void baseline_stacks_fini(struct baseline_stacks *stacks)
+{
+    free(stacks->text);
+    stacks->text = NULL;
 }
 
 void baseline_fini(struct baseline *baseline)

@@ -20,18 +20,25 @@ struct baseline {
     struct baselinepage page; /* of a run that has one */
 };
 
+/* The stacks of another run. */
+struct baseline_stacks {
+    char *text; /* NULL = none */
+    size_t length;
+    char file[PATH_MAX];
+};
+
 /* Read the report.json of a run, or the file itself. What is no report of ck,
  * or none that is whole, is refused. 0, or -1 with err: *baseline is
  * untouched. */
 int baseline_read(struct baseline *baseline,
                   const char *path,
                   struct ck_err *err);
-/* The text of RUN/stacks.folded, or of that file beside a report; the caller's
- * to free, its path in `file`. NULL with err. */
-char *baseline_stacks(const char *path,
-                      char file[PATH_MAX],
-                      size_t *length,
-                      struct ck_err *err);
+/* Read RUN/stacks.folded, or that file beside a report. 0, or -1 with err:
+ * *stacks is untouched. */
+int baseline_stacks_read(struct baseline_stacks *stacks,
+                         const char *path,
+                         struct ck_err *err);
+void baseline_stacks_fini(struct baseline_stacks *stacks);
 void baseline_fini(struct baseline *baseline);
 
 #endif

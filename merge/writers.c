@@ -457,7 +457,10 @@ int writers_open(struct writers *writers,
                  struct ck_err *err)
 {
     page_open(writers, analysis);
-    if (files_open(writers, err) != 0) {
+    if ((writers->diff_path[0] != '\0' &&
+         baseline_stacks_read(&writers->before, writers->options->baseline,
+                              err) != 0) ||
+        files_open(writers, err) != 0) {
         return -1;
     }
     if (writers->lanes != NULL || writers->flames != NULL ||
@@ -572,23 +575,14 @@ static int asked_finish(const struct writers *writers, struct ck_err *err)
 /* Beside those of another run. */
 static int diff_finish(const struct writers *writers, struct ck_err *err)
 {
-    char file[PATH_MAX];
-    struct foldeddiff_before before = {.path = file};
-    char *text;
-    int rc;
+    const struct foldeddiff_before before = {.path = writers->before.file,
+                                             .text = writers->before.text,
+                                             .length = writers->before.length};
 
-    if (writers->diff_path[0] == '\0') {
-        return 0;
-    }
-    text =
-        baseline_stacks(writers->options->baseline, file, &before.length, err);
-    if (text == NULL) {
-        return -1;
-    }
-    before.text = text;
-    rc = foldeddiff_write(writers->stacks, &before, writers->diff_path, err);
-    free(text);
-    return rc;
+    return writers->diff_path[0] == '\0'
+               ? 0
+               : foldeddiff_write(writers->stacks, &before, writers->diff_path,
+                                  err);
 }
 
 static int stacks_finish(const struct writers *writers, struct ck_err *err)
@@ -715,4 +709,5 @@ void writers_fini(struct writers *writers)
     stacktable_destroy(writers->stacks);
     stacktable_destroy(writers->waits);
     stacktable_destroy(writers->memory);
+    baseline_stacks_fini(&writers->before);
 }

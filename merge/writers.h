@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "merge/analysis/analysis.h"
+#include "merge/baseline.h"
 #include "merge/clocks/align.h"
 #include "merge/options.h"
 #include "merge/output/chrome/chrome.h"
@@ -39,6 +40,7 @@ struct writers {
     char waits_path[PATH_MAX];
     char memory_path[PATH_MAX];
     char diff_path[PATH_MAX];
+    struct baseline_stacks before; /* that stacks are put beside */
     char device_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
     char flamescope_path[PATH_MAX];

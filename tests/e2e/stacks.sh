@@ -68,6 +68,18 @@ for option in "" "--baseline=$work/wrong"; do
         "$work/why" || fail "$(cat "$work/why")"
 done
 
+# What cannot be put beside anything is known before a file is begun.
+mkdir "$work/bare"
+cp "$work/run/report.json" "$work/bare/"
+if "$bin/ckmerge" --quiet --no-page --baseline "$work/bare" \
+    --output folded-diff="$work/none.folded" \
+    --output chrome="$work/early.json" "$work/run" 2>"$work/why"; then
+    fail "folded-diff with a run that has no stacks"
+fi
+grep -q "cannot read $work/bare/stacks.folded" "$work/why" ||
+    fail "$(cat "$work/why")"
+[ ! -e "$work/early.json" ] || fail "a trace was begun before that was known"
+
 if "$bin/ckmerge" --quiet --output folded="$segment" "$work/run" \
     2>"$work/err"; then
     fail "a segment was replaced by stacks"
