@@ -22,6 +22,8 @@ struct numbers {
     uint32_t off;
 };
 
+#define POINTER_BITS 48
+
 #define QUICK 512 /* a power of two */
 
 struct quick {
@@ -60,9 +62,10 @@ struct delaykeys {
     struct table *stacks;     /* process, stack, how it was met */
     struct delay_line *lines; /* by number of that */
     size_t stacks_count, stacks_room;
-    struct table *texts; /* function, file, line | faulting | wait | path */
-    struct met *places;  /* by number of that */
-    struct table *teams; /* numbers of those that are of OpenMP runtimes */
+    struct table *texts;  /* function, file, line | faulting | wait | path */
+    struct met *places;   /* by number of that */
+    struct table *called; /* texts of what places called to wait */
+    struct table *teams;  /* numbers of those that are of OpenMP runtimes */
     size_t places_count, places_room;
     struct quick quicks[QUICK];
 };
@@ -75,6 +78,7 @@ struct delaykeys *delaykeys_create(struct lookback *lookback)
     keys->keys = table_create();
     keys->stacks = table_create();
     keys->texts = table_create();
+    keys->called = table_create();
     keys->teams = table_create();
     return keys;
 }
@@ -87,6 +91,7 @@ void delaykeys_destroy(struct delaykeys *keys)
     table_destroy(keys->keys);
     table_destroy(keys->stacks);
     table_destroy(keys->texts);
+    table_destroy(keys->called);
     table_destroy(keys->teams);
     free(keys->kept);
     free(keys->deeds);
@@ -237,9 +242,13 @@ uint32_t delaykeys_base(const struct delaykeys *keys, uint32_t key)
 /* Number of a place by its texts. */
 static int64_t place_number(struct delaykeys *keys, const struct met *met)
 {
-    /* Kept texts: equal ones are one pointer. */
+    /* Kept texts: equal ones are one pointer, whose upper bits are free. */
+    int64_t called =
+        table_number_of(keys->called, (uintptr_t)met->called, 0, 0);
     int64_t number = table_number_of(
-        keys->texts, (uintptr_t)met->place.function, (uintptr_t)met->place.file,
+        keys->texts,
+        (uintptr_t)met->place.function ^ (uint64_t)called << POINTER_BITS,
+        (uintptr_t)met->place.file,
         (uint64_t)met->place.line | (uint64_t)met->is_faulting << 32 |
             (uint64_t)met->is_wait << 33 | (uint64_t)met->path << 34);
 
