@@ -43,7 +43,8 @@ def is_crowded(did):
     """Other programs of the machine kept the rank off the CPU: that is so, and
     the report has it first, but it was not planted."""
     running = did.get("running")
-    return report["load"]["verdict"] == "others" and running and \
+    who = report["load"]["verdict"]
+    return who in ("others", "unknown", "unclear") and running and \
         running["preempted_share"] > 0.5
 
 
