@@ -253,8 +253,9 @@ class Page:
             [head.textContent, head.nextElementSibling.querySelectorAll('tbody tr').length]))""")
         wanted = {f"{title} ({len(self.report[member]):,})": min(20, len(self.report[member]))
                   for member, title in STATIC.items() if self.report[member] and not (self.report.get("cut") or {}).get(member)}
-        self.same("without scripts the tables have their first rows", wanted,
-                  {head: rows.get(head) for head in wanted})
+        if not self.is_live:  # which may be of a newer merge by now
+            self.same("without scripts the tables have their first rows", wanted,
+                      {head: rows.get(head) for head in wanted})
         self.browser.scripts(True)
 
     def alarm(self):

@@ -86,7 +86,7 @@ function startLive() {
       live.touched = Date.now();
     }, {passive: true});
   }
-  document.body.prepend(el('div', {class: 'live', id: 'live'}, text, ' ', load, ' ',
+  document.body.prepend(el('div', {class: 'live', id: 'live', role: 'region', 'aria-label': 'the running job'}, text, ' ', load, ' ',
     el('label', {for: 'live-follows'}, follows, ' automatically')));
   if (before.scroll !== null) {
     window.scrollTo(0, before.scroll);
