@@ -34,15 +34,19 @@
 struct range {
     uint64_t start;
     uint64_t end;
-    uint64_t offset; /* in the file */
-    uint32_t file;   /* NO_FILE = none */
-    uint32_t path;   /* of one that is NOT_LOOKED_UP */
+    uint64_t offset;                /* in the file */
+    uint32_t file;                  /* NO_FILE = none */
+    uint32_t path;                  /* of one that is NOT_LOOKED_UP */
+    bool is_asked;                  /* the next two are known */
+    const struct unwindfile *rules; /* of the file; NULL = none */
+    uint64_t bias;
 };
 
 struct process {
     pid_t pid;            /* 0 = unused */
     struct range *ranges; /* sorted, none is in another */
     size_t count, room;
+    size_t last;        /* range that was found last */
     ck_time_t looked;   /* 0 = maps were not read */
     bool is_told;       /* all that it has mapped was reported, or lost */
     bool has_generated; /* code of no file */
@@ -358,6 +362,7 @@ static void range_split(struct process *process, uint64_t address)
     process->count++;
     range[1].offset += address - range->start;
     range[1].start = range->end = address;
+    range[1].is_asked = false; /* of another segment, perhaps */
 }
 
 /* What lay there is replaced. */
@@ -394,8 +399,10 @@ static void mapping_put(struct codemaps *codemaps,
                         struct process *process,
                         const struct mapping *mapping)
 {
-    struct range range = {mapping->start, mapping->end, mapping->offset,
-                          NO_FILE, 0};
+    struct range range = {.start = mapping->start,
+                          .end = mapping->end,
+                          .offset = mapping->offset,
+                          .file = NO_FILE};
 
     if (mapping->start >= mapping->end) {
         return;
@@ -442,13 +449,49 @@ static void process_look(struct codemaps *codemaps, struct process *process)
     }
 }
 
+static bool is_in(const struct process *process, size_t at, uint64_t address)
+{
+    return at < process->count && process->ranges[at].start <= address &&
+           address < process->ranges[at].end;
+}
+
 static struct range *range_find(const struct process *process, uint64_t address)
 {
     size_t at = range_search(process->ranges, process->count, address);
 
-    return at < process->count && process->ranges[at].start <= address
-               ? &process->ranges[at]
-               : NULL;
+    return is_in(process, at, address) ? &process->ranges[at] : NULL;
+}
+
+/* The same: callers of a function are mostly in its file. */
+static struct range *range_again(struct process *process, uint64_t address)
+{
+    struct range *range;
+
+    if (is_in(process, process->last, address)) {
+        return &process->ranges[process->last];
+    }
+    range = range_find(process, address);
+    if (range != NULL) {
+        process->last = (size_t)(range - process->ranges);
+    }
+    return range;
+}
+
+/* Look its file up and read it, if that was not done. */
+static void range_ask(struct codemaps *codemaps, pid_t pid, struct range *range)
+{
+    if (range->file == NOT_LOOKED_UP) {
+        range->file = file_number(codemaps, pid, codemaps->paths[range->path]);
+    }
+    if (range->file != NO_FILE) {
+        range->rules = file_open(codemaps, range->file);
+    }
+    if (range->rules != NULL &&
+        unwindfile_bias(range->rules, range->start, range->offset,
+                        &range->bias) != 0) {
+        range->rules = NULL;
+    }
+    range->is_asked = true;
 }
 
 bool codemaps_find(struct codemaps *codemaps,
@@ -465,26 +508,18 @@ bool codemaps_find(struct codemaps *codemaps,
     if (process->looked == 0 && !process->is_told) {
         process_look(codemaps, process);
     }
-    range = range_find(process, address);
+    range = range_again(process, address);
     if (range == NULL && ck_time_raw() - process->looked > LOOK_AGAIN) {
         process_look(codemaps, process);
-        range = range_find(process, address);
+        range = range_again(process, address);
     }
     if (range == NULL) {
         return false;
     }
-    if (range->file == NOT_LOOKED_UP) {
-        range->file = file_number(codemaps, pid, codemaps->paths[range->path]);
+    if (!range->is_asked) {
+        range_ask(codemaps, pid, range);
     }
-    *code = (struct code){.number = range->file};
-    if (range->file != NO_FILE) {
-        code->file = file_open(codemaps, range->file);
-    }
-    if (code->file != NULL &&
-        unwindfile_bias(code->file, range->start, range->offset, &code->bias) !=
-            0) {
-        code->file = NULL;
-    }
+    *code = (struct code){range->rules, range->file, range->bias};
     return true;
 }
 

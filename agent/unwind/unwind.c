@@ -16,11 +16,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/unwind/codemaps.h"
 
-/* Rules that are kept, by address; a power of two. */
-#define RULES 16384
+/* Rules that are kept, by address: so many at first and at most; powers of two.
+ */
+#define RULES_FIRST 2048
+#define RULES_MAX 16384
 
 /* Registers that are not known behind a step, by a rule or by a frame pointer,
  * on a processor that has one for the return address: the caller's own is lost
@@ -42,7 +45,9 @@ struct known {
 
 struct unwind {
     struct codemaps *codemaps; /* borrowed */
-    struct known known[RULES];
+    struct known *known;
+    size_t rules;  /* that have room */
+    size_t misses; /* since there is that room */
 };
 
 /* What a walk works with. */
@@ -56,12 +61,30 @@ struct walk {
     bool has_pointers;
 };
 
+/* Each of them is in one line of the cache, and its page is there: a first
+ * touch of a page takes longer than a walk. NULL with ENOMEM. */
+static struct known *rules_create(size_t rules)
+{
+    void *known =
+        mmap(NULL, rules * sizeof(struct known), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+    return known == MAP_FAILED ? NULL : known;
+}
+
 struct unwind *unwind_create(struct codemaps *codemaps)
 {
     struct unwind *unwind = calloc(1, sizeof(*unwind));
 
-    if (unwind != NULL) {
-        unwind->codemaps = codemaps;
+    if (unwind == NULL) {
+        return NULL;
+    }
+    unwind->codemaps = codemaps;
+    unwind->rules = RULES_FIRST;
+    unwind->known = rules_create(unwind->rules);
+    if (unwind->known == NULL) {
+        unwind_destroy(unwind);
+        return NULL;
     }
     return unwind;
 }
@@ -70,6 +93,9 @@ void unwind_destroy(struct unwind *unwind)
 {
     int saved = errno;
 
+    if (unwind != NULL && unwind->known != NULL) {
+        (void)munmap(unwind->known, unwind->rules * sizeof(*unwind->known));
+    }
     free(unwind);
     errno = saved;
 }
@@ -77,20 +103,54 @@ void unwind_destroy(struct unwind *unwind)
 /* ---- rules ----------------------------------------------------------------
  */
 
+static struct known *
+rule_place(const struct unwind *unwind, uint64_t address, uint32_t file)
+{
+    uint64_t hash =
+        (address ^ (uint64_t)file << 48) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &unwind->known[(hash >> 40) & (unwind->rules - 1)];
+}
+
+/* Room for twice as many, if there is memory. */
+static void rules_grow(struct unwind *unwind)
+{
+    struct unwind grown = {.rules = 2 * unwind->rules};
+
+    grown.known = rules_create(grown.rules);
+    if (grown.known == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < unwind->rules; i++) {
+        const struct known *known = &unwind->known[i];
+
+        if (known->address != 0) {
+            *rule_place(&grown, known->address, known->file) = *known;
+        }
+    }
+    (void)munmap(unwind->known, unwind->rules * sizeof(*unwind->known));
+    unwind->known = grown.known;
+    unwind->rules = grown.rules;
+}
+
 static const struct known *
 rule_of(struct unwind *unwind, const struct code *code, uint64_t pc)
 {
     uint64_t address = pc - code->bias;
-    uint64_t hash =
-        (address ^ (uint64_t)code->number << 48) * UINT64_C(0x9e3779b97f4a7c15);
-    struct known *known = &unwind->known[(hash >> 40) % RULES];
+    struct known *known = rule_place(unwind, address, code->number);
 
-    if (known->address != address || known->file != code->number) {
-        known->address = address;
-        known->file = code->number;
-        known->answer =
-            (uint32_t)unwindfile_find(code->file, address, &known->rule);
+    if (known->address == address && known->file == code->number) {
+        return known;
     }
+    if (++unwind->misses > unwind->rules / 2 && unwind->rules < RULES_MAX) {
+        rules_grow(unwind);
+        unwind->misses = 0;
+        known = rule_place(unwind, address, code->number);
+    }
+    known->address = address;
+    known->file = code->number;
+    known->answer =
+        (uint32_t)unwindfile_find(code->file, address, &known->rule);
     return known;
 }
 
@@ -218,23 +278,27 @@ is_above(struct walk *walk, const struct ehframe_rule *rule, uint64_t cfa)
 static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
 {
     static const uint8_t numbers[EHFRAME_KEPT] = {EHFRAME_NUMBERS};
-    uint64_t next[EHFRAME_REGISTERS];
+    uint64_t next[EHFRAME_KEPT];
     uint64_t unknown = walk->unknown & ~bit_of(EHFRAME_SP);
     uint64_t cfa;
 
     if (!cfa_find(walk, rule, &cfa)) {
         return false;
     }
-    memcpy(next, walk->registers, sizeof(next));
-    next[EHFRAME_SP] = cfa;
-    next[EHFRAME_PC] = next[EHFRAME_RETURN];
     for (int kept = 0; kept < EHFRAME_KEPT; kept++) {
+        next[kept] = walk->registers[numbers[kept]];
+    }
+    next[EHFRAME_KEPT_SP] = cfa;
+    next[EHFRAME_KEPT_PC] = walk->registers[EHFRAME_RETURN];
+    for (int kept = 0; kept < EHFRAME_KEPT; kept++) {
+        if (rule->how[kept] == EHFRAME_SAME) {
+            continue;
+        }
         if (!register_find(walk, rule, (enum ehframe_kept)kept, cfa,
-                           &next[numbers[kept]])) {
+                           &next[kept])) {
             return false;
         }
-        if (rule->how[kept] != EHFRAME_SAME &&
-            rule->how[kept] != EHFRAME_LOST) {
+        if (rule->how[kept] != EHFRAME_LOST) {
             unknown &= ~bit_of(numbers[kept]);
         }
     }
@@ -243,14 +307,17 @@ static bool rule_step(struct walk *walk, const struct ehframe_rule *rule)
         walk->end = UNWIND_UNKNOWN;
         return false;
     }
-    if (!is_above(walk, rule, next[EHFRAME_SP])) {
+    if (!is_above(walk, rule, next[EHFRAME_KEPT_SP])) {
         walk->end = UNWIND_WRONG;
         return false;
     }
-    next[EHFRAME_PC] &= EHFRAME_ADDRESS;
-    next[EHFRAME_PC] += rule->is_signal; /* of an instruction, as the first */
+    next[EHFRAME_KEPT_PC] &= EHFRAME_ADDRESS;
+    /* Of an instruction, as the first. */
+    next[EHFRAME_KEPT_PC] += rule->is_signal;
     walk->unknown = unknown | RULE_LOSES;
-    memcpy(walk->registers, next, sizeof(next));
+    for (int kept = 0; kept < EHFRAME_KEPT; kept++) {
+        walk->registers[numbers[kept]] = next[kept];
+    }
     return true;
 }
 

@@ -46,6 +46,11 @@ struct mmap2 {
     char path[];
 };
 
+struct record {
+    uint64_t time;
+    const struct perf_event_header *header;
+};
+
 struct bench {
     const uint8_t *bytes;
     size_t size;
@@ -53,6 +58,8 @@ struct bench {
     struct codemaps *codemaps;
     struct unwind *unwind;
     bool is_printing;
+    struct record *records;
+    size_t records_count;
     const struct mmap2 *maps[MAPS];
     size_t maps_count;
     uint64_t samples, whole, frames;
@@ -217,20 +224,70 @@ static int file_read(struct bench *bench, const char *path)
     return bytes != NULL && done == bench->size ? 0 : -1;
 }
 
-/* All samples of the file once; ns of each. */
-static double pass(struct bench *bench, const struct file_header *header)
+/* ns: of a sample among its first words, else among its last ones. */
+static uint64_t time_of(const struct bench *bench,
+                        const struct perf_event_header *header)
+{
+    uint64_t type = bench->attr.sample_type;
+    const uint64_t *words = (const uint64_t *)(header + 1);
+    const uint64_t *end = words + (header->size - sizeof(*header)) / 8;
+    struct sample sample;
+
+    if (header->type == PERF_RECORD_SAMPLE) {
+        (void)chain_find(type, words, &sample);
+        return sample.time;
+    }
+    end -= (type & PERF_SAMPLE_IDENTIFIER) != 0;
+    end -= (type & PERF_SAMPLE_CPU) != 0;
+    end -= (type & PERF_SAMPLE_STREAM_ID) != 0;
+    end -= (type & PERF_SAMPLE_ID) != 0;
+    return end[-1];
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct record *left = a, *right = b;
+    uint64_t x = left->time, y = right->time;
+
+    return x != y ? (x > y) - (x < y)
+                  : (left->header > right->header) -
+                        (left->header < right->header);
+}
+
+/* Records of each CPU are together in the file: one that shows code that is
+ * mapped may be behind samples in that code. */
+static void records_sort(struct bench *bench, const struct file_header *header)
 {
     uint64_t at = header->data.offset;
     uint64_t end = at + header->data.size;
-    double start = now();
 
-    bench->samples = bench->whole = bench->frames = bench->maps_count = 0;
+    bench->records_count = 0;
     while (at + 8 <= end && end <= bench->size) {
         const struct perf_event_header *record =
             (const void *)(bench->bytes + at);
+        bool is_timed = record->type == PERF_RECORD_SAMPLE ||
+                        record->type == PERF_RECORD_COMM ||
+                        record->type == PERF_RECORD_MMAP2;
 
-        record_take(bench, record);
+        if (is_timed) {
+            bench->records[bench->records_count++] =
+                (struct record){time_of(bench, record), record};
+        }
         at += record->size > 0 ? record->size : end;
+    }
+    qsort(bench->records, bench->records_count, sizeof(*bench->records),
+          by_time);
+}
+
+/* All samples of the file once; ns of each. */
+static double pass(struct bench *bench, const struct file_header *header)
+{
+    double start = now();
+
+    bench->samples = bench->whole = bench->frames = bench->maps_count = 0;
+    records_sort(bench, header);
+    for (size_t i = 0; i < bench->records_count; i++) {
+        record_take(bench, bench->records[i].header);
     }
     return 1e9 * (now() - start) / (double)bench->samples;
 }
@@ -251,6 +308,7 @@ int main(int argc, char **argv)
     memcpy(&bench.attr, bench.bytes + header.attrs.offset,
            header.attr_size - 16 < sizeof(bench.attr) ? header.attr_size - 16
                                                       : sizeof(bench.attr));
+    bench.records = malloc(bench.size / 8 * sizeof(*bench.records));
     bench.codemaps = codemaps_create();
     bench.unwind = unwind_create(bench.codemaps);
     first = pass(&bench, &header);
@@ -263,6 +321,7 @@ int main(int argc, char **argv)
             (double)bench.frames / (double)bench.samples, again, first);
     unwind_destroy(bench.unwind);
     codemaps_destroy(bench.codemaps);
+    free(bench.records);
     free((void *)(uintptr_t)bench.bytes);
     return 0;
 }
