@@ -280,12 +280,11 @@ static void records_sort(struct bench *bench, const struct file_header *header)
 }
 
 /* All samples of the file once; ns of each. */
-static double pass(struct bench *bench, const struct file_header *header)
+static double pass(struct bench *bench)
 {
     double start = now();
 
     bench->samples = bench->whole = bench->frames = bench->maps_count = 0;
-    records_sort(bench, header);
     for (size_t i = 0; i < bench->records_count; i++) {
         record_take(bench, bench->records[i].header);
     }
@@ -311,9 +310,10 @@ int main(int argc, char **argv)
     bench.records = malloc(bench.size / 8 * sizeof(*bench.records));
     bench.codemaps = codemaps_create();
     bench.unwind = unwind_create(bench.codemaps);
-    first = pass(&bench, &header);
+    records_sort(&bench, &header);
+    first = pass(&bench);
     bench.is_printing = false;
-    again = pass(&bench, &header);
+    again = pass(&bench);
     fprintf(stderr,
             "%llu samples, %llu whole, %.1f frames, %.0f ns each (%.0f ns the "
             "first time)\n",
