@@ -59,6 +59,17 @@ def lie(source, blob, frame):
     return blob[:at] + made + blob[end:], name
 
 
+def counts(files, places):
+    """Frames that announce more than their batch has: what each run tries."""
+    for path, (at, end, fields) in places[:12]:
+        for name in "units", "records":
+            for value in fields[name] + 1, fields[name] + 2 ** 20:
+                made = seal({**fields, name: value},
+                            files[path][at + HEAD.size:end])
+                yield path, (f"{name} {value} for {fields[name]}",
+                             files[path][:at] + made + files[path][end:])
+
+
 def merged(ckmerge, run):
     done = subprocess.run([ckmerge, "--quiet", "--output", "json", run],
                           capture_output=True, timeout=120)
@@ -86,6 +97,14 @@ def main():
     status, truth = merged(ckmerge, copy)
     assert status == 0, (status, truth)
     tally = collections.Counter()
+    for path, (what, blob) in counts(files, places):
+        with open(path, "wb") as file:
+            file.write(blob)
+        status, seen = merged(ckmerge, copy)
+        assert status == 3, f"{what}: status {status}"
+        tally["counts", status] += 1
+        with open(path, "wb") as file:
+            file.write(files[path])
     for number in range(count):
         path, frame = source.choice(places)
         blob, name = lie(source, files[path], frame)
