@@ -678,7 +678,10 @@ class Page:
         canvas = "document.querySelector('#view-seconds canvas')"
         click = """(() => { const c = %s, at = c.getBoundingClientRect();
             c.dispatchEvent(new MouseEvent('click', {clientX: at.left + %s, clientY: at.top + %s})); })()"""
+        self.browser.run(canvas + ".scrollIntoView({block: 'center'}); 0")
+        top = self.browser.run(canvas + ".getBoundingClientRect().top")
         self.browser.run(click % (canvas, "1", "1"))
+        self.same("the map stays where it was", True, self.browser.run(f"Math.abs({canvas}.getBoundingClientRect().top - {top}) < 2"))
         self.browser.run(click % (canvas, "c.width / 2", "c.height / 2"))
         self.same("two clicks select a range", True, self.browser.run(
             "selection.range !== null && selection.range[1] > selection.range[0]"))
@@ -686,6 +689,12 @@ class Page:
             const kind = flameGraph.flames.kinds.find(k => k.name === flameGraph.kind);
             const sum = pathTimes(flameGraph.flames, kind, selection.range).reduce((a, b) => a + b, 0);
             return sum === flameGraph.whole.ns && sum <= kind.total; })()"""))
+        self.browser.key("Escape", "Escape")
+        left, y, wide = self.browser.run("""(c => { const at = c.getBoundingClientRect(); return [at.left, at.top + at.height / 2, at.width]; })(%s)""" % canvas)
+        for kind, x in (("mousePressed", 0.4), ("mouseMoved", 0.5), ("mouseReleased", 0.6)):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, x=left + x * wide, y=y, button="left", clickCount=1)
+        self.same("a drag selects the time between", True, self.browser.run("""(() => { const {column_ns: long, width_ns: width} = flameGraph.flames.index;
+            return selection.range !== null && selection.range[1] - selection.range[0] > Math.max(width, 0.1 * theTimeline.whole[1] - 2 * long); })()"""))
         self.browser.key("Escape", "Escape")
 
     def moving_keys(self):
@@ -783,6 +792,17 @@ class Page:
             self.same(". is the next item", True, self.browser.run("theTimeline.picked.at > window.second"))
         self.browser.key("q", "KeyQ")
         self.browser.wait("theTimeline.listed.body.querySelectorAll('tbody tr').length > 0", "q lists what is in view")
+        lists = """theTimeline.listed.of[0] === theTimeline.span[0] && theTimeline.listed.of[1] === theTimeline.span[1] && theTimeline.listed.table.rows
+            .every(({level, i}) => level.start[i] < theTimeline.span[1] && level.end[i] > theTimeline.span[0])"""
+        self.browser.key("0", "Digit0")
+        self.browser.wait(lists, "the list is of the whole run")
+        shown = self.browser.run("theTimeline.listed.body.innerText")
+        self.browser.run("theTimeline.canvas.focus(); theTimeline.show(...theTimeline.whole.map(ns => 0.4 * ns + theTimeline.whole[1] / 20)); 0")
+        for _ in range(12):
+            self.browser.key("w", "KeyW")
+        self.browser.wait(lists, "the list is of what is in view")
+        self.browser.key("0", "Digit0")
+        self.browser.wait(lists + f" && theTimeline.listed.body.innerText === {json.dumps(shown)}", "the list is of the whole run again")
         self.browser.key("q", "KeyQ")
         self.browser.run("theTimeline.marks = []")
         self.browser.key("Escape", "Escape")

@@ -73,6 +73,14 @@ function button(text, click, attributes) {
   return el('button', {type: 'button', click, ...attributes}, text);
 }
 
+/* Do what may change the height of parts above a node, which stays where it is seen. */
+function inPlace(node, act) {
+  const before = node.getBoundingClientRect().top;
+
+  act();
+  window.scrollBy({top: node.getBoundingClientRect().top - before, behavior: 'instant'});
+}
+
 /* Asked for once: each time may cost a layout of the page. */
 const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
 

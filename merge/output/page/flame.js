@@ -414,6 +414,8 @@ class FlameGraph {
 
     if (this.chosen !== chosen) {
       this.chosen = chosen;
+      /* What is below it stays where it is. */
+      this.box.style.minHeight = selection.range ? this.box.offsetHeight + 'px' : '';
       this.build();
     }
   }
@@ -489,29 +491,32 @@ function secondsGrid(flames, kind) {
 function secondsMap(flames, kind) {
   const grid = secondsGrid(flames, kind);
   let begin = null;
+  const between = (first, last) => {
+    const [from, to] = [grid.timeOf(...first), grid.timeOf(...last)].sort((a, b) => a - b);
+
+    begin = null;
+    select({range: [from, to + grid.width]});
+  };
   const hint = 'Across: the run, a column for each ' + time(grid.long) + '. Down: the parts of it, from its begin to its end. ' +
-    'Two clicks select the time between them, for the flame graph and the timeline.';
+    'Drag, or click twice: select the time between, for the flame graph and the timeline.';
+  const isBegun = () => begin !== null && selection.range !== null && selection.range[0] === grid.timeOf(...begin);
   const label = (row, column) => {
     const at = Math.max(0, grid.timeOf(row, column));
 
     return 'from ' + time(at) + ': about ' + time(grid.about(row, column)) + ' ' + FLAME_WORDS[kind.name] +
-      (begin === null ? '' : '; a click here ends the range');
+      (isBegun() ? '; a click here ends the range' : '');
   };
 
   return new HeatGrid({
     name: FLAME_WORDS[kind.name] + ' in each part of each ' + time(grid.long), rows: grid.rows, columns: grid.columns,
     hint, part: grid.part, label, tallest: SECONDS_TALLEST, mark: column => time(Math.max(0, grid.timeOf(0, column))),
+    chooseBetween: between,
     choose: (row, column) => {
-      const at = grid.timeOf(row, column);
-
-      if (begin === null) {
-        begin = at;
-        select({range: [at, at + grid.width]});
+      if (isBegun()) {
+        between(begin, [row, column]);
       } else {
-        const ends = [Math.min(begin, at), Math.max(begin, at) + grid.width];
-
-        begin = null;
-        select({range: ends});
+        between([row, column], [row, column]);
+        begin = [row, column];
       }
     },
   }).node;

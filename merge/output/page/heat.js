@@ -29,8 +29,10 @@ const NAME_HIGH = 20;
 const MARK_WIDE = 70;
 
 /* A grid {name, rows, columns, part(row, column), label(row, column),
- * choose(row, column), and of a small one rowName(row), columnName(column); of
- * any mark(column), which some columns have above them; tallest, in pixels}.
+ * choose(row, column), choosePart(first column, last column) or
+ * chooseBetween(cell, cell) for a drag, and of a small one rowName(row), columnName(column); of
+ * any mark(column), which some columns have above them; tallest, in pixels; isLeaving:
+ * what is chosen is shown elsewhere}.
  * Of more columns than have room a cell shows the largest of those that fall on it. */
 class HeatGrid {
   constructor(grid) {
@@ -148,11 +150,16 @@ class HeatGrid {
     this.tip.textContent = safe(this.grid.label(row, this.largest(row, k)[1]));
   }
 
-  choose() {
-    const [row, k] = this.at;
+  /* A cell as the grid has it. */
+  cellOf([row, k]) {
+    return [row, this.largest(row, k)[1]];
+  }
 
-    if (this.grid.choose) {
-      this.grid.choose(row, this.largest(row, k)[1]);
+  choose() {
+    if (this.grid.isLeaving) {
+      this.grid.choose(...this.cellOf(this.at));
+    } else if (this.grid.choose) {
+      inPlace(this.canvas, () => this.grid.choose(...this.cellOf(this.at)));
     }
   }
 
@@ -163,25 +170,36 @@ class HeatGrid {
   }
 
   /* From the cell where the button was pressed to the one where it was let go. */
-  choosePart(first, last) {
-    const [from, to] = [first, last].sort((a, b) => a - b);
+  chooseDragged(first, last) {
+    const [from, to] = [first[1], last[1]].sort((a, b) => a - b);
 
-    this.grid.choosePart(this.span(from)[0], this.span(to)[1] - 1);
+    if (this.grid.choosePart) {
+      this.grid.choosePart(this.span(from)[0], this.span(to)[1] - 1);
+    } else {
+      this.grid.chooseBetween(this.cellOf(first), this.cellOf(last));
+    }
+  }
+
+  /* Is it a drag that means something here? In a column of parts a row is another one. */
+  isDrag(first) {
+    return first !== null && ((this.grid.choosePart && first[1] !== this.at[1]) ||
+      (this.grid.chooseBetween && (first[0] !== this.at[0] || first[1] !== this.at[1])));
   }
 
   listenToMouse() {
     let began = null;
 
     this.canvas.addEventListener('pointerdown', event => {
-      began = this.cellAt(event)[1];
+      began = this.cellAt(event);
+      this.canvas.setPointerCapture(event.pointerId); /* so that it may end beside the grid */
     });
     this.canvas.addEventListener('click', event => {
       const first = began;
 
       this.at = this.cellAt(event);
       began = null;
-      if (this.grid.choosePart && first !== null && first !== this.at[1]) {
-        this.choosePart(first, this.at[1]);
+      if (this.isDrag(first)) {
+        inPlace(this.canvas, () => this.chooseDragged(first, this.at));
       } else {
         this.choose();
       }

@@ -117,6 +117,12 @@ class Table {
         {title: 'copy these rows, as they are shown'}));
   }
 
+  /* Other rows, with the order and the filter as they are. */
+  show(rows) {
+    this.rows = rows;
+    this.draw();
+  }
+
   sort(i) {
     this.isUp = this.sorted === i ? !this.isUp : !this.columns[i].number;
     this.sorted = i;

@@ -203,13 +203,25 @@ class Timeline {
     const body = el('div');
     const details = el('details', null, el('summary', null, 'what is in view, longest first, as a table'), body);
 
-    details.addEventListener('toggle', () => {
-      if (details.open) {
-        body.replaceChildren(this.table());
-      }
-    });
-    this.listed = {details, body};
+    details.addEventListener('toggle', () => this.listView());
+    this.listed = {details, body, table: null, of: []};
     return details;
+  }
+
+  /* The table, once it is open, of what is in view by now. */
+  listView() {
+    const of = [...this.span, this.rows, this.details.length, this.fineLevel];
+
+    if (!this.listed.details.open || of.every((one, i) => one === this.listed.of[i])) {
+      return;
+    }
+    this.listed.of = of;
+    if (this.listed.table) {
+      this.listed.table.show(this.itemsInView());
+    } else {
+      this.listed.table = this.table();
+      this.listed.body.replaceChildren(this.listed.table.node);
+    }
   }
 
   /* Which lanes are shown, and where. */
@@ -366,10 +378,12 @@ class Timeline {
   noteSoon() {
     if (this.note.childNodes.length === 0) {
       this.drawnote();
-      return;
     }
     clearTimeout(this.noteTimer);
-    this.noteTimer = setTimeout(() => this.drawnote(), NOTE_AFTER_MS);
+    this.noteTimer = setTimeout(() => {
+      this.drawnote();
+      this.listView();
+    }, NOTE_AFTER_MS);
   }
 
   paint(context) {
@@ -823,8 +837,8 @@ class Timeline {
     return whose + safe(name) + (name !== kind ? ' (' + kind + ') ' : why ? ' (' + why + ') ' : ' ') + span;
   }
 
-  /* The longest items in view, for those who do not see the picture. */
-  table() {
+  /* The longest items in view. */
+  itemsInView() {
     const pixel = (this.span[1] - this.span[0]) / 1000;
     const items = [];
 
@@ -835,12 +849,16 @@ class Timeline {
         items.push({lane, level, i, length: level.end[i] - level.start[i]});
       }
     }
-    items.sort((a, b) => b.length - a.length);
-    return table('items in view', [headColumn('rank', item => item.lane.info.rank),
+    return items.sort((a, b) => b.length - a.length).slice(0, ITEMS_LISTED);
+  }
+
+  /* The same for those who do not see the picture. */
+  table() {
+    return new Table('items in view', [headColumn('rank', item => item.lane.info.rank),
       textColumn('lane', item => KIND_TITLES[item.lane.info.kind]), textColumn('what', item => this.index.classes[item.level.kind[item.i]]),
       textColumn('name', item => this.nameOf(item.level, item.i)), countColumn('items', item => item.level.many[item.i]),
       timeColumn('from', item => item.level.start[item.i]), timeColumn('length', item => item.length, true)],
-    items.slice(0, ITEMS_LISTED), {choose: item => this.choose(item.level.start[item.i], item.level.end[item.i])});
+    this.itemsInView(), {choose: item => this.choose(item.level.start[item.i], item.level.end[item.i])});
   }
 
   choose(from, to) {

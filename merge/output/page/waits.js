@@ -52,7 +52,7 @@ function waitGrid(pairs) {
       (ends.every(Number.isInteger) ? ' Click: only the waits of these two, in the timeline.' : ' Pairs of ranks are below.'), ...endNames(ends),
     part: (row, column) => (of(row, column) === null ? 0 : of(row, column) / most),
     label: (row, column) => endName(ends[row]) + ' waited ' + time(of(row, column) || 0) + ' for ' + endName(ends[column]),
-    choose: (row, column) => selectPair(ends[row], ends[column]),
+    choose: (row, column) => selectPair(ends[row], ends[column]), isLeaving: true,
   }).node;
 }
 
