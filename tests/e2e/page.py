@@ -1139,9 +1139,47 @@ class Page:
         self.same("the flame graph is no longer beside the run of before", [True, 0], self.browser.run(
             "[flameGraph.other === null, flameGraph.whole.was]"))
 
+    def moved(self):
+        """Lines that moved in the source are the same ones, in tables and in frames; what a run lacks is no 0."""
+        self.same("as many lines by their order, else those of one distance", [[[5, 4], [9, 8]], [[10, 9], [21, 20]], [[7, 7]]], self.browser.run(
+            "[pairedLines([5, 9], [4, 8]), pairedLines([4, 10, 21], [9, 20]), pairedLines([7], [1, 7, 90])]"))
+        parts, calls = self.browser.run("""(() => {
+            const shift = part => { if (part && typeof part === 'object') { if (isPlaced(part)) part.line++; Object.values(part).forEach(shift); } return part; };
+            const other = shift(JSON.parse(JSON.stringify(theReport)));
+            other.calls.forEach(call => { call.total_ns += 1e6; });
+            return [comparedParts(theReport, other).map(([title, rows]) => [title, rows.filter(row => row[3] === null || row[4] === null).map(row => row[0])]),
+              comparedParts(theReport, other).filter(([title]) => title === 'Calls by place').flatMap(([, rows]) => rows.map(row => row[0]))]; })()""")
+        self.same("lines that moved and are called new or gone", [], [part for part in parts if part[1]])
+        placed = [one for one in self.report["calls"] if one["file"] and not one.get("mpi_own")]
+        self.same("both lines are shown", [], [one["name"] for one in placed if
+                                               f"{one['name']} ({os.path.basename(one['file'])}:{one['line'] + 1} -> {one['line']})" not in calls])
+        self.same("frames with a line that moved", [["f (a.c:4)", "f (a.c:5)"]], self.browser.run(
+            "[...movedFrames(['main', 'f (a.c:5)', 'g (a.c:9)'], ['f (a.c:4)', 'main', 'g (a.c:9)', 'h (b.c:1)'])]"))
+        self.same("the same run is no other one", ["it is this run itself"] if self.report["realtime_of_zero_ns"] and self.report["job"] else [],
+                  self.browser.run("obstacles(theReport, theReport).slice(0, 1)"))
+        heads = self.browser.run("rankColumns(theReport.ranks).map(one => one.title)")
+        steps = any(one["steps"] for one in self.report["ranks"])
+        self.same("ranks without steps have no step of 0 ns", [steps, steps], ["median step" in heads, "longest step" in heads])
+        self.same("a rank without MPI was not 0 ns outside of it", [[0, 1, None], [0, 1]], self.browser.run("""[
+            rankColumns([{mpi_calls: 1, useful_ns: 0}, {mpi_calls: 3, useful_ns: 1}, {mpi_calls: 0, useful_ns: 0}]).find(one => one.title === 'outside MPI')
+              ? [0, 1, rankColumns([{mpi_calls: 1, useful_ns: 5}]).find(one => one.title === 'waited').value({mpi_calls: 0, useful_ns: 0, waited_ns: 0})] : [],
+            rankColumns([{mpi_calls: 0, useful_ns: 0}]).some(one => /MPI/.test(one.title)) ? [] : [0, 1]]"""))
+        figures = self.browser.run("summary(theReport, theReport).innerText")
+        self.same("figures that the run lacks are left out", [steps or bool(self.report["step_table"]["count"]), bool(self.report["devices"])],
+                  ["median step" in figures, "device time" in figures])
+
     def baseline(self):
         """Another run is in the page itself."""
         self.open()
+        self.same("the first screen says so, why it is not comparable first, and leads there", [True, True], self.browser.run("""(() => {
+            const line = document.querySelector('#view-why #compared'), {bottom} = line.getBoundingClientRect();
+            const isFirst = /^Compared with [^:]+: not comparable \\(/.test(line.textContent) && bottom < innerHeight;
+            line.querySelector('button').click();
+            return [isFirst, Math.abs(document.getElementById('view-compare').getBoundingClientRect().top) < innerHeight / 2]; })()"""))
+        titles = self.browser.run("[...document.querySelectorAll('#view-compare h3')].map(one => one.textContent)")
+        self.same("what may be a cause comes first, threads of the library behind", sorted(titles, key=[
+            "Causes of idle time", "Ranks that others waited for", "Waits by place", "Functions that computed", "Lines that launched device work",
+            "Kernels", "Calls by place", "Calls of the MPI library for itself", "Steps, by their slowest rank", "Both timelines"].index), titles)
         said = self.browser.run("document.getElementById('view-compare').innerText")
         if "There: the baseline" not in said or "Causes of idle time" not in said:
             self.wrong("the baseline is not compared: " + said[:200])
@@ -1247,6 +1285,7 @@ def check(browser, page, shots, others):
     page.open()
     page.data()
     page.views()
+    page.moved()
     page.findings()
     page.keys()
     page.timeline()

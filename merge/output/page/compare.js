@@ -7,9 +7,12 @@
 const failedRanks = report => (report.ranks || []).filter(rank =>
   rank.end === 'signal' || rank.end === 'killed' || (rank.end === 'exited' && rank.code !== 0)).length;
 
+/* Both are reports of one run, wherever they are stored. */
+const isOneRun = (report, other) => ['job', 'realtime_of_zero_ns', 'time_base_ns'].every(name => report[name] && other[name] === report[name]);
+
 /* Why figures of the two must not be compared, as sentences; [] = they may. */
 function obstacles(report, other) {
-  const reasons = [];
+  const reasons = isOneRun(report, other) ? ['it is this run itself'] : [];
   const differ = (what, a, b) => {
     if (a !== b) {
       reasons.push(what + ': ' + safe(a) + ' here, ' + safe(b) + ' there');
@@ -39,23 +42,28 @@ const programOf = report => {
   return first.slice(first.lastIndexOf('/') + 1);
 };
 
-/* Rows that both have: [what, here, there, row here, row there], by a key; of several
- * rows with one key the longest. */
-function paired(here, there, key, value) {
+/* Rows of both: [what, here, there, row here, row there], by a key; of several rows with
+ * one key the longest. `moved`: lines that are others there (movedPlaces): `what` has
+ * both of them. */
+function paired(here, there, key, value, moved = new Map()) {
   const rows = new Map();
+  const add = (item, name, title, at) => {
+    const row = rows.get(name) || [title, 0, 0, null, null];
+    const ns = value(item) || 0;
 
-  for (const [list, at] of [[here, 1], [there, 2]]) {
-    for (const item of list || []) {
-      const name = key(item);
-      const row = rows.get(name) || [name, 0, 0, null, null];
-      const ns = value(item) || 0;
-
-      row[at] += ns;
-      if (row[at + 2] === null || ns > value(row[at + 2])) {
-        row[at + 2] = item;
-      }
-      rows.set(name, row);
+    row[0] = title;
+    row[at] += ns;
+    if (row[at + 2] === null || ns > value(row[at + 2])) {
+      row[at + 2] = item;
     }
+    rows.set(name, row);
+  };
+
+  for (const item of here || []) {
+    add(item, key(item), key(item), 1);
+  }
+  for (const item of there || []) {
+    add(item, key(withLines(item, moved, lineHere)), key(withLines(item, moved, bothLines)), 2);
   }
   return [...rows.values()].filter(row => row[1] !== row[2])
     .sort((a, b) => Math.abs(b[1] - b[2]) - Math.abs(a[1] - a[2]));
@@ -69,38 +77,66 @@ function signed(value, shown) {
   return (value > 0 ? '+' : value < 0 ? '-' : '') + shown(Math.abs(value));
 }
 
+const orDash = shown => value => (value === null ? '-' : shown(value));
+
 function differenceColumns(what, shown) {
   return [headColumn(what, row => row[0]),
-    {title: 'here', value: row => row[1], number: true, text: shown}, {title: 'there', value: row => row[2], number: true, text: shown},
+    {title: 'here', value: row => (row[3] === null ? null : row[1]), number: true, text: orDash(shown)},
+    {title: 'there', value: row => (row[4] === null ? null : row[2]), number: true, text: orDash(shown)},
     {title: 'change', value: row => row[1] - row[2], number: true, text: value => signed(value, shown)},
-    {title: 'here / there', value: row => (row[2] > 0 ? row[1] / row[2] : null), number: true,
-      text: value => (value === null ? 'new' : value === 0 ? 'gone' : value.toFixed(2) + ' x')}];
+    {title: 'here / there', value: row => (row[1] > 0 && row[2] > 0 ? row[1] / row[2] : null), number: true,
+      text: (value, row) => (value !== null ? value.toFixed(2) + ' x' : row[4] === null ? 'new' : row[3] === null ? 'gone' : '-')}];
 }
 
+/* "+2.00 ms (+10 %)" */
+const changeText = (a, b, shown) => (a === null || b === null ? '-' :
+  signed(a - b, shown) + (b > 0 ? ' (' + signed(100 * (a / b - 1), figures) + ' %)' : ''));
+const medianStep = report => ((report.step_table || {}).count > 0 ? report.step_table.median_ns : null);
+
 function summary(report, other) {
-  const of = (name, value, shown) => [name, value(report), value(other), shown];
+  const of = (name, value, shown) => [name, value(report), value(other), orDash(shown)];
+  const ofDevices = name => r => ((r.devices || []).length > 0 && r.all_devices ? r.all_devices[name] : null);
   const rows = [
     of('region', r => r.region.ns, time),
-    of('median step', r => (r.step_table || {}).median_ns || 0, time),
-    of('device time busy', r => (r.all_devices ? r.all_devices.busy_ns : 0), time),
-    of('device time idle', r => (r.all_devices ? r.all_devices.idle_ns : 0), time),
-    of('parallel efficiency', r => (r.efficiency || {}).parallel || 0, figures),
-    of('ranks waited', r => sumOf(r.ranks || [], rank => rank.waited_ns), time)]
-    .filter(row => row[1] !== 0 || row[2] !== 0);
+    of('median step', medianStep, time),
+    of('device time busy', ofDevices('busy_ns'), time),
+    of('device time idle', ofDevices('idle_ns'), time),
+    of('parallel efficiency', r => (r.efficiency || {}).parallel ?? null, figures),
+    of('ranks waited', r => ((r.ranks || []).some(hasMpi) ? sumOf(r.ranks, rank => rank.waited_ns) : null), time)]
+    .filter(row => row[1] !== null || row[2] !== null);
 
   return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'both runs in figures'}, el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['figure', 'here', 'there', 'change'].map(text =>
     el('th', {scope: 'col', class: 'number'}, text)))), el('tbody', null, rows.map(([name, a, b, shown]) =>
     el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, shown(a)), el('td', {class: 'number'}, shown(b)),
-      el('td', {class: 'number'}, signed(a - b, shown) + (b > 0 ? ' (' + signed(100 * (a / b - 1), figures) + ' %)' : '')))))));
+      el('td', {class: 'number'}, changeText(a, b, shown)))))));
 }
 
+const waitKey = row => rankName(row.rank) + (row.ranks > 1 ? ' and ' + (row.ranks - 1) + ' more' : '') + ' for ' + rankName(row.blamed_rank ?? row.last_rank) +
+  ', ' + waitWords(row) + (activity(row.host) === '-' ? '' : ', in ' + activity(row.host));
+const callKey = call => call.name + ' (' + place(call) + ')';
+/* Of those, what a library called for itself, most of it in threads that wait all the time. */
+const isLibrarys = call => call.mpi_own === true;
+
+/* What may have changed a run first, and what follows from it. */
 const COMPARED = [
-  ['Causes of idle time', 'causes', causeKey, cause => cause.ns],
-  ['Kernels', 'kernels', kernel => kernel.name, kernel => kernel.busy_ns],
-  ['Calls by place', 'calls', call => call.name + ' (' + place(call) + ')', call => call.total_ns],
-  ['Functions that computed', 'hot_spots', hot => hot.function + ' (' + place(hot) + ')', hot => hot.ns],
-  ['Lines that launched device work', 'lines', line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
+  ['Causes of idle time', report => report.causes, causeKey, cause => cause.ns],
+  ['Ranks that others waited for', report => report.stragglers, row => rankName(row.rank), row => row.caused_ns],
+  ['Waits by place', report => report.waits, waitKey, row => row.ns],
+  ['Functions that computed', report => report.hot_spots, hot => hot.function + ' (' + place(hot) + ')', hot => hot.ns],
+  ['Lines that launched device work', report => report.lines, line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
+  ['Kernels', report => report.kernels, kernel => kernel.name, kernel => kernel.busy_ns],
+  ['Calls by place', report => (report.calls || []).filter(call => !isLibrarys(call)), callKey, call => call.total_ns],
+  ['Calls of the MPI library for itself', report => (report.calls || []).filter(isLibrarys), callKey, call => call.total_ns],
 ];
+
+/* [title, rows] of what is compared and differs. */
+function comparedParts(report, other) {
+  const places = [report, other].map(one => placesIn(['calls', 'lines', 'causes', 'waits', 'hot_spots'].map(name => one[name])));
+  const moved = movedPlaces(...places);
+
+  return [...COMPARED.map(([title, of, key, value]) => [title, paired(of(report), of(other), key, value, moved)]),
+    ['Steps, by their slowest rank', comparedSteps(report, other)]].filter(([, rows]) => rows.length > 0);
+}
 
 /* Steps whose number both runs have. */
 const comparedSteps = (report, other) => paired(...[report, other].map(one => (one.step_table || {}).rows), step => 'step ' + step.number,
@@ -159,8 +195,26 @@ async function bothOf(report, other, text) {
   return detail ? new BothTimelines(report, other, detail) : null;
 }
 
+/* Near the first sentence of the page what the comparison below comes to. */
+function announce(report, other, parts) {
+  const reasons = obstacles(report, other), steps = [report, other].map(medianStep);
+  const [[title, [row]]] = [...parts, ['', [null]]];
+  const [what, here, there] = steps.includes(null) ? ['region', report.region.ns, other.region.ns] : ['median step', ...steps];
+  const said = [...reasons.slice(0, 1).map(reason => 'not comparable (' + reason + (reasons.length > 1 ? ', and ' + (reasons.length - 1) + ' more' : '') + ')'),
+    what + ' ' + time(here) + ', there ' + time(there) + ', ' + changeText(here, there, time),
+    ...(row ? [title.charAt(0).toLowerCase() + title.slice(1) + ': most changed ' + row[0] + ', ' + signed(row[1] - row[2], time)] : [])];
+  const line = el('p', {id: 'compared'}, 'Compared with ' + safe(other.run || 'another run') + ': ' + said.join('; ') + '. ',
+    button('Compare', () => visit({}, 'compare'), {title: 'all that differs'}));
+  const before = document.getElementById('compared');
+
+  if (before) {
+    before.remove();
+  }
+  document.querySelector('#view-why h2').after(line);
+}
+
 function comparison(report, other, name, both) {
-  const reasons = obstacles(report, other);
+  const reasons = obstacles(report, other), compared = comparedParts(report, other);
   const parts = [el('p', null, 'Here: ' + safe(report.run) + '. There: ' + safe(name) + ' (' + safe(other.run) + ').')];
 
   if (reasons.length > 0) {
@@ -168,14 +222,15 @@ function comparison(report, other, name, both) {
       el('ul', null, reasons.map(reason => el('li', null, reason)))));
   }
   parts.push(summary(report, other));
-  for (const [title, rows] of [...COMPARED.map(([name, member, key, value]) => [name, paired(report[member], other[member], key, value)]),
-    ['Steps, by their slowest rank', comparedSteps(report, other)]]) {
-    if (rows.length > 0) {
-      parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows,
-        {title: 'show it in the timeline', choose: row => (both ? both.show(row) : showHere(row)),
-          isChoice: row => isInTimelines(both ? row : row.slice(0, 4)) && (both || theTimeline) !== null}));
-    }
+  if (compared.some(([, rows]) => rows.some(([title]) => /:\d+ -> \d/.test(title)))) {
+    parts.push(el('p', {class: 'quiet'}, 'Where two lines are shown, as in "job.c:9 -> 10", the first one is the line there and the second one the line here.'));
   }
+  for (const [title, rows] of compared) {
+    parts.push(el('h3', null, title), table(title + ', compared', differenceColumns('what', time), rows,
+      {title: 'show it in the timeline', choose: row => (both ? both.show(row) : showHere(row)),
+        isChoice: row => isInTimelines(both ? row : row.slice(0, 4)) && (both || theTimeline) !== null}));
+  }
+  announce(report, other, compared);
   if (both) {
     parts.push(both.node);
   }

@@ -97,6 +97,8 @@ class FlameGraph {
   }
 
   compareWith(flames) {
+    this.moved = flames ? movedFrames(this.flames.frames, flames.frames) : new Map();
+    this.movedFrom = new Map([...this.moved].map(([there, here]) => [here, there]));
     this.change({other: flames, zoomed: null});
   }
 
@@ -113,7 +115,8 @@ class FlameGraph {
     if (!this.other) {
       return null;
     }
-    const others = this.visible(stacksOf(this.other, this.kind, {...this.choice(), range: null}));
+    const others = this.visible(stacksOf(this.other, this.kind, {...this.choice(), range: null})
+      .map(([frames, ns]) => [frames.map(frame => this.moved.get(frame) ?? frame), ns]));
     const [here, there] = [stacks, others].map(list => sumOf(list, one => one[1]));
 
     return this.isScaled && there > 0 ? others.map(([frames, ns]) => [frames, ns * here / there]) : others;
@@ -290,7 +293,7 @@ class FlameGraph {
   describe(node) {
     const all = this.whole.ns;
     const other = this.other ? '; in the other run ' + time(node.was) + ', change of its own time ' +
-      signed(node.own - node.wasOwn, time) : '';
+      signed(node.own - node.wasOwn, time) + (this.movedFrom.has(node.name) ? ', as ' + this.movedFrom.get(node.name) : '') : '';
 
     return node.name + ': ' + time(node.ns) + ', ' + percent(node.ns, all) + (node.below.size > 0 && node.own > 0 ?
       ', ' + time(node.own) + ' of it its own' : '') + other;

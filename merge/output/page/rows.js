@@ -30,8 +30,8 @@ const callColumns = () => [headColumn('call', row => row.name), textColumn('call
 
 const rangeColumns = () => [headColumn('range', row => row.name), countColumn('times', row => row.calls),
   timeColumn('time', row => row.total_ns, true), timeColumn('median', row => row.median_ns),
-  timeColumn('longest', row => row.max_ns), timeColumn('devices busy meanwhile', row => row.device_busy_ns),
-  timeColumn('devices idle meanwhile', row => row.idle_ns), countColumn('ranks', row => row.ranks)];
+  timeColumn('longest', row => row.max_ns), ...((theReport.devices || []).length > 0 ? [timeColumn('devices busy meanwhile', row => row.device_busy_ns),
+    timeColumn('devices idle meanwhile', row => row.idle_ns)] : []), countColumn('ranks', row => row.ranks)];
 
 const hotColumns = () => [headColumn('function', row => row.function), textColumn('hottest line', row => (row.file ? place(row) : '-')),
   timeColumn('CPU time', row => row.ns, true), timeColumn('in that line', row => row.line_ns),
@@ -46,11 +46,19 @@ const libcColumns = () => [headColumn('function', row => row.name), textColumn('
   countColumn('calls', row => row.calls), timeColumn('time', row => row.total_ns, true),
   bytesColumn('bytes', row => row.bytes), countColumn('threads', row => row.threads), countColumn('ranks', row => row.ranks)];
 
-const rankColumns = () => [headColumn('rank', row => row.rank), textColumn('host', row => row.host),
-  textColumn('end', row => row.end), timeColumn('outside MPI', row => row.useful_ns, true),
-  timeColumn('waited', row => row.waited_ns, true), timeColumn('others waited for it', row => row.caused_ns, true),
-  timeColumn('in MPI', row => row.mpi_ns), countColumn('steps', row => row.steps),
-  timeColumn('median step', row => row.step_median_ns), timeColumn('longest step', row => row.step_max_ns)];
+/* Is anything known of the rank's time in and outside MPI? */
+const hasMpi = rank => rank.mpi_calls > 0 || rank.useful_ns > 0;
+
+/* What no rank has is left out, and what one lacks is not 0. */
+const rankColumns = rows => {
+  const mpi = name => row => (hasMpi(row) ? row[name] : null), steps = name => row => (row.steps > 0 ? row[name] : null);
+
+  return [headColumn('rank', row => row.rank), textColumn('host', row => row.host), textColumn('end', row => row.end),
+    ...(rows.some(hasMpi) ? [timeColumn('outside MPI', mpi('useful_ns'), true), timeColumn('waited', mpi('waited_ns'), true),
+      timeColumn('others waited for it', mpi('caused_ns'), true), timeColumn('in MPI', mpi('mpi_ns'))] : []),
+    ...(rows.some(row => row.steps > 0) ? [countColumn('steps', row => row.steps), timeColumn('median step', steps('step_median_ns')),
+      timeColumn('longest step', steps('step_max_ns'))] : [])];
+};
 
 const functionAt = row => (row.function && row.file ? row.function + ' ' : '') + place(row);
 const lastOf = row => (row.last ? (row.last.rank === null ? '' : row.last.rank + '.') + row.last.thread + ': ' +
