@@ -603,6 +603,29 @@ class Page:
                 self.typical(item, cause)
         self.browser.key("Escape", "Escape")
 
+    def deaths(self):
+        """A rank that died has a mark with a word at its end, and the heading leads there."""
+        dead = [one for one in self.report["ranks"] if one["end"] == "signal" and one["end_time_ns"] and one["asked_signal"] != one["code"]]
+        if not dead or not self.browser.run("theTimeline !== null"):
+            return
+        at = dead[0]["end_time_ns"] - self.report["whole"]["start_ns"]
+        drawn = """(() => { const t = theTimeline, seen = [];
+            const context = {fillRect: (...box) => seen.push(box), fillText: (...text) => seen.push(text), measureText: () => ({width: 80}), set fillStyle(colour) {}};
+            t.drawDeaths(context); return seen.filter(one => typeof one[0] === 'string').map(one => one[0]); })()"""
+        self.browser.run("select({...NOTHING}); theTimeline.show(...theTimeline.whole); theTimeline.draw(); 0")
+        word = f"died: signal {dead[0]['code']}"
+        self.same("the mark of a rank that died", True, word in self.browser.run(drawn))
+        self.browser.run(f"theTimeline.show({at} + 1000, theTimeline.whole[1])")
+        self.same("behind it there is when it was", True, any(one.startswith(word + " at ") for one in self.browser.run(drawn))
+                  or at + 1000 >= self.browser.run("theTimeline.whole[1]"))
+        self.browser.run("theTimeline.show(...theTimeline.whole); theTimeline.drawnote()")
+        self.same("the note does not call it a thread in no call", True, self.browser.run(
+            "!/no call that is recorded\\./.test(theTimeline.note.textContent)"))
+        self.browser.run(f"[...document.querySelectorAll('header .alarm button')].find(one => /^rank {dead[0]['rank']}$/.test(one.textContent)).click()")
+        self.same("the link of the heading leads to its end", [True, [dead[0]["rank"]]], self.browser.run(
+            f"[theTimeline.span[0] < {at} && theTimeline.span[1] > {at}, selection.ranks]"))
+        self.browser.key("Escape", "Escape")
+
     def typical(self, item, cause):
         """A finding whose usual stretch is not its longest shows that, too, and says which it shows."""
         typical, longest = cause["typical"], cause["example"]
@@ -1289,6 +1312,7 @@ def check(browser, page, shots, others):
     page.findings()
     page.keys()
     page.timeline()
+    page.deaths()
     page.clocks()
     page.flames()
     page.more_keys()

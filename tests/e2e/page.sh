@@ -126,6 +126,10 @@ fi
     big="$work/big/report.html,$work/big/report.json" \
     hostile="$work/hostile.json.html,$work/hostile.report" ||
     fail "a page is not as it should be"
+"$bin/ckmerge" --quiet --no-page --output svg-timeline="$work/dead.svg" "$work/dead" ||
+    [ $? -eq 3 ]
+grep -q '<text class="x[ e]*" [^>]*>died: signal [0-9]* at ' "$work/dead.svg" ||
+    fail "the picture of a rank that died does not show that"
 # The other browser: each view once.
 mkdir "$work/hostile"
 mv "$work/hostile.json.html" "$work/hostile/report.html"

@@ -49,13 +49,21 @@ function showExports(report) {
 /* "ranks 0, 2-3" in the heading: a button that selects them. */
 const RANKS_NAMED = /\branks? (\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)(?![\d.])/;
 
+/* A rank that died, when it did; others whenever. */
+function ranksChange(ranks) {
+  const death = ranks.length === 1 ? deathsOf(theReport).find(({rank}) => rank === ranks[0]) : undefined;
+  const whole = theReport.whole.ns;
+
+  return {ranks, range: death ? [Math.max(0, Math.round(death.at - whole / 50)), death.at] : null};
+}
+
 function dressRanks(node) {
   const found = RANKS_NAMED.exec(node.data);
 
   if (found) {
     const named = node.splitText(found.index), rest = named.splitText(found[0].length);
 
-    named.replaceWith(button(found[0], () => visit({ranks: ranksOf(found[1].replaceAll(' ', '')), range: null}, 'timeline', 'ledger', 'rows'),
+    named.replaceWith(button(found[0], () => visit(ranksChange(ranksOf(found[1].replaceAll(' ', ''))), 'timeline', 'ledger', 'rows'),
       {class: 'inline', title: 'show in the timeline'}));
     dressRanks(rest);
   }

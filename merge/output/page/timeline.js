@@ -110,6 +110,15 @@ class Strips {
   }
 }
 
+/* How ranks ended that did not end well: {rank, at, word} of those whose end has a time. */
+function deathsOf(report) {
+  const wordOf = rank => (rank.end === 'signal' ? (rank.asked_signal === rank.code ? 'ended: signal ' : 'died: signal ') + rank.code :
+    rank.end === 'killed' ? 'killed' : rank.end === 'exited' && rank.code !== 0 ? 'ended: status ' + rank.code : '');
+
+  return (report.ranks || []).map(rank => ({rank: rank.rank, at: rank.end_time_ns - report.whole.start_ns, word: wordOf(rank)}))
+    .filter(({at, word}) => word !== '' && at > 0);
+}
+
 /* `isOfPage`: the one that the selection and keys move; others are for
  * themselves alone. */
 class Timeline {
@@ -136,6 +145,7 @@ class Timeline {
     this.findingPinned = ''; /* words of the one whose ranks come first */
     this.chain = []; /* numbers of waits, from the one that was looked at on */
     this.picked = null; /* {row, at}: the item that was chosen */
+    this.deaths = deathsOf(report);
     this.search = null; /* names that are looked for */
     this.found = null; /* the item that was gone to last */
     this.details = []; /* all items of a long run; those of other pages of this run */
@@ -232,6 +242,7 @@ class Timeline {
 
     this.rows = [];
     this.rankAt = new Map();
+    this.rankEnds = new Map(); /* [top, bottom] of each */
     let y = RULER + 4, named = -LABEL_APART;
 
     for (const rank of ranks) {
@@ -249,6 +260,7 @@ class Timeline {
         y += height + 2;
       });
       this.rankAt.set(rank, (first + y) / 2);
+      this.rankEnds.set(rank, [first, y - 2]);
       y += own.length > 0 && isOpen ? 6 : 0;
     }
     this.height = y + 4;
@@ -403,6 +415,7 @@ class Timeline {
       rows.forEach(row => drawFound(this, context, row, row.y - this.top));
     }
     this.drawArrows(context);
+    this.drawDeaths(context);
     this.drawRuler(context);
     this.drawMarks(context);
   }
@@ -705,6 +718,30 @@ class Timeline {
     context.globalAlpha = 1;
   }
 
+  /* Where a rank died, and how; behind that its lane is empty. */
+  drawDeaths(context) {
+    for (const {rank, at, word} of this.deaths) {
+      const [top, bottom] = (this.rankEnds.get(rank) || [0, 0]).map(y => y - this.top);
+
+      if (at > this.span[1] || bottom <= Math.max(top, RULER) || top >= this.tall) {
+        continue;
+      }
+      const x = Math.max(this.x(at), this.gutter), text = word + (at < this.span[0] ? ' at ' + time(at) : '');
+      const wide = textWidth(context, text, NAME_SIZE), left = x + 6 + wide <= this.width ? x + 5 : x - 5 - wide;
+
+      context.fillStyle = this.colours.colour('alarm');
+      if (at >= this.span[0]) {
+        context.fillRect(x - 1, top, 3, bottom - top);
+      }
+      if (bottom - top >= NAME_SIZE) {
+        context.fillStyle = this.colours.colour('ground');
+        context.fillRect(left - 2, top, wide + 4, NAME_SIZE + 2);
+        context.fillStyle = this.colours.colour('alarm');
+        context.fillText(text, left, top + 1 + NAME_SIZE / 2);
+      }
+    }
+  }
+
   drawnote() {
     const {index} = this;
     const parts = [];
@@ -720,7 +757,8 @@ class Timeline {
       parts.push('\u00b1 below a rank: how exactly its times are known beside those of other ranks.');
     }
     if (this.rows.some(row => row.lane.info.kind === 'calls')) {
-      parts.push('Where a row of calls is empty, its thread was in no call that is recorded.');
+      parts.push('Where a row of calls is empty, its thread was in no call that is recorded' +
+        (this.deaths.length > 0 ? ', or had ended with its rank (behind a red mark).' : '.'));
     }
     const level = this.level();
 
@@ -814,7 +852,7 @@ class Timeline {
     const level = this.levelAt(row.lane, this.ns(x));
     const i = firstBehind(level, this.ns(x) - pixel);
 
-    return i < level.count && level.start[i] <= this.ns(x) + pixel ? {row, level, i} : {row, level, i: -1};
+    return i < level.count && level.start[i] <= this.ns(x) + pixel ? {row, level, i} : {row, level, i: -1, at: this.ns(x)};
   }
 
   describe(hit) {
@@ -823,7 +861,9 @@ class Timeline {
       KIND_TITLES[row.lane.info.kind] + ' (' + safe(row.lane.info.title) + '): ';
 
     if (i < 0) {
-      return whose + 'nothing';
+      const death = this.deaths.find(({rank, at}) => rank === row.lane.info.rank && at <= hit.at);
+
+      return whose + 'nothing' + (death ? ' (the rank: ' + death.word + ' at ' + time(death.at) + ')' : '');
     }
     const span = time(level.end[i] - level.start[i]) + ' from ' + time(level.start[i]);
 

@@ -14,14 +14,16 @@
 static const char style[] =
     "text{font:12px sans-serif;fill:#1b1f23}.q{fill:#5a6068}"
     ".e{text-anchor:end}.b{font-weight:bold}.ground{fill:#fff}"
-    ".arrow{stroke:#a3161f;stroke-opacity:.6;fill:none}"
+    ".arrow{stroke:#a3161f;stroke-opacity:.6;fill:none}.x{fill:#a3161f}"
+    "text.x{paint-order:stroke;stroke:#fff;stroke-width:3px}"
     ".g-compute{fill:#047b6e}.g-comm{fill:#088eff}.g-copy{fill:#1f38b0}"
     ".g-peer{fill:#b54e10}.g-launch{fill:#d28300}.g-host{fill:#ab5abb}"
     ".g-io{fill:#594000}.g-other{fill:#97939a}.g-unknown{fill:#1d2d34}"
     ".h0{fill:#eef4fb}.h1{fill:#c6dbef}.h2{fill:#9ecae1}.h3{fill:#6baed6}"
     ".h4{fill:#4292c6}.h5{fill:#2171b5}.h6{fill:#084594}.none{fill:#8a8f94}"
     "@media(prefers-color-scheme:dark){text{fill:#e8eaed}.q{fill:#a3a9b0}"
-    ".ground{fill:#14171a}.arrow{stroke:#ff9a94}"
+    ".ground{fill:#14171a}.arrow{stroke:#ff9a94}.x{fill:#ff9a94}"
+    "text.x{stroke:#14171a}"
     ".g-compute{fill:#7ec09f}.g-comm{fill:#2de3ff}.g-copy{fill:#2e6ff5}"
     ".g-peer{fill:#e2603a}.g-launch{fill:#cdc22d}.g-host{fill:#d97de8}"
     ".g-io{fill:#ffea00}.g-other{fill:#918e8a}.g-unknown{fill:#e2feff}}";

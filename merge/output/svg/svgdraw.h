@@ -32,7 +32,8 @@ struct svg_box {
     const char *tip;
 };
 void svg_rect(struct svg *svg, const struct svg_box *box);
-/* `class`: "t" text, "q" quiet, "e" text that ends there, "b" bold. */
+/* `class`: "t" text, "q" quiet, "e" text that ends there, "b" bold,
+ * "x" of what went wrong. */
 void svg_text(
     struct svg *svg, double x, double y, const char *class, const char *text);
 /* An arrow from one height to another one. */

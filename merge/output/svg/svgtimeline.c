@@ -23,6 +23,7 @@
 #define ARROWS_MOST 200
 /* Pixels that a wait has at least where it has an arrow. */
 #define ARROW_LEAST 4
+#define DEATH_TEXT 96
 
 struct picture {
     struct svg svg;
@@ -131,6 +132,54 @@ static double y_of(const struct picture *picture, int32_t rank)
     return -1;
 }
 
+/* How a rank ended that did not end well; false = it did, or that is not known.
+ */
+static bool death_text(char text[DEATH_TEXT],
+                       const struct report_rank *rank,
+                       ck_time_t zero)
+{
+    struct word at = word_time(rank->end_time - zero);
+
+    if (rank->end_time == 0) {
+        return false;
+    }
+    if (rank->end == REPORT_END_SIGNAL) {
+        (void)snprintf(text, DEATH_TEXT, "%s: signal %d at %s",
+                       rank->asked == rank->code ? "ended" : "died", rank->code,
+                       at.text);
+    } else if (rank->end == REPORT_END_KILLED) {
+        (void)snprintf(text, DEATH_TEXT, "killed at %s", at.text);
+    } else if (rank->end == REPORT_END_EXITED && rank->code != 0) {
+        (void)snprintf(text, DEATH_TEXT, "ended: status %d at %s", rank->code,
+                       at.text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* A mark where a rank died, with how; behind that its row is empty. */
+static void put_deaths(struct picture *picture, const struct report *report)
+{
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        double x = x_of(picture, rank->end_time);
+        double y = y_of(picture, rank->number);
+        char text[DEATH_TEXT];
+        bool is_left = x > LEFT + PIXELS / 2.0;
+
+        if (y < 0 || x > LEFT + PIXELS ||
+            !death_text(text, rank, report->whole.start)) {
+            continue;
+        }
+        x = x < LEFT ? LEFT : x;
+        svg_rect(&picture->svg, &(struct svg_box){x - 1, y - (ROW - 3) / 2.0, 3,
+                                                  ROW - 3, "x", text});
+        svg_text(&picture->svg, is_left ? x - 4 : x + 5, y + 4,
+                 is_left ? "x e" : "x", text);
+    }
+}
+
 CK_ORDER_POINTERS(by_length,
                   struct shown_wait,
                   CK_LESS(region_length(b->part), region_length(a->part)))
@@ -192,6 +241,7 @@ char *output_svg_timeline(const struct report *report,
         put_row(picture, i);
     }
     put_arrows(picture, lanes);
+    put_deaths(picture, report);
     svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
     text = svg_close(&picture->svg, length);
     free(picture);
