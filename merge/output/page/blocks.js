@@ -119,12 +119,20 @@ function withPlainNames(part) {
   return part;
 }
 
+function jsonOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is no whole report.json: it was cut off or changed');
+  }
+}
+
 /* The report in a text: a report.json, or another such page. */
 async function reportOf(text) {
   let report;
 
   if (/^\s*\{/.test(text)) {
-    report = JSON.parse(text);
+    report = jsonOf(text);
   } else {
     const found = await blockOf(text, 'report');
 

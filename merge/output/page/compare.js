@@ -195,6 +195,10 @@ async function bothOf(report, other, text) {
   return detail ? new BothTimelines(report, other, detail) : null;
 }
 
+/* " of 2026-11-24 20:15 UTC" */
+const begunText = report => (report.realtime_of_zero_ns > 0 ?
+  ' of ' + new Date(report.realtime_of_zero_ns / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC' : '');
+
 /* Near the first sentence of the page what the comparison below comes to. */
 function announce(report, other, parts) {
   const reasons = obstacles(report, other), steps = [report, other].map(medianStep);
@@ -203,7 +207,7 @@ function announce(report, other, parts) {
   const said = [...reasons.slice(0, 1).map(reason => 'not comparable (' + reason + (reasons.length > 1 ? ', and ' + (reasons.length - 1) + ' more' : '') + ')'),
     what + ' ' + time(here) + ', there ' + time(there) + ', ' + changeText(here, there, time),
     ...(row ? [title.charAt(0).toLowerCase() + title.slice(1) + ': most changed ' + row[0] + ', ' + signed(row[1] - row[2], time)] : [])];
-  const line = el('p', {id: 'compared'}, 'Compared with ' + safe(other.run || 'another run') + ': ' + said.join('; ') + '. ',
+  const line = el('p', {id: 'compared'}, 'Compared with ' + safe(other.run || 'another run') + begunText(other) + ': ' + said.join('; ') + '. ',
     button('Compare', () => visit({}, 'compare'), {title: 'all that differs'}));
   const before = document.getElementById('compared');
 

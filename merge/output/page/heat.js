@@ -7,12 +7,13 @@
  * so that nothing is pale in both schemes, and all eyes read it. */
 const HEATS = 7;
 
-/* The colour of a part of 1 in the scheme of now; null = no value. */
+/* The colour of a part of 1 in the scheme of now; null = no value. What is not 0 never
+ * looks like it. */
 function heatColours() {
   const {colour} = palette();
 
   return part => (part === null || Number.isNaN(part) ? colour('heat-none') :
-    colour('heat-' + Math.min(HEATS - 1, Math.max(0, Math.floor(part * HEATS)))));
+    colour('heat-' + Math.min(HEATS - 1, Math.max(part > 0 ? 1 : 0, Math.floor(part * HEATS)))));
 }
 
 const HEAT_SIZE = 12; /* of names */

@@ -183,16 +183,19 @@ void html_head(FILE *file, const struct report *report)
           file);
 }
 
-/* The share of all device time as a bar. */
-static void put_meter(FILE *file, ck_time_t part, ck_time_t whole)
+/* The share of the whole, which is `what`, as a bar. */
+static void
+put_meter(FILE *file, ck_time_t part, ck_time_t whole, const char *what)
 {
     double share = whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 
     fprintf(file,
             "<svg class=\"meter\" viewBox=\"0 0 100 1\" "
             "preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+            "<title>%.1f %% of %s, which is the whole bar</title>"
+            "<rect width=\"100\" height=\"1\" fill=\"transparent\"/>"
             "<rect class=\"mark\" width=\"%.2f\" height=\"1\"/></svg>\n",
-            share);
+            share, what, share);
 }
 
 static void put_strong(FILE *file, const char *text, size_t length)
@@ -250,7 +253,7 @@ put_finding(FILE *file, const struct page *page, size_t number, size_t index)
             number, index);
     put_numbered(file, &words);
     fputs("</p>\n<div class=\"row\">", file);
-    put_meter(file, cause->ns, page->report->all.wall);
+    put_meter(file, cause->ns, page->report->all.wall, "all device time");
     fputs("<div class=\"tools\"></div></div></li>\n", file);
     free(words.text);
 }
@@ -325,7 +328,8 @@ static void put_late_rank(FILE *file, const struct page *page, size_t index)
             index + 1, index);
     put_bold(file, words.text, words.length, first_part(words.text));
     fputs("</p>\n<div class=\"row\">", file);
-    put_meter(file, row->caused, efficiency->region * efficiency->ranks);
+    put_meter(file, row->caused, efficiency->region * efficiency->ranks,
+              "the time of all ranks");
     fputs("<div class=\"tools\"></div></div></li>\n", file);
     free(words.text);
 }

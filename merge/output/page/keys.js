@@ -16,9 +16,9 @@ const isTyping = target => target instanceof HTMLElement &&
 function helpDialog() {
   const dialog = el('dialog', {'aria-label': 'keys'});
 
-  dialog.append(el('h2', null, 'Keys'), el('table', {class: 'plain'}, el('tbody', null, keys.map(key =>
-    el('tr', null, el('th', {scope: 'row'}, el('kbd', null, key.name)), el('td', null, key.what))))),
-  button('Close', () => dialog.close()));
+  /* The head has the focus, else the dialog opens where its last button is. */
+  dialog.append(el('h2', {tabindex: -1, autofocus: ''}, 'Keys'), button('Close', () => dialog.close()), el('table', {class: 'plain'}, el('tbody', null, keys.map(key =>
+    el('tr', null, el('th', {scope: 'row'}, el('kbd', null, key.name)), el('td', null, key.what))))));
   document.body.append(dialog);
   return dialog;
 }

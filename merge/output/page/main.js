@@ -168,6 +168,8 @@ async function showRest({report, reasons, view}) {
     document.getElementById('absent').append(el('h3', null, 'Not shown'),
       el('ul', null, all.map(reason => el('li', null, reason))));
   }
+  document.getElementById('absent').append(el('p', {class: 'paper'}, 'Not on paper: the pictures (timeline, steps, waits, messages, flame graphs, bursts) and ' +
+    'the comparison. The page itself has them, and its buttons PNG and SVG save each picture as a file.'));
   navigation();
   goToView(view);
   startLive();

@@ -178,12 +178,15 @@ const cutNote = (report, member, rows) => (report.cut && report.cut[member] > ro
   ? el('p', {class: 'quiet'}, 'The longest ' + count(rows.length) + ' of ' + count(report.cut[member]) +
     ' rows: the others are in report.json.') : null);
 
-/* Rows that are of nothing in the region. */
+/* Of nothing in the region. */
+const isOutside = row => row.calls === 0 && row.calls_in_run > 0;
+
+/* Rows that are left out for that. */
 function outsideNote(rows) {
-  const many = rows.filter(row => row.calls === 0 && row.calls_in_run > 0).length;
+  const many = rows.filter(isOutside).length;
 
   return many > 0 ? el('p', {class: 'quiet'}, 'Figures are of the region: ' + count(many) +
-    (many > 1 ? ' rows have 0 calls, since they were' : ' row has 0 calls, since it was') + ' called before or after it only.') : null;
+    (many > 1 ? ' more were' : ' more was') + ' called before or after it only, and not in it (report.json has ' + (many > 1 ? 'them).' : 'it).')) : null;
 }
 
 view('tables', 'Tables', (report, body) => {
@@ -198,11 +201,12 @@ view('tables', 'Tables', (report, body) => {
     if (rows.length === 0 || (member === 'ranks' && rows.every(row => row.end === 'profile'))) {
       missing.push(title.toLowerCase());
     } else {
-      const shown = new Table(title, columns(rows), rows, choiceOf(member));
+      const inside = rows.filter(row => !isOutside(row));
+      const shown = new Table(title, columns(rows), inside, choiceOf(member));
 
       beforeFlames.push(shown);
       body.append(el('details', {open: body.querySelector('details') ? null : ''},
-        el('summary', null, title + ' (' + count(rows.length) + ')'), shown.node,
+        el('summary', null, title + ' (' + count(inside.length) + ')'), shown.node,
         cutNote(report, member, rows), outsideNote(rows)));
     }
   }

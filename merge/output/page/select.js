@@ -134,6 +134,13 @@ function decoded(text) {
   }
 }
 
+/* Those that the run has; all of them where the page does not have the whole list. */
+function knownRanks(ranks) {
+  const {ranks: rows, cut} = theReport || {};
+
+  return !rows || rows.length === 0 || (cut && cut.ranks) ? ranks : ranks.filter(rank => rows.some(row => row.rank === rank));
+}
+
 /* What each letter of an address selects; null = nothing. */
 const HASH_PARTS = {
   t: value => {
@@ -146,11 +153,11 @@ const HASH_PARTS = {
 
     return row ? {range: [row.start_rel_ns, row.end_rel_ns]} : null;
   },
-  r: value => ({ranks: ranksOf(value)}),
+  r: value => ({ranks: knownRanks(ranksOf(value))}),
   w: value => {
     const pair = /^(\d{1,7})-(\d{1,7})$/.exec(value);
 
-    return pair ? {pair: [Number(pair[1]), Number(pair[2])]} : null;
+    return pair && knownRanks(pair.slice(1).map(Number)).length === 2 ? {pair: [Number(pair[1]), Number(pair[2])]} : null;
   },
   c: value => (/^[a-z0-9_]{1,40}$/.test(value) ? {cause: value} : null),
   f: value => (/^[0-9a-f]{8}$/.test(value) ? {finding: value} : null),

@@ -12,8 +12,14 @@ function timeOf(text) {
   return match ? Number(match[1]) * units[match[2]] : null;
 }
 
-/* The range that a text names: a time, "a - b", or "step 7"; null = none. */
+/* The range that a text names: a time, "a - b", or "step 7"; null = none in this run. */
 function placeOf(report, text) {
+  const range = rangeNamed(report, text);
+
+  return range && range[0] < report.whole.ns ? range : null;
+}
+
+function rangeNamed(report, text) {
   const step = /^step\s+(-?\d+)$/i.exec(text.trim());
   const ends = text.split('-').map(timeOf);
 
@@ -40,7 +46,7 @@ function goDialog(report, go) {
       dialog.close();
       go(range);
     } else {
-      note.textContent = 'There is no such time or step in this run.';
+      note.textContent = 'There is no such time or step in this run, which ends at ' + time(report.whole.ns) + '.';
     }
   };
 
