@@ -524,6 +524,7 @@ static void life_take(struct collector *collector)
 
     targetstate_step(&collector->targetstate);
     if (had_front && collector->targetstate.is_front_gone) {
+        targetstate_kill(&collector->targetstate);
         front_missed(collector);
     }
     if (collector->targetstate.is_begun) {

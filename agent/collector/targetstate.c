@@ -85,6 +85,12 @@ static void word_take(struct targetstate *targetstate,
         targetstate->is_meeting = true;
         end_take(targetstate, &message->u.end);
         break;
+    case FRONTPIPE_STOPS:
+        targetstate->stopped_front = message->u.pid;
+        break;
+    case FRONTPIPE_WOKEN:
+        targetstate->stopped_front = 0;
+        break;
     case FRONTPIPE_ENDED:
         end_take(targetstate, &message->u.end);
         break;
@@ -189,10 +195,35 @@ bool targetstate_is_over(struct targetstate *targetstate)
            ck_time_raw() - targetstate->over_at > STATUS_WAIT;
 }
 
+/* Stopped, by a signal or for a debugger? */
+static bool is_stopped(pid_t pid)
+{
+    char line[1024];
+    const char *rest;
+
+    (void)procfile_read(line, sizeof(line), "/proc/%d/stat", (int)pid);
+    rest = strrchr(line, ')');
+    return rest != NULL &&
+           (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
+}
+
 void targetstate_look(struct targetstate *targetstate, ck_time_t now)
 {
+    if (targetstate->stopped_front != 0 && !is_stopped(targetstate->target) &&
+        is_stopped(targetstate->stopped_front)) {
+        (void)kill(targetstate->stopped_front, SIGCONT);
+    }
     if (targetstate->target_fd >= 0 && !target_is_gone(targetstate)) {
         targetstate->alive_at = now;
+    }
+}
+
+void targetstate_kill(const struct targetstate *targetstate)
+{
+    if (targetstate->is_begun && !targetstate->is_end_known &&
+        targetstate->target_fd >= 0) {
+        (void)syscall(SYS_pidfd_send_signal, targetstate->target_fd, SIGKILL,
+                      NULL, 0);
     }
 }
 

@@ -230,13 +230,23 @@ static void collector_died(struct front *front, int status)
     collector_follow(front);
 }
 
-/* The target was stopped by its terminal: so are we, that the shell sees it.
- * SIGCONT, to the group or to us, wakes the target too. Not so by SIGSTOP: who
- * stops just the target may wake just the target, and nothing would wake us. */
-static void stop_follow(int stop_signal)
+/* The target was stopped: so are we, that whoever started us sees it. SIGCONT,
+ * to the group or to us, wakes the target too; who wakes just the target wakes
+ * us by the collector. Without one nothing would, and a SIGSTOP is not
+ * followed.
+ */
+static void stop_follow(struct front *front, int number)
 {
-    if (stop_signal != SIGSTOP) {
-        (void)raise(SIGSTOP);
+    int32_t self = getpid();
+    bool is_watched = front->collector > 0 && front->channel >= 0 &&
+                      frontpipe_send(front->channel, FRONTPIPE_STOPS, &self,
+                                     sizeof(self)) == 0;
+
+    if (is_watched || number != SIGSTOP) {
+        signals_stop(number);
+    }
+    if (is_watched) {
+        (void)frontpipe_send(front->channel, FRONTPIPE_WOKEN, NULL, 0);
     }
 }
 
@@ -248,7 +258,7 @@ static void children_reap(struct front *front)
 
     while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
         if (pid == front->target.pid && WIFSTOPPED(status)) {
-            stop_follow(WSTOPSIG(status));
+            stop_follow(front, WSTOPSIG(status));
         } else if (pid == front->target.pid) {
             front->is_ended = true;
             front->status = status;
@@ -307,6 +317,10 @@ static void signal_take(struct front *front,
     int32_t number = (int32_t)info->ssi_signo;
     bool is_ending = signals_is_ending(&front->signals, number);
 
+    if (number == SIGCONT && front->collector > 0 &&
+        (pid_t)info->ssi_pid == front->collector) {
+        return; /* the target goes on already */
+    }
     /* A target that had ended was not asked to. */
     if (number == SIGCHLD || is_ending) {
         children_reap(front);

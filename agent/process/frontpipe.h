@@ -27,6 +27,10 @@ enum frontpipe_type {
     FRONTPIPE_ALONE = 10, /* collector: there will be none */
     FRONTPIPE_LEAD = 12,  /* collector: no other agent will show the report */
     FRONTPIPE_FACT = 13,  /* collector: a line for the user, no warning */
+    FRONTPIPE_STOPS =
+        14, /* front: it stops as the target did; its pid (int32_t)
+             */
+    FRONTPIPE_WOKEN = 15, /* front: it goes on */
 };
 
 struct frontpipe_end {
@@ -48,6 +52,7 @@ struct frontpipe_message {
     union {
         struct frontpipe_end end;
         int32_t signal;
+        int32_t pid;
         char text[FRONTPIPE_TEXT];
     } u;
 };

@@ -108,3 +108,32 @@ void signals_forget(struct signals *signals,
         (void)groupwatch_has(&signals->watch, (int)info->ssi_signo);
     }
 }
+
+/* SIGTSTP and its like do nothing in a group that no shell looks after. Who
+ * goes on after a stop has SIGCONT, which is blocked, waiting. */
+static bool has_stopped(void)
+{
+    sigset_t waiting;
+
+    return sigpending(&waiting) == 0 && sigismember(&waiting, SIGCONT) == 1;
+}
+
+void signals_stop(int number)
+{
+    struct sigaction before;
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t only;
+
+    if (number != SIGSTOP && sigaction(number, &plain, &before) == 0) {
+        (void)sigemptyset(&only);
+        (void)sigaddset(&only, number);
+        (void)kill(getpid(), number);
+        (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+        (void)sigprocmask(SIG_BLOCK, &only, NULL);
+        (void)sigaction(number, &before, NULL);
+        if (has_stopped()) {
+            return;
+        }
+    }
+    (void)raise(SIGSTOP);
+}

@@ -43,4 +43,8 @@ void signals_hand_on(struct signals *signals,
 void signals_forget(struct signals *signals,
                     const struct signalfd_siginfo *info);
 
+/* Stop as a program does by this signal, so that who started this process sees
+ * it. Returns when something has made it go on. */
+void signals_stop(int number);
+
 #endif

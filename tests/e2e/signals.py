@@ -112,6 +112,32 @@ def stops(number):
     return act
 
 
+def changed(run, options):
+    """What waitpid() has of it, None = nothing in time."""
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        pid, status = os.waitpid(run.process.pid, options | os.WNOHANG)
+        if pid:
+            return hex(status)
+        time.sleep(0.01)
+    return None
+
+
+def itself(is_alone):
+    """It stops itself, and is woken by its own pid alone, or with its group."""
+    def act(run):
+        pid = int(run.line())
+        run.seen.pop()
+        run.seen.append(changed(run, os.WUNTRACED))
+        if is_alone:
+            os.kill(pid, signal.SIGCONT)
+        else:
+            os.killpg(run.process.pid, signal.SIGCONT)
+        run.seen.append(changed(run, os.WCONTINUED))
+        run.line()
+    return act
+
+
 def parent_gets(run):
     until = time.monotonic() + LIMIT
     while not got and time.monotonic() < until:
@@ -153,6 +179,11 @@ def main():
     for number in STOPPING if is_all else STOPPING[:1]:
         cases.append(("signal %d by default" % number, "default",
                       stops(number)))
+    for number in [signal.SIGSTOP, *(STOPPING if is_all else STOPPING[:1])]:
+        for is_alone in (False, True):
+            cases.append(("signal %d by itself%s" % (
+                number, ", woken alone" if is_alone else ""),
+                str(int(number)), itself(is_alone)))
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         bad = sum(pool.map(lambda case: compare(*case), cases))
     signal.signal(signal.SIGUSR2, lambda *_: got.append(1))
