@@ -71,9 +71,9 @@ static int run_compare(const void *a, const void *b)
 
 static bool is_run_file(const char *name)
 {
-    static const char *const heads[] = {"manifest.json", "seg-",    "facts-",
-                                        "spool-",        "report.", "trace.",
-                                        "ckagg.log",     "endpoint"};
+    static const char *const heads[] = {
+        "manifest.json", "seg-",    "facts-",    "spool-",  "report.",
+        "trace.",        "stacks.", "ckagg.log", "endpoint"};
 
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         if (strncmp(name, heads[i], strlen(heads[i])) == 0) {
@@ -83,14 +83,39 @@ static bool is_run_file(const char *name)
     return false;
 }
 
+/* The first entry that no part of ck made; NULL = none. */
+static const char *strange_find(DIR *list)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(list))) {
+        if (strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, LIVEDIR_NAME) != 0 &&
+            !is_run_file(entry->d_name)) {
+            return entry->d_name;
+        }
+    }
+    rewinddir(list);
+    return NULL;
+}
+
 static void run_remove(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *list = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
+    const char *strange;
 
     if (!list) {
         ck_fd_close(fd);
+        return;
+    }
+    strange = strange_find(list);
+    if (strange) {
+        ck_warn("the old run %s is kept whole: %s in it is not of ck", name,
+                strange);
+        (void)closedir(list);
         return;
     }
     while ((entry = readdir(list))) {

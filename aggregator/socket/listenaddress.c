@@ -124,6 +124,29 @@ static int socket_check_dir(const char *path, struct ck_err *err)
     return 0;
 }
 
+/* ZeroMQ removes whatever is there: it may only be a socket of ours. */
+static int socket_check_own(const char *path, struct ck_err *err)
+{
+    struct stat facts;
+
+    if (lstat(path, &facts) != 0) {
+        return 0;
+    }
+    if (!S_ISSOCK(facts.st_mode)) {
+        return ck_err_set(err,
+                          "cannot listen on ipc://%s: there is a file there "
+                          "which is no socket; give a path that is free",
+                          path);
+    }
+    if (facts.st_uid != geteuid()) {
+        return ck_err_set(err,
+                          "cannot listen on ipc://%s: this socket belongs to "
+                          "user %u; give a path that is free",
+                          path, (unsigned)facts.st_uid);
+    }
+    return 0;
+}
+
 int listenaddress_check_socket(const char *url, struct ck_err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -137,10 +160,10 @@ int listenaddress_check_socket(const char *url, struct ck_err *err)
                           "path",
                           url);
     }
-    if (socket_check_dir(path, err) != 0) {
+    if (socket_check_dir(path, err) != 0 || socket_check_own(path, err) != 0) {
         return -1;
     }
-    /* ZeroMQ removes a socket that is there, also one that is in use. */
+    /* One that is in use, too. */
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
         return ck_err_set(err, "cannot make a socket: %s", strerror(errno));

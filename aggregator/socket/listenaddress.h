@@ -22,8 +22,9 @@ void listenaddress_add(struct ck_endpoint *endpoint, const char *bound);
  * Nothing for tcp. */
 void listenaddress_remove(const char *url);
 
-/* An ipc URL's socket: -1 with err when it has a listener already or
- * its directory belongs to another user, 0 when it may be bound. */
+/* An ipc URL's socket: -1 with err when it has a listener already, when
+ * something else is there, or when it or its directory belongs to another
+ * user, 0 when it may be bound. */
 int listenaddress_check_socket(const char *url, struct ck_err *err);
 
 #endif

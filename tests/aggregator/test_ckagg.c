@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -317,6 +318,26 @@ static void a_socket_that_is_in_use_is_not_stolen(void **state)
     sim_leave_last(a, &place->agg);
 }
 
+static void a_file_in_place_of_a_socket_is_left_alone(void **state)
+{
+    struct sim_place *place = *state;
+    char file[300], url[320];
+    const char *const args[] = {"--listen", url, "--dir", place->run, NULL};
+    struct sim_agg agg;
+    int fd;
+
+    (void)snprintf(file, sizeof(file), "%s/thesis.tex", place->dir);
+    (void)snprintf(url, sizeof(url), "ipc://%s", file);
+    fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), -1);
+    assert_int_equal(sim_agg_wait(&agg), 1);
+    (void)sim_read(place->dir, "stderr", place->text);
+    assert_non_null(strstr(place->text, "which is no socket"));
+    assert_int_equal(access(file, F_OK), 0);
+}
+
 static void a_directory_that_cannot_be_made_is_reported(void **state)
 {
     struct sim_place *place = *state;
@@ -420,6 +441,7 @@ int main(void)
         SIM_CASE(the_key_file_is_for_its_owner_alone),
         SIM_CASE(a_port_that_is_taken_is_reported),
         SIM_EMBEDDED(a_socket_that_is_in_use_is_not_stolen),
+        SIM_CASE(a_file_in_place_of_a_socket_is_left_alone),
         SIM_CASE(a_directory_that_cannot_be_made_is_reported),
         SIM_EMBEDDED(what_was_acknowledged_survives_a_kill),
         SIM_EMBEDDED(a_torn_tail_is_cut_and_sent_again),

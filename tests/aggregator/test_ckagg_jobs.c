@@ -338,9 +338,10 @@ static void live_dirs_make(const char *runs)
     (void)closedir(list);
 }
 
-static void old_runs_are_removed_by_retain(void **state)
+/* Jobs that end one behind the other, in a service that keeps one; `made` is
+ * called behind each. */
+static void jobs_retain(struct sim_place *place, void (*made)(const char *runs))
 {
-    struct sim_place *place = *state;
     const char *const args[] = {"--listen",   place->url, "--dir", place->run,
                                 "--no-merge", "--retain", "1",     NULL};
     char line[64];
@@ -357,10 +358,53 @@ static void old_runs_are_removed_by_retain(void **state)
         sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
         assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
         sim_destroy(a);
-        live_dirs_make(place->run);
+        made(place->run);
     }
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+}
+
+static void old_runs_are_removed_by_retain(void **state)
+{
+    struct sim_place *place = *state;
+
+    jobs_retain(place, live_dirs_make);
     assert_int_equal(runs_count(place->run), 1);
+}
+
+/* What a person keeps in each run. */
+static void thesis_put(const char *runs)
+{
+    DIR *list = opendir(runs);
+    const struct dirent *entry;
+
+    assert_non_null(list);
+    while ((entry = readdir(list))) {
+        char path[PATH_MAX];
+        int fd;
+
+        (void)snprintf(path, sizeof(path), "%s/%s/thesis.tex", runs,
+                       entry->d_name);
+        if (strncmp(entry->d_name, "ck-", 3) == 0) {
+            fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+            assert_true(fd >= 0);
+            (void)close(fd);
+            (void)snprintf(path, sizeof(path), "%s/%s/manifest.json", runs,
+                           entry->d_name);
+            assert_int_equal(access(path, F_OK), 0);
+        }
+    }
+    (void)closedir(list);
+}
+
+static void a_run_with_a_strange_file_is_kept_whole(void **state)
+{
+    struct sim_place *place = *state;
+
+    jobs_retain(place, thesis_put);
+    assert_int_equal(runs_count(place->run), 3);
+    thesis_put(place->run);
+    (void)sim_read(place->dir, "stderr", place->text);
+    assert_non_null(strstr(place->text, "thesis.tex in it is not of ck"));
 }
 
 int main(void)
@@ -379,6 +423,7 @@ int main(void)
         SIM_EMBEDDED(stop_ends_a_job_that_goes_on),
         SIM_EMBEDDED(status_lists_all_jobs),
         SIM_CASE(old_runs_are_removed_by_retain),
+        SIM_CASE(a_run_with_a_strange_file_is_kept_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
