@@ -1131,7 +1131,9 @@ class Page:
         if not self.browser.run("flameGraph !== null"):
             return
         self.drop_file(os.path.abspath(path))
-        self.browser.wait("flameGraph.other !== null", "the other page's stacks are taken")
+        # A page with a baseline has other stacks already.
+        self.browser.wait(f"flameGraph.other !== null && document.getElementById('view-compare').innerText.includes('There: {os.path.basename(path)} ')",
+                          "the other page's stacks are taken")
         self.same("a cause of both is in both timelines", [True, True, 2], self.browser.run("""(() => {
             const rows = [...document.querySelectorAll('#view-compare .table tbody tr')];
             rows[0].click();
