@@ -165,11 +165,12 @@ bool chromepart_event(const struct chromepart *part,
                       size_t *at,
                       struct chrome_event *event)
 {
-    const uint8_t *from = part->bytes + *at;
+    const uint8_t *from;
 
     if (*at == part->used) {
         return false;
     }
+    from = part->bytes + *at;
     memcpy(event, from, HEAD_BYTES);
     from += HEAD_BYTES;
     memcpy(event->text, from, event->text_length);

@@ -150,7 +150,8 @@ rows_enter(struct feed *feed,
     const uint32_t classes = source->classes & ~UNTIMED;
     const size_t used = feed->rows.used;
     uint8_t *bytes = feed->rows.bytes;
-    struct feed_entry *entry = &feed->entries[ordering->count];
+    struct feed_entry *entry =
+        feed->entries == NULL ? NULL : feed->entries + ordering->count;
     ck_time_t last = ordering->count > 0 ? entry[-1].time : INT64_MIN;
     uint32_t order = feed->order;
     bool is_sorted = true;

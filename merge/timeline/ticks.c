@@ -514,10 +514,14 @@ static int64_t raw_seek(struct ticks *ticks, int64_t stamp)
 int64_t ticks_raw(struct ticks *ticks, int64_t stamp)
 {
     size_t at = atomic_load_explicit(&ticks->hint, memory_order_relaxed);
-    const struct ticks_point *point = &ticks->points[at];
+    const struct ticks_point *point;
 
-    if (at + 1 < ticks->count && stamp >= point->ticks &&
-        stamp < point[1].ticks && !point->is_last && !point->is_other) {
+    if (at + 1 >= ticks->count) {
+        return raw_seek(ticks, stamp);
+    }
+    point = &ticks->points[at];
+    if (stamp >= point->ticks && stamp < point[1].ticks && !point->is_last &&
+        !point->is_other) {
         return point->raw +
                (int64_t)((double)(stamp - point->ticks) * point->slope);
     }

@@ -679,12 +679,16 @@ const struct delay_part *delayprofile_parts(const struct delayprofile *profile,
                                             uint32_t thread,
                                             const struct delay_item *item)
 {
-    return profile->threads[thread].parts + item->first;
+    const struct delay_part *parts = profile->threads[thread].parts;
+
+    return parts == NULL ? NULL : parts + item->first;
 }
 
 const struct delay_cost *delayprofile_costs(const struct delayprofile *profile,
                                             uint32_t thread,
                                             const struct delay_item *item)
 {
-    return profile->threads[thread].costs + item->first;
+    const struct delay_cost *costs = profile->threads[thread].costs;
+
+    return costs == NULL ? NULL : costs + item->first;
 }

@@ -92,6 +92,9 @@ static bool lives_number(struct lives *lives)
 {
     bool is_again = false;
 
+    if (lives->count == 0) {
+        return false;
+    }
     qsort(lives->items, lives->count, sizeof(*lives->items), by_start);
     for (size_t i = 0; i < lives->count; i++) {
         struct life *life = &lives->items[i];

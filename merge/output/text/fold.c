@@ -126,11 +126,18 @@ static void line_add(struct fold *fold, const char **text)
     fold->lines[fold->count++] = line;
 }
 
+/* NULL of an empty text. */
+static const struct cell *cells_of(const struct fold *fold,
+                                   const struct line *line)
+{
+    return fold->cells == NULL ? NULL : fold->cells + line->first;
+}
+
 /* May the column go, so far as this line is concerned? */
 static bool
 is_spare(const struct fold *fold, const struct line *line, size_t column)
 {
-    const struct cell *cells = fold->cells + line->first;
+    const struct cell *cells = cells_of(fold, line);
 
     return column >= line->count ||
            (cells[column].is_blank && cells[column - 1].is_blank);
@@ -176,7 +183,7 @@ word_columns(const struct fold *fold, const struct line *line, size_t at)
 /* Columns before what goes on: " TRUST       0 of" begins at 13. */
 static size_t indent_of(const struct fold *fold, const struct line *line)
 {
-    const struct cell *cells = fold->cells + line->first;
+    const struct cell *cells = cells_of(fold, line);
     size_t indent = 0;
 
     while (indent < line->count && cells[indent].is_blank) {
@@ -195,7 +202,7 @@ static size_t indent_of(const struct fold *fold, const struct line *line)
  * written before the next word, if that is in the same line. */
 static void line_put(struct fold *fold, const struct line *line)
 {
-    const struct cell *cells = fold->cells + line->first;
+    const struct cell *cells = cells_of(fold, line);
     size_t column = 0, blanks = 0, indent = indent_of(fold, line);
 
     for (size_t i = 0; i < line->count; i++) {
