@@ -286,7 +286,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
         processes_ends(&collector->processes);
-        targetstate_look(&collector->targetstate, now);
+        targetstate_follow(&collector->targetstate, now);
         periodic_samples(&collector->periodic);
         resident_step(collector->resident, now);
     }
@@ -524,7 +524,6 @@ static void life_take(struct collector *collector)
 
     targetstate_step(&collector->targetstate);
     if (had_front && collector->targetstate.is_front_gone) {
-        targetstate_kill(&collector->targetstate);
         front_missed(collector);
     }
     if (collector->targetstate.is_begun) {

@@ -42,6 +42,7 @@ void targetstate_init(struct targetstate *targetstate,
     *targetstate = (struct targetstate){
         .channel = channel,
         .target = target,
+        .front = getppid(),
         .target_fd = (int)syscall(SYS_pidfd_open, target, 0),
         .is_meeting = is_begun,
         .is_begun = is_begun,
@@ -207,23 +208,30 @@ static bool is_stopped(pid_t pid)
            (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
 }
 
-void targetstate_look(struct targetstate *targetstate, ck_time_t now)
+/* Only a front that has ended is no parent of ours any more. */
+static bool is_orphaned(const struct targetstate *targetstate)
 {
+    return targetstate->is_front_gone && targetstate->is_begun &&
+           !targetstate->is_end_known && getppid() != targetstate->front;
+}
+
+void targetstate_follow(struct targetstate *targetstate, ck_time_t now)
+{
+    if (targetstate->is_front_gone) {
+        targetstate->stopped_front = 0;
+    }
     if (targetstate->stopped_front != 0 && !is_stopped(targetstate->target) &&
         is_stopped(targetstate->stopped_front)) {
         (void)kill(targetstate->stopped_front, SIGCONT);
     }
-    if (targetstate->target_fd >= 0 && !target_is_gone(targetstate)) {
-        targetstate->alive_at = now;
-    }
-}
-
-void targetstate_kill(const struct targetstate *targetstate)
-{
-    if (targetstate->is_begun && !targetstate->is_end_known &&
-        targetstate->target_fd >= 0) {
+    if (!targetstate->is_killed && targetstate->target_fd >= 0 &&
+        is_orphaned(targetstate)) {
         (void)syscall(SYS_pidfd_send_signal, targetstate->target_fd, SIGKILL,
                       NULL, 0);
+        targetstate->is_killed = true;
+    }
+    if (targetstate->target_fd >= 0 && !target_is_gone(targetstate)) {
+        targetstate->alive_at = now;
     }
 }
 

@@ -20,6 +20,8 @@ struct targetstate {
     int channel; /* borrowed */
     pid_t target;
     int target_fd;        /* pidfd, -1 = none */
+    pid_t front;          /* our parent */
+    bool is_killed;       /* the target, for the front's end */
     pid_t stopped_front;  /* it stopped as the target did; 0 = it runs */
     bool is_meeting;      /* it runs, or waits for the aggregator */
     bool is_begun;        /* it runs */
@@ -47,10 +49,9 @@ void targetstate_step(struct targetstate *targetstate);
 /* Has the target ended, as far as can be known? */
 bool targetstate_is_over(struct targetstate *targetstate);
 /* See whether the target lives: an end that is reported for a time before is
- * none. A front that stopped with it is woken when it goes on. */
-void targetstate_look(struct targetstate *targetstate, ck_time_t now);
-/* The front was killed: by its pid that was meant for the target. */
-void targetstate_kill(const struct targetstate *targetstate);
+ * none. A front that stopped with it is woken when it goes on; where the front
+ * was killed, so is the target, for which that was meant. */
+void targetstate_follow(struct targetstate *targetstate, ck_time_t now);
 /* By how long the target outlived the front; -1 = it did not. */
 ck_time_t targetstate_outlived(const struct targetstate *targetstate);
 

@@ -64,6 +64,11 @@ int frontpipe_receive(int fd, struct frontpipe_message *message)
     size_t head = offsetof(struct frontpipe_message, u);
     ssize_t n = recv(fd, message, sizeof(*message), MSG_DONTWAIT);
 
+    /* Once, and before what it sent, an end that left mail unread is an error.
+     */
+    if (n < 0 && errno == ECONNRESET) {
+        n = recv(fd, message, sizeof(*message), MSG_DONTWAIT);
+    }
     if (n < 0) {
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
     }

@@ -109,9 +109,10 @@ void signals_forget(struct signals *signals,
     }
 }
 
-/* SIGTSTP and its like do nothing in a group that no shell looks after. Who
- * goes on after a stop has SIGCONT, which is blocked, waiting. */
-static bool has_stopped(void)
+/* SIGCONT is blocked, and waits after a stop; or it came before one, which it
+ * was to end. SIGTSTP and its like do nothing in a group that no shell looks
+ * after. */
+static bool is_going_on(void)
 {
     sigset_t waiting;
 
@@ -124,6 +125,10 @@ void signals_stop(int number)
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t only;
 
+    /* A stop would take it back. */
+    if (is_going_on()) {
+        return;
+    }
     if (number != SIGSTOP && sigaction(number, &plain, &before) == 0) {
         (void)sigemptyset(&only);
         (void)sigaddset(&only, number);
@@ -131,7 +136,7 @@ void signals_stop(int number)
         (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
         (void)sigprocmask(SIG_BLOCK, &only, NULL);
         (void)sigaction(number, &before, NULL);
-        if (has_stopped()) {
+        if (is_going_on()) {
             return;
         }
     }

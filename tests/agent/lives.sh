@@ -256,7 +256,11 @@ lose() {
     ckagg=$(child "$collector" ckagg)
     kill -STOP "$collector"
     wait_for "records in the ring" is_stopped "$collector"
-    kill -9 "$agent" "$ckagg" "$collector"
+    # Whose front is gone first kills the program; a front that runs starts
+    # another collector.
+    kill -STOP "$agent"
+    wait_for "the front to stop" is_stopped "$agent"
+    kill -9 "$collector" "$ckagg" "$agent"
     wait_for "the program's end" is_gone "$target"
 }
 

@@ -40,6 +40,11 @@ def children(pid):
         return []
 
 
+def stands(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 def comm(pid):
     try:
         with open(f"/proc/{pid}/comm") as file:
@@ -108,6 +113,11 @@ class Trial:
                 self.run + "/manifest.json"))
 
     def kill(self, pids):
+        if self.mode == "all":
+            # A front that is stopped starts no other collector, and one that is
+            # gone last leaves none to kill the program for it.
+            os.kill(self.first.pid, signal.SIGSTOP)
+            wait_for("the front to stop", lambda: stands(self.first.pid))
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -136,7 +146,7 @@ class Trial:
             return aggregators
         if self.mode == "all":
             self.program_pid = named(self.first.pid, "kills.openmpi")[0]
-            return fronts + collectors + aggregators
+            return collectors + aggregators + fronts
         return ([pick(collectors)] if collectors else []) + aggregators
 
     def is_done(self):

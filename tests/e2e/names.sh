@@ -35,7 +35,13 @@ for _ in $(seq 3000); do
     [ "$(stat -c %s "$run"/seg-*.ck 2>/dev/null || echo 0)" -lt 50000 ] || break
     sleep 0.05
 done
-kill -9 "$front" "$collector" "$aggregator"
+# A front that is stopped starts no other collector; a collector that is gone kills
+# no program whose front is.
+kill -STOP "$front"
+until grep -q '^State:.T' "/proc/$front/status"; do
+    sleep 0.05
+done
+kill -9 "$collector" "$aggregator" "$front"
 wait $launcher || true
 while kill -0 "$program" 2>/dev/null; do
     sleep 0.05

@@ -101,10 +101,53 @@ static void an_end_that_no_parent_has_noted_yet_is_read(void **state)
     expect_status(-1, SIGKILL);
 }
 
+/* What the front's end does to a target that waits. */
+static void expect_kill(struct targetstate facts, bool is_killed)
+{
+    struct family family = family_begin(0);
+    struct targetstate targetstate;
+
+    targetstate_init(&targetstate, -1, family.child, facts.is_begun);
+    targetstate.is_front_gone = facts.is_front_gone;
+    targetstate.is_end_known = facts.is_end_known;
+    targetstate.front = facts.front;
+    targetstate_follow(&targetstate, 1);
+    assert_int_equal(targetstate.is_killed, is_killed);
+    (void)close(family.go);
+    targetstate.is_front_gone = true;
+    targetstate.is_end_known = false;
+    while (!targetstate_is_over(&targetstate)) {
+        (void)usleep(1000);
+    }
+    assert_int_equal(targetstate.end.status, is_killed ? SIGKILL : 0);
+    targetstate_fini(&targetstate);
+    (void)close(family.hold);
+    assert_int_equal(waitpid(family.parent, NULL, 0), family.parent);
+}
+
+static void a_target_is_killed_only_for_a_front_that_was(void **state)
+{
+    (void)state;
+    expect_kill((struct targetstate){.is_front_gone = true, .is_begun = true},
+                true);
+    expect_kill((struct targetstate){.is_begun = true}, false);
+    expect_kill((struct targetstate){.is_front_gone = true}, false);
+    expect_kill((struct targetstate){.is_front_gone = true,
+                                     .is_begun = true,
+                                     .is_end_known = true},
+                false);
+    /* It closed its end of the channel, and lives. */
+    expect_kill((struct targetstate){.is_front_gone = true,
+                                     .is_begun = true,
+                                     .front = getppid()},
+                false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_that_no_parent_has_noted_yet_is_read),
+        cmocka_unit_test(a_target_is_killed_only_for_a_front_that_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
