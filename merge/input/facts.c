@@ -19,6 +19,8 @@
 /* Threads of an agent. */
 #define STANDINGS_MAX 4096
 #define OPENS_MAX 4096
+/* Of a rank: more is no number that torchrun gave. */
+#define RESTARTS_MAX 1000000
 /* Where ckagent's libraries are, and how their names begin. */
 #define OWN_LIBRARIES "/ck/libck"
 
@@ -91,6 +93,7 @@ static void identity_read(struct defs *defs,
                           const struct ck_text *text)
 {
     uint32_t process;
+    int64_t restart;
 
     if (text->object == 0) {
         agent_identity(defs, &defs->agents[source->agent], text);
@@ -101,7 +104,9 @@ static void identity_read(struct defs *defs,
     defs->processes[process].rank =
         (int32_t)text_number(text, "rank", DEFS_RANK_UNKNOWN);
     defs->processes[process].size = (int32_t)text_number(text, "size", 0);
-    defs->processes[process].restart = (int32_t)text_number(text, "restart", 0);
+    restart = text_number(text, "restart", 0);
+    defs->processes[process].restart =
+        restart >= 0 && restart <= RESTARTS_MAX ? (int32_t)restart : 0;
     defs->processes[process].started = text_number(text, "started", 0);
     defs->processes[process].worker = (uint32_t)text_number(text, "worker", 0);
     defs->processes[process].worker_ticks =

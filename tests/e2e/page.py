@@ -1171,8 +1171,9 @@ class Page:
 
     def moved(self):
         """Lines that moved in the source are the same ones, in tables and in frames; what a run lacks is no 0."""
-        self.same("as many lines by their order, else those of one distance", [[[5, 4], [9, 8]], [[10, 9], [21, 20]], [[7, 7]]], self.browser.run(
-            "[pairedLines([5, 9], [4, 8]), pairedLines([4, 10, 21], [9, 20]), pairedLines([7], [1, 7, 90])]"))
+        self.same("as many lines by their order, else those of one distance", [[[5, 4], [9, 8]], [[10, 9], [21, 20]], [[7, 7]], [[20, 20]], [[3, 2], [9, 5]]], self.browser.run(
+            "[pairedLines([5, 9], [4, 8]), pairedLines([4, 10, 21], [9, 20]), pairedLines([7], [1, 7, 90]), pairedLines([10, 20], [20, 31]), "
+            "pairedLines([3, 9], [2, 5])]"))
         parts, calls = self.browser.run("""(() => {
             const shift = part => { if (part && typeof part === 'object') { if (isPlaced(part)) part.line++; Object.values(part).forEach(shift); } return part; };
             const other = shift(JSON.parse(JSON.stringify(theReport)));

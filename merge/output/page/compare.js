@@ -102,7 +102,7 @@ function summary(report, other) {
     of('device time busy', ofDevices('busy_ns'), time),
     of('device time idle', ofDevices('idle_ns'), time),
     of('parallel efficiency', r => (r.efficiency || {}).parallel ?? null, figures),
-    of('ranks waited', r => ((r.ranks || []).some(hasMpi) ? sumOf(r.ranks, rank => rank.waited_ns) : null), time)]
+    of('ranks waited', r => ((r.ranks || []).some(hasWaits) ? sumOf(r.ranks, rank => rank.waited_ns) : null), time)]
     .filter(row => row[1] !== null || row[2] !== null);
 
   return el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'both runs in figures'}, el('table', {class: 'plain'}, el('thead', null, el('tr', null, ['figure', 'here', 'there', 'change'].map(text =>

@@ -7,14 +7,19 @@
 /* Lines of one function that are tried with each other, at most. */
 const LINES_TRIED = 300;
 
-/* Pairs [here, there] of the sorted lines of one thing in one function: in order where
- * there are as many of them, else those which one distance makes the same, of the
- * distance that has most of them. */
+/* Pairs [here, there] of the sorted lines of one thing in one function. All by one distance
+ * moved. Else, where both have a line, nothing did: samples may meet other lines in each run.
+ * Else in order where there are as many of them, or those which one distance makes the same,
+ * of the distance that has most of them. */
 function pairedLines(here, there) {
-  const counts = new Map([[0, 0]]);
+  const counts = new Map([[0, 0]]), both = new Set(there), inOrder = here.map((line, i) => [line, there[i]]);
+  const isShift = here.length === there.length && inOrder.every(([line, other]) => line - other === here[0] - there[0]);
 
+  if (!isShift && here.some(line => both.has(line))) {
+    return here.filter(line => both.has(line)).map(line => [line, line]);
+  }
   if (here.length === there.length) {
-    return here.map((line, i) => [line, there[i]]);
+    return inOrder;
   }
   for (const line of here.slice(0, LINES_TRIED)) {
     for (const other of there.slice(0, LINES_TRIED)) {

@@ -48,14 +48,17 @@ const libcColumns = () => [headColumn('function', row => row.name), textColumn('
 
 /* Is anything known of the rank's time in and outside MPI? */
 const hasMpi = rank => rank.mpi_calls > 0 || rank.useful_ns > 0;
+/* Ranks wait for each other in sockets, too. */
+const hasWaits = rank => hasMpi(rank) || rank.waited_ns > 0 || rank.caused_ns > 0;
 
 /* What no rank has is left out, and what one lacks is not 0. */
 const rankColumns = rows => {
-  const mpi = name => row => (hasMpi(row) ? row[name] : null), steps = name => row => (row.steps > 0 ? row[name] : null);
+  const mpi = name => row => (hasMpi(row) ? row[name] : null), waits = name => row => (hasWaits(row) ? row[name] : null), steps = name => row => (row.steps > 0 ? row[name] : null);
 
   return [headColumn('rank', row => row.rank), textColumn('host', row => row.host), textColumn('end', row => row.end),
-    ...(rows.some(hasMpi) ? [timeColumn('outside MPI', mpi('useful_ns'), true), timeColumn('waited', mpi('waited_ns'), true),
-      timeColumn('others waited for it', mpi('caused_ns'), true), timeColumn('in MPI', mpi('mpi_ns'))] : []),
+    ...(rows.some(hasMpi) ? [timeColumn('outside MPI', mpi('useful_ns'), true)] : []),
+    ...(rows.some(hasWaits) ? [timeColumn('waited', waits('waited_ns'), true), timeColumn('others waited for it', waits('caused_ns'), true)] : []),
+    ...(rows.some(hasMpi) ? [timeColumn('in MPI', mpi('mpi_ns'))] : []),
     ...(rows.some(row => row.steps > 0) ? [countColumn('steps', row => row.steps), timeColumn('median step', steps('step_median_ns')),
       timeColumn('longest step', steps('step_max_ns'))] : [])];
 };

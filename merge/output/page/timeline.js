@@ -657,7 +657,7 @@ class Timeline {
   }
 
   nameOf(level, i) {
-    return (level.name[i] > 0 && level.names[level.name[i] - 1].label) || this.index.classes[level.kind[i]] || '-';
+    return (level.name[i] > 0 && level.names[level.name[i] - 1]?.label) || this.index.classes[level.kind[i]] || '-';
   }
 
   /* Does it end in view, and may be drawn from one rank to another? */

@@ -259,11 +259,6 @@ static void put_waiting(const struct page *page,
     put_callers(page, &sampled->callers);
     fprintf(page->file, " (%s %% of waits with a stack)",
             word_percent(sampled->ns, sampled->total).text);
-    if (sampled->called == NULL && did->running.majors == 0) {
-        fputs(",\n    in no call of a library: as where a signal or a debugger"
-              "\n    stops it, or its memory is read from a disk",
-              page->file);
-    }
     put_preempted(page, &did->running);
     put_majors(page, &did->running);
 }
