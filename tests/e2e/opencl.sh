@@ -70,7 +70,7 @@ turns() {
         (c['device'], c['awaited_device']) for c in j['causes']
         if c['cause'] == 'dep_remote' and c['ns'] > 1000000})")"
     # Where others have the CPUs, hosts wake up late, and that may be first.
-    [ "$(j turns "j['load'] is not None and j['load']['other_cpus'] > 0.5")" = \
+    [ "$(j turns "j['load'] is not None and j['load'].get('other_cpus', 1) > 0.5")" = \
         False ] || return 3
     has turns " 1\. [0-9.]+ % of all device time \([^)]*\): device [^ ]+ #[01] of \
 the program, dep_remote .*for spin \(launched by cl_shapes.c:[0-9]+\) on device [^ ]+ #[01]"

@@ -88,7 +88,8 @@ across() {
         cat "$work"/err.?
         fail "$name: no report of all ranks"
     }
-    "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" ||
+    # A worker that is killed while a thread of it records leaves a gap: 3.
+    "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" || [ $? -eq 3 ] ||
         fail "$name: ckmerge"
     same "$name: ranks" "[0, 1, 2, 3]" \
         "$(json "$work/report.json" "sorted(r['rank'] for r in j['ranks'])")"

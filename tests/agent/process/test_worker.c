@@ -12,12 +12,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#define WAIT_MS 60000
 #define VARIABLES "RANK=1 WORLD_SIZE=4 LOCAL_RANK=1 "
 
 extern char **environ;
@@ -50,6 +52,23 @@ static void family_start(struct family *family, const char *script)
         fscanf(family->said, "%d %d", &family->pids[0], &family->pids[1]), 2);
 }
 
+/* A child that is about to be another program has no variables for a moment. */
+static void sleep_await(pid_t pid)
+{
+    char path[32], name[16] = "";
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    for (int i = 0; i < WAIT_MS && strcmp(name, "sleep\n") != 0; i++) {
+        FILE *file = fopen(path, "r");
+
+        assert_non_null(file);
+        assert_non_null(fgets(name, sizeof(name), file));
+        (void)fclose(file);
+        (void)usleep(1000);
+    }
+    assert_string_equal(name, "sleep\n");
+}
+
 static void family_end(struct family *family)
 {
     (void)kill(-family->torchrun, SIGKILL);
@@ -66,6 +85,7 @@ static void a_process_comes_from_the_last_one_with_its_rank(void **state)
     (void)state;
     family_start(&family, VARIABLES "TORCHELASTIC_RESTART_COUNT=0 sh -c '"
                                     "sleep 1000 & echo $$ $!; wait'; :");
+    sleep_await(family.pids[1]);
     worker_find(environ, family.pids[0], &own);
     worker_find(environ, family.pids[1], &child);
     assert_int_equal(own.pid, family.pids[0]);
@@ -87,9 +107,10 @@ static void a_process_that_lost_its_parent_has_no_worker(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     family_start(&family, VARIABLES "TORCHELASTIC_RESTART_COUNT=0 sh -c '"
                                     "(sleep 1000 & echo $$ $!)'; sleep 1000");
-    while (kill(family.pids[0], 0) == 0) {
+    for (int i = 0; i < WAIT_MS && kill(family.pids[0], 0) == 0; i++) {
         (void)usleep(1000);
     }
+    sleep_await(family.pids[1]);
     worker_find(environ, family.pids[1], &worker);
     assert_int_equal(worker.pid, 0);
     family_end(&family);
