@@ -315,8 +315,17 @@ static void status_lists_all_jobs(void **state)
     sim_leave_last(a, &place->agg);
 }
 
-/* What a ckagg that was killed left in each run: livedir.h. */
-static void live_dirs_make(const char *runs)
+/* An empty file of ours. */
+static void file_make(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    (void)close(fd);
+}
+
+/* Call `made` with the path of each run. */
+static void runs_walk(const char *runs, void (*made)(const char *run))
 {
     DIR *list = opendir(runs);
     const struct dirent *entry;
@@ -324,23 +333,30 @@ static void live_dirs_make(const char *runs)
     assert_non_null(list);
     while ((entry = readdir(list))) {
         char path[PATH_MAX];
-        int fd;
 
-        (void)snprintf(path, sizeof(path), "%s/%s/live", runs, entry->d_name);
-        if (strncmp(entry->d_name, "ck-", 3) != 0 || mkdir(path, 0700) != 0) {
-            continue;
+        (void)snprintf(path, sizeof(path), "%s/%s", runs, entry->d_name);
+        if (strncmp(entry->d_name, "ck-", 3) == 0) {
+            made(path);
         }
-        strcat(path, "/report.html.Xy12ab");
-        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        assert_true(fd >= 0);
-        (void)close(fd);
     }
     (void)closedir(list);
 }
 
+/* What a ckagg that was killed left in the run: livedir.h. */
+static void live_dir_make(const char *run)
+{
+    char path[PATH_MAX + 32];
+
+    (void)snprintf(path, sizeof(path), "%s/live", run);
+    if (mkdir(path, 0700) == 0) {
+        strcat(path, "/report.html.Xy12ab");
+        file_make(path);
+    }
+}
+
 /* Jobs that end one behind the other, in a service that keeps one; `made` is
  * called behind each. */
-static void jobs_retain(struct sim_place *place, void (*made)(const char *runs))
+static void jobs_retain(struct sim_place *place, void (*made)(const char *run))
 {
     const char *const args[] = {"--listen",   place->url, "--dir", place->run,
                                 "--no-merge", "--retain", "1",     NULL};
@@ -358,7 +374,7 @@ static void jobs_retain(struct sim_place *place, void (*made)(const char *runs))
         sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
         assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
         sim_destroy(a);
-        made(place->run);
+        runs_walk(place->run, made);
     }
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
@@ -367,33 +383,19 @@ static void old_runs_are_removed_by_retain(void **state)
 {
     struct sim_place *place = *state;
 
-    jobs_retain(place, live_dirs_make);
+    jobs_retain(place, live_dir_make);
     assert_int_equal(runs_count(place->run), 1);
 }
 
-/* What a person keeps in each run. */
-static void thesis_put(const char *runs)
+/* What a person keeps in a run, which is whole. */
+static void thesis_put(const char *run)
 {
-    DIR *list = opendir(runs);
-    const struct dirent *entry;
+    char path[PATH_MAX + 32];
 
-    assert_non_null(list);
-    while ((entry = readdir(list))) {
-        char path[PATH_MAX];
-        int fd;
-
-        (void)snprintf(path, sizeof(path), "%s/%s/thesis.tex", runs,
-                       entry->d_name);
-        if (strncmp(entry->d_name, "ck-", 3) == 0) {
-            fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-            assert_true(fd >= 0);
-            (void)close(fd);
-            (void)snprintf(path, sizeof(path), "%s/%s/manifest.json", runs,
-                           entry->d_name);
-            assert_int_equal(access(path, F_OK), 0);
-        }
-    }
-    (void)closedir(list);
+    (void)snprintf(path, sizeof(path), "%s/thesis.tex", run);
+    file_make(path);
+    (void)snprintf(path, sizeof(path), "%s/manifest.json", run);
+    assert_int_equal(access(path, F_OK), 0);
 }
 
 static void a_run_with_a_strange_file_is_kept_whole(void **state)
@@ -402,7 +404,7 @@ static void a_run_with_a_strange_file_is_kept_whole(void **state)
 
     jobs_retain(place, thesis_put);
     assert_int_equal(runs_count(place->run), 3);
-    thesis_put(place->run);
+    runs_walk(place->run, thesis_put);
     (void)sim_read(place->dir, "stderr", place->text);
     assert_non_null(strstr(place->text, "thesis.tex in it is not of ck"));
 }
