@@ -5,14 +5,17 @@
  *      base        gap            next
  *   ....|===========  ===============|
  *
- * Streams begin anywhere (a slot is reused by the next process image), so
- * what precedes the first frame seen is open, but not missing.
+ * Streams begin anywhere (a slot is reused by the next process image, and may
+ * come back to one before), so what precedes the first frame seen is open; it
+ * is missing where no other stream of the slot has it either.
  */
 #include "aggregator/store/positions.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "schema/order.h"
 
 #define POSITIONS_STEP 64
 
@@ -275,16 +278,62 @@ size_t positions_count(const struct positions *positions)
     return positions->count;
 }
 
+/* What is stored of a slot, and in whichever stream. */
+struct part {
+    uint32_t slot;
+    uint64_t from;
+    uint64_t to;
+};
+
+CK_ORDER(by_slot, struct part, CK_UP(slot) ?: CK_UP(from))
+
+static size_t parts_put(struct part *parts, const struct position *position)
+{
+    uint32_t slot = position->stream.slot;
+    uint64_t from = position->base;
+
+    for (unsigned i = 0; i < position->gaps_count; i++) {
+        parts[i] = (struct part){slot, from, position->gaps[i].from};
+        from = position->gaps[i].to;
+    }
+    parts[position->gaps_count] = (struct part){slot, from, position->next};
+    return position->gaps_count + 1;
+}
+
+/* Units between parts of the same slot, which are sorted. */
+static uint64_t parts_missing(const struct part *parts, size_t count)
+{
+    uint64_t units = 0, end = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || parts[i].slot != parts[i - 1].slot) {
+            end = parts[i].to;
+            continue;
+        }
+        if (parts[i].from > end) {
+            units += parts[i].from - end;
+        }
+        end = parts[i].to > end ? parts[i].to : end;
+    }
+    return units;
+}
+
 uint64_t positions_missing(const struct positions *positions)
 {
-    uint64_t units = 0;
+    size_t room = positions->count * (POSITION_GAPS_MAX + 1), count = 0;
+    struct part *parts = malloc((room + 1) * sizeof(*parts));
+    uint64_t units;
 
+    if (!parts) {
+        return 0;
+    }
     for (size_t i = 0; i < positions->count; i++) {
-        const struct position *item = positions->items[i];
-
-        for (unsigned g = 0; g < item->gaps_count; g++) {
-            units += item->gaps[g].to - item->gaps[g].from;
+        if (positions->items[i]->is_begun) {
+            count += parts_put(&parts[count], positions->items[i]);
         }
     }
+    qsort(parts, count, sizeof(*parts), by_slot);
+    units = parts_missing(parts, count);
+    free(parts);
     return units;
 }

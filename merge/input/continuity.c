@@ -45,7 +45,6 @@ overlap_check(struct rundir_stream *stream, size_t at, uint64_t next)
 
 void continuity_trim(struct rundir_stream *stream)
 {
-    bool was_thin = false;
     uint64_t next = 0;
     size_t kept = 0;
 
@@ -58,20 +57,15 @@ void continuity_trim(struct rundir_stream *stream)
             next = frame.first;
         }
         overlap_check(stream, i, next);
-        if (frame.first > next && (frame.is_thin || was_thin)) {
-            stream->discarded += frame.first - next;
-        } else if (frame.first > next) {
-            stream->gaps++;
-            stream->gap_units += frame.first - next;
-        } else if (frame.first + frame.units <= next && i > 0) {
+        if (frame.first <= next && frame.first + frame.units <= next && i > 0) {
             stream->has_overlap = true;
             continue;
-        } else {
+        }
+        if (frame.first < next) {
             frame.trim = (uint32_t)(next - frame.first);
-            stream->has_overlap |= frame.trim > 0;
+            stream->has_overlap = true;
         }
         next = frame.first + frame.units;
-        was_thin = frame.is_thin;
         stream->frames[kept++] = frame;
     }
     stream->frames_count = kept;
@@ -83,6 +77,97 @@ void continuity_trim(struct rundir_stream *stream)
 CK_ORDER_POINTERS(by_slot,
                   struct rundir_stream,
                   CK_UP(agent) ?: CK_UP(slot) ?: CK_UP(begin))
+
+/* NULL where there is none. */
+static struct rundir_stream **slots_sort(struct rundir_stream *streams,
+                                         size_t count)
+{
+    struct rundir_stream **sorted =
+        count > 0 ? xcalloc(count, sizeof(struct rundir_stream *)) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = &streams[i];
+    }
+    if (count > 0) {
+        qsort(sorted, count, sizeof(struct rundir_stream *), by_slot);
+    }
+    return sorted;
+}
+
+/* Where the streams of the next slot begin. */
+static size_t
+slot_end(struct rundir_stream *const *sorted, size_t count, size_t at)
+{
+    size_t end = at;
+
+    while (end < count && sorted[end]->agent == sorted[at]->agent &&
+           sorted[end]->slot == sorted[at]->slot) {
+        end++;
+    }
+    return end;
+}
+
+/* A frame among those of its slot. */
+struct placed {
+    uint64_t first; /* of its frame */
+    struct rundir_stream *stream;
+    const struct store_frame *frame;
+};
+
+CK_ORDER(by_first, struct placed, CK_UP(first))
+
+/* What is not there between the frames of a slot, in their order. */
+static void slot_walk(const struct placed *placed, size_t count)
+{
+    bool was_thin = false;
+    uint64_t next = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct store_frame *frame = placed[i].frame;
+        struct rundir_stream *stream = placed[i].stream;
+        uint64_t from = frame->first + frame->trim;
+        uint64_t end = frame->first + frame->units;
+
+        if (from > next && frame == stream->frames) {
+            stream->before = from - next;
+        } else if (from > next && (frame->is_thin || was_thin)) {
+            stream->discarded += from - next;
+        } else if (from > next) {
+            stream->gaps++;
+            stream->gap_units += from - next;
+        }
+        stream->has_overlap |= from < next;
+        next = end > next ? end : next;
+        was_thin = frame->is_thin;
+    }
+}
+
+void continuity_slots(struct rundir_stream *streams, size_t count)
+{
+    struct rundir_stream **sorted = slots_sort(streams, count);
+    struct placed *placed = NULL;
+    size_t room = 0, end;
+
+    for (size_t at = 0; at < count; at = end) {
+        size_t used = 0;
+
+        end = slot_end(sorted, count, at);
+        for (size_t i = at; i < end; i++) {
+            for (size_t f = 0; f < sorted[i]->frames_count; f++) {
+                array_grow(&placed, &room, used, sizeof(*placed));
+                placed[used++] = (struct placed){sorted[i]->frames[f].first,
+                                                 sorted[i],
+                                                 &sorted[i]->frames[f]};
+            }
+        }
+        if (end - at > 1) { /* else in order already */
+            qsort(placed, used, sizeof(*placed), by_first);
+        }
+        slot_walk(placed, used);
+    }
+    free(placed);
+    free(sorted);
+}
 
 static void gap_count(struct defs_agent *agent, uint64_t gaps, uint64_t units)
 {
@@ -214,34 +299,29 @@ static void discarded_check(struct defs_agent *agent, uint64_t units)
     }
 }
 
-/* The streams of one slot from `at` on; returns where the next slot begins. */
-static size_t slot_check(const struct rundir_stream *const *sorted,
-                         size_t count,
-                         size_t at,
-                         struct defs_agent *agent,
-                         struct slot_sums *sums)
+/* The streams of one slot. */
+static struct slot_sums slot_check(struct rundir_stream *const *sorted,
+                                   size_t count,
+                                   struct defs_agent *agent)
 {
-    const struct rundir_stream *first = sorted[at];
-    uint64_t *end = &sums->end;
+    struct slot_sums sums = {0};
 
-    *end = sums->discarded = 0;
-    for (; at < count && sorted[at]->agent == first->agent &&
-           sorted[at]->slot == first->slot;
-         at++) {
-        if (sorted[at]->begin > *end && agent->discarded.segments > 0) {
-            sums->discarded =
-                defs_sum(sums->discarded, sorted[at]->begin - *end);
-        } else if (sorted[at]->begin > *end) {
-            gap_count(agent, 1, sorted[at]->begin - *end);
+    for (size_t i = 0; i < count; i++) {
+        const struct rundir_stream *stream = sorted[i];
+
+        if (stream->before > 0 && agent->discarded.segments > 0) {
+            sums.discarded = defs_sum(sums.discarded, stream->before);
+        } else if (stream->before > 0) {
+            gap_count(agent, 1, stream->before);
         }
-        sums->discarded = defs_sum(sums->discarded, sorted[at]->discarded);
-        agent->has_overlap |= sorted[at]->begin < *end;
-        gap_count(agent, sorted[at]->gaps, sorted[at]->gap_units);
-        if (sorted[at]->end > *end) {
-            *end = sorted[at]->end;
+        sums.discarded = defs_sum(sums.discarded, stream->discarded);
+        agent->has_overlap |= stream->has_overlap;
+        gap_count(agent, stream->gaps, stream->gap_units);
+        if (stream->end > sums.end) {
+            sums.end = stream->end;
         }
     }
-    return at;
+    return sums;
 }
 
 static struct defs_agent *agent_find(struct defs *defs, const uint8_t id[16])
@@ -335,28 +415,21 @@ void continuity_tell(const struct manifest *manifest, struct defs *defs)
     }
 }
 
-void continuity_check(const struct rundir_stream *streams,
+void continuity_check(struct rundir_stream *streams,
                       size_t count,
                       struct defs *defs)
 {
-    const struct rundir_stream **sorted = xcalloc(count + 1, sizeof(*sorted));
+    struct rundir_stream **sorted = slots_sort(streams, count);
     struct slot_sums *ends = xcalloc(defs->agents_count + 1, sizeof(*ends));
-    size_t at = 0;
+    size_t end;
 
-    for (size_t i = 0; i < count; i++) {
-        sorted[i] = &streams[i];
-    }
-    qsort(sorted, count, sizeof(*sorted), by_slot);
-    for (size_t i = 0; i < count; i++) {
-        defs->agents[streams[i].agent].has_overlap |= streams[i].has_overlap;
-    }
-    while (at < count) {
+    for (size_t at = 0; at < count; at = end) {
         uint32_t agent = sorted[at]->agent;
-        uint32_t slot = sorted[at]->slot;
         struct slot_sums sums;
 
-        at = slot_check(sorted, count, at, &defs->agents[agent], &sums);
-        if (slot < CK_SLOT_AGGREGATOR) {
+        end = slot_end(sorted, count, at);
+        sums = slot_check(&sorted[at], end - at, &defs->agents[agent]);
+        if (sorted[at]->slot < CK_SLOT_AGGREGATOR) {
             ends[agent].end = defs_sum(ends[agent].end, sums.end);
         }
         ends[agent].discarded = defs_sum(ends[agent].discarded, sums.discarded);

@@ -285,6 +285,9 @@ static int rundir_open(struct rundir *rundir,
     }
     for (size_t i = 0; i < rundir->streams_count; i++) {
         continuity_trim(&rundir->streams[i]);
+    }
+    continuity_slots(rundir->streams, rundir->streams_count);
+    for (size_t i = 0; i < rundir->streams_count; i++) {
         stream_read(rundir, &reading, &rundir->streams[i], err);
     }
     reading_fini(&reading);

@@ -45,7 +45,8 @@ struct rundir_stream {
      * its frame begins before the frame's first stamp + (bound << shift). */
     uint16_t *bounds;
     size_t bounds_count, bounds_room;
-    uint64_t gaps; /* places where units are missing */
+    uint64_t before; /* units missing in front of its first */
+    uint64_t gaps;   /* places behind that where units are missing */
     uint64_t gap_units;
     uint64_t discarded; /* units missing before the first that is whole, where
                            some were discarded on request */

@@ -73,6 +73,25 @@ static void a_gap_is_counted_and_can_be_closed(void **state)
     assert_true(position_has(get(state), 0, 30));
 }
 
+/* The slot goes to another process image, and back. */
+static void a_gap_that_another_stream_of_the_slot_has_is_none(void **state)
+{
+    struct ck_stream other = get(state)->stream;
+
+    other.incarnation++;
+    position_take(get(state), 0, 10);
+    position_take(get(state), 30, 10);
+    assert_int_equal(positions_missing(*state), 20);
+    position_take(positions_get(*state, other), 10, 15);
+    assert_int_equal(positions_missing(*state), 5);
+    other.slot++;
+    position_take(positions_get(*state, other), 25, 5);
+    assert_int_equal(positions_missing(*state), 5);
+    other.slot--;
+    position_take(positions_get(*state, other), 25, 5);
+    assert_int_equal(positions_missing(*state), 0);
+}
+
 static void acknowledgements_are_due_once(void **state)
 {
     struct ck_ack acks[4];
@@ -146,6 +165,7 @@ int main(void)
         CASE(a_stream_begins_anywhere_without_a_gap),
         CASE(an_overlap_is_not_stored_yet),
         CASE(a_gap_is_counted_and_can_be_closed),
+        CASE(a_gap_that_another_stream_of_the_slot_has_is_none),
         CASE(acknowledgements_are_due_once),
         CASE(streams_are_bounded),
         CASE(random_frames_are_never_forgotten),

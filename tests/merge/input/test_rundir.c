@@ -291,6 +291,41 @@ static void a_slot_that_is_handed_on_has_no_gap_between_its_owners(void **state)
     assert_int_equal(reading->defs->agents[0].gap_records, 0);
 }
 
+/* One owner has it twice, and the other's last `lost` units never came. */
+static void slot_goes_back(struct synth *synth, uint64_t lost)
+{
+    synth_stream(synth, 7, 0, 100);
+    mark_put(synth, 1, 1);
+    mark_put(synth, 2, 1);
+    synth_stream(synth, 3, 0, 101);
+    synth_seek(synth, 2);
+    mark_put(synth, 3, 1);
+    synth_stream(synth, 7, 0, 100);
+    synth_seek(synth, 3 + lost);
+    mark_put(synth, 4, 1);
+}
+
+static void a_slot_that_comes_back_to_an_owner_has_no_gap(void **state)
+{
+    struct reading *reading = *state;
+
+    slot_goes_back(reading->synth, 0);
+    reading_read(reading);
+    assert_int_equal(reading->defs->agents[0].gaps, 0);
+    assert_int_equal(reading->defs->agents[0].gap_records, 0);
+    assert_false(reading->defs->agents[0].has_overlap);
+}
+
+static void what_is_lost_before_an_owner_comes_back_is_a_gap(void **state)
+{
+    struct reading *reading = *state;
+
+    slot_goes_back(reading->synth, 5);
+    reading_read(reading);
+    assert_int_equal(reading->defs->agents[0].gaps, 1);
+    assert_int_equal(reading->defs->agents[0].gap_units, 5);
+}
+
 static void units_behind_the_last_frame_are_known_by_the_exit(void **state)
 {
     static const struct {
@@ -472,6 +507,8 @@ int main(void)
         CASE(missing_units_are_a_gap),
         CASE(units_in_front_of_a_slot_are_a_gap),
         CASE(a_slot_that_is_handed_on_has_no_gap_between_its_owners),
+        CASE(a_slot_that_comes_back_to_an_owner_has_no_gap),
+        CASE(what_is_lost_before_an_owner_comes_back_is_a_gap),
         cmocka_unit_test(units_behind_the_last_frame_are_known_by_the_exit),
         CASE(damage_is_counted_and_costs_no_other_frame),
         CASE(any_disorder_within_a_stream_comes_out_in_order),
