@@ -32,6 +32,8 @@
 #include <unistd.h>
 
 #define STEPS 40
+/* Between two looks at the clock, which are calls of the kernel. */
+#define SPIN 20000
 
 enum part { BEFORE, ALL, AFTER, PARTS };
 
@@ -61,7 +63,7 @@ static __attribute__((noinline)) void own_before(double ms)
     int64_t begin = now();
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < SPIN; i++) {
             sink = sink * 1.0000001 + 1e-9;
         }
     }
@@ -74,7 +76,7 @@ static __attribute__((noinline)) void own_after(double ms)
     int64_t begin = now();
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < SPIN; i++) {
             sink = sink * 1.0000001 + 1e-9;
         }
     }
@@ -87,7 +89,7 @@ static __attribute__((noinline)) void work_of_all(double ms)
     int64_t begin = now();
 
     for (double end = cpu_ms() + ms; cpu_ms() < end;) {
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < SPIN; i++) {
             sink = sink * 1.0000001 + 1e-9;
         }
     }
