@@ -28,11 +28,11 @@
 #define MAIN_TID 7
 #define WORKER_TID 8
 #define STEPS 12
-#define STEP 100000000
+#define STEP (100000000 + longer)
 /* Up to here in a step all threads of both ranks compute. */
 #define COMPUTED 40000000
-#define MEET_LATE 79900000
-#define LEAVE 80000000
+#define MEET_LATE (79900000 + longer)
+#define LEAVE (80000000 + longer)
 #define SAMPLE 1000000 /* ns of CPU time */
 /* A read of a rank that has four, at places of their own. */
 #define READ 6000000
@@ -60,6 +60,9 @@ enum waiting {
     STACKED,
     YIELDING
 };
+
+/* By how much the late part of each step is longer. */
+static ck_time_t longer;
 
 static struct defs *defs;
 static struct align *align;
@@ -127,6 +130,7 @@ static int setup(void **state)
 {
     (void)state;
     memset(calls, 0, sizeof(calls));
+    longer = 0;
     defs = defs_create();
     for (int rank = 0; rank < RANKS; rank++) {
         process_make(rank);
@@ -296,7 +300,7 @@ static void step_make(uint32_t number,
         sample(1, WORKER_TID, begin + t, WORK);
     }
     wait_begin(how, (struct region){begin + COMPUTED, begin + MEET_LATE});
-    for (unsigned i = 1; COMPUTED + i * SAMPLE < MEET_LATE; i++) {
+    for (ck_time_t i = 1; COMPUTED + i * SAMPLE < MEET_LATE; i++) {
         ck_time_t at = begin + COMPUTED + i * SAMPLE;
 
         if (worker != NULL && worker[i % every] != 0) {
@@ -513,6 +517,20 @@ static void a_blocked_rank_is_where_it_left_the_cpu(void **state)
     free(delays.items);
 }
 
+/* However long. */
+static void a_rank_that_is_blocked_for_a_minute_is_there_too(void **state)
+{
+    struct report_delays delays;
+
+    (void)state;
+    longer = 60 * CK_TIME_S;
+    delays = delays_after(2, STACKED, NULL, 1);
+    assert_sampled(&delays, "extra", false);
+    assert_true(delays.did.sampled.is_waits);
+    assert_in_range(delays.did.sampled.ns, 60 * CK_TIME_S, 61 * CK_TIME_S);
+    free(delays.items);
+}
+
 static void what_its_workers_compute_comes_before_that(void **state)
 {
     const enum stack worker[] = {OTHER};
@@ -579,6 +597,7 @@ int main(void)
         CASE(a_computation_of_many_functions_is_one_thing),
         CASE(the_largest_thing_is_of_whatever_kind),
         CASE(a_blocked_rank_is_where_it_left_the_cpu),
+        CASE(a_rank_that_is_blocked_for_a_minute_is_there_too),
         CASE(what_its_workers_compute_comes_before_that),
         CASE(a_rank_that_yields_to_its_workers_waits_for_them),
         CASE(samples_of_calls_too_short_are_of_the_computation),

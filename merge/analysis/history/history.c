@@ -48,12 +48,6 @@ struct what {
 /* In the fact of a sample, whose stack has a smaller number. */
 #define FAULTING ((uint32_t)1 << 31)
 
-/* What takes samples. */
-struct taker {
-    history_sample_f take;
-    void *state;
-};
-
 struct history {
     const struct defs *defs; /* borrowed */
     struct table *whats;     /* process and name, site, kind */
@@ -196,22 +190,16 @@ void history_add_off(struct history *history,
     timedfacts_add(history->offs, thread, &fact, horizon);
 }
 
-static struct timedfacts_fact fact_of(const struct history_sample *sample,
-                                      ck_time_t time)
-{
-    return (struct timedfacts_fact){
-        time, time,
-        (uint64_t)sample->weight << 32 |
-            (uint64_t)(sample->is_faulting ? FAULTING : 0) | sample->stack};
-}
-
 void history_add_sample(struct history *history,
                         uint32_t thread,
                         ck_time_t time,
                         const struct history_sample *sample,
                         ck_time_t horizon)
 {
-    struct timedfacts_fact fact = fact_of(sample, time);
+    struct timedfacts_fact fact = {
+        time, time,
+        (uint64_t)sample->weight << 32 |
+            (uint64_t)(sample->is_faulting ? FAULTING : 0) | sample->stack};
 
     timedfacts_add(history->samples, thread, &fact, horizon);
 }
@@ -222,7 +210,7 @@ void history_add_wait(struct history *history,
                       const struct history_sample *wait,
                       ck_time_t horizon)
 {
-    struct timedfacts_fact fact = fact_of(wait, time);
+    struct timedfacts_fact fact = {time, time + wait->weight, wait->stack};
 
     timedfacts_add(history->waits, thread, &fact, horizon);
 }
@@ -247,37 +235,24 @@ ck_time_t history_preempted(const struct history *history,
     return sum;
 }
 
-static void facts_take(const struct timedfacts *facts,
-                       uint32_t thread,
-                       struct region part,
-                       bool is_wait,
-                       struct taker taker)
-{
-    size_t count;
-    const struct timedfacts_fact *fact =
-        timedfacts_from(facts, thread, part.start, &count);
-
-    for (; count > 0 && fact->start < part.end; count--, fact++) {
-        struct history_sample sample = {
-            .stack = (uint32_t)fact->what & ~FAULTING,
-            .weight = (uint32_t)(fact->what >> 32),
-            .time = fact->start,
-            .is_faulting = (fact->what & FAULTING) != 0,
-            .is_wait = is_wait,
-        };
-
-        taker.take(taker.state, &sample);
-    }
-}
-
 void history_samples(const struct history *history,
                      uint32_t thread,
                      struct region part,
                      history_sample_f take,
                      void *state)
 {
-    facts_take(history->samples, thread, part, false,
-               (struct taker){take, state});
+    size_t count;
+    const struct timedfacts_fact *fact =
+        timedfacts_from(history->samples, thread, part.start, &count);
+
+    for (; count > 0 && fact->start < part.end; count--, fact++) {
+        take(state, &(struct history_sample){
+                        .stack = (uint32_t)fact->what & ~FAULTING,
+                        .weight = (ck_time_t)(fact->what >> 32),
+                        .time = fact->start,
+                        .is_faulting = (fact->what & FAULTING) != 0,
+                    });
+    }
 }
 
 void history_stacked_waits(const struct history *history,
@@ -286,7 +261,20 @@ void history_stacked_waits(const struct history *history,
                            history_sample_f take,
                            void *state)
 {
-    facts_take(history->waits, thread, part, true, (struct taker){take, state});
+    size_t count;
+    const struct timedfacts_fact *fact =
+        timedfacts_from(history->waits, thread, part.start, &count);
+
+    for (; count > 0 && fact->start < part.end; count--, fact++) {
+        if (fact->start >= part.start) {
+            take(state, &(struct history_sample){
+                            .stack = (uint32_t)fact->what,
+                            .weight = fact->end - fact->start,
+                            .time = fact->start,
+                            .is_wait = true,
+                        });
+        }
+    }
 }
 
 bool history_is_seen(const struct history *history, uint32_t thread)

@@ -59,11 +59,11 @@ struct history_state {
 
 struct history_sample {
     uint32_t stack;   /* of the agent; 0 = not known */
-    uint32_t weight;  /* ns of CPU time */
+    ck_time_t weight; /* of CPU time; UINT32_MAX at most */
     ck_time_t time;   /* history_samples() fills it in */
     bool is_faulting; /* it handled a page fault */
-    bool is_wait; /* there the thread left the CPU to wait in the kernel; its
-                     weight is how long, UINT32_MAX at most */
+    bool is_wait;     /* there the thread left the CPU to wait in the kernel; its
+                         weight is how long */
 };
 
 struct history;

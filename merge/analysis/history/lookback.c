@@ -653,7 +653,7 @@ static void sample_take(struct lookback *lookback,
                     record->weight <= UINT32_MAX;
     struct history_sample sample = {
         .stack = (uint32_t)record->stack,
-        .weight = (uint32_t)record->weight,
+        .weight = record->weight,
         .time = event->start,
         .is_faulting = (record->e.flags & CK_FLAG_FAULTING) != 0,
     };
@@ -679,14 +679,13 @@ static void stacked_take(struct lookback *lookback,
 {
     const struct ck_sample *record = (const struct ck_sample *)event->record;
     struct history_sample wait = {.stack = (uint32_t)record->stack,
-                                  .weight = record->weight < UINT32_MAX
-                                                ? (uint32_t)record->weight
-                                                : UINT32_MAX};
+                                  .weight = record->weight};
     uint32_t thread =
         history_told(lookback->host, lookback->defs, event, record->tid);
     ck_time_t horizon = INT64_MIN;
 
-    if (thread == HISTORY_NONE || record->stack > INT32_MAX) {
+    if (thread == HISTORY_NONE || record->stack > INT32_MAX ||
+        record->weight < 0 || record->weight > INT64_MAX / 2) {
         return;
     }
     if (!history_has_wait_room(lookback->host, thread)) {
