@@ -1,4 +1,4 @@
-/* demangle.c - by the C++ library's own function
+/* demangle.c - C++ by its library's own function, Rust by ours
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "merge/model/rustname.h"
 
 /* Longer ones stay as they are. */
 #define DEMANGLE_MAX 4096
@@ -16,10 +18,23 @@ __cxa_demangle(const char *name, char *buffer, size_t *room, int *status);
 
 char *demangle_name(const char *name)
 {
-    return strncmp(name, "_Z", 2) == 0 &&
-                   strnlen(name, DEMANGLE_MAX) < DEMANGLE_MAX
-               ? __cxa_demangle(name, NULL, NULL, NULL)
-               : NULL;
+    char rust[DEMANGLE_MAX];
+    char *plain;
+
+    if (strnlen(name, DEMANGLE_MAX) >= DEMANGLE_MAX) {
+        return NULL;
+    }
+    if (strncmp(name, "_R", 2) == 0) {
+        return rustname_whole(rust, sizeof(rust), name) ? strdup(rust) : NULL;
+    }
+    if (strncmp(name, "_Z", 2) != 0) {
+        return NULL;
+    }
+    plain = __cxa_demangle(name, NULL, NULL, NULL);
+    if (plain != NULL) {
+        rustname_older(plain);
+    }
+    return plain;
 }
 
 const char *demangle(struct texts *texts, const char *bytes, size_t length)

@@ -1,4 +1,4 @@
-/* demangle.h - names of C++ as their source has them
+/* demangle.h - names of C++ and Rust as their source has them
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "merge/model/names.h"
 
-/* The kept copy of a name; of a mangled C++ one, the demangled name. */
+/* The kept copy of a name; of a mangled one, the demangled name. */
 const char *demangle(struct texts *texts, const char *bytes, size_t length);
 /* The demangled name, the caller's to free; NULL where it is not mangled,
  * or with ENOMEM. */

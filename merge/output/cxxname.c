@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "merge/model/rustname.h"
+
 /* Arguments within arguments. */
 #define DEPTH_MAX 64
 
@@ -234,13 +236,11 @@ static int parts_take(struct cxxname *symbol)
     return !is_first;
 }
 
-int cxxname_plain(char *to, size_t room, const char *text)
+/* 0: it is not understood. */
+static int symbol_take(char *to, size_t room, const char *text)
 {
     struct cxxname symbol = {.at = text, .to = to, .room = room, .last = ""};
 
-    if (strncmp(text, "_Z", 2) != 0) {
-        return 0;
-    }
     symbol.at += 2;
     symbol.at += *symbol.at == 'L'; /* of one file alone */
     if (*symbol.at == 'N') {
@@ -257,5 +257,17 @@ int cxxname_plain(char *to, size_t room, const char *text)
         symbol.at++;
         return arguments_skip(&symbol);
     }
+    return 1;
+}
+
+int cxxname_plain(char *to, size_t room, const char *text)
+{
+    if (strncmp(text, "_R", 2) == 0) {
+        return rustname_plain(to, room, text);
+    }
+    if (strncmp(text, "_Z", 2) != 0 || !symbol_take(to, room, text)) {
+        return 0;
+    }
+    rustname_older(to);
     return 1;
 }
