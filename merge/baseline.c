@@ -154,8 +154,8 @@ int baseline_stacks_read(struct baseline_stacks *stacks,
     /* A run without samples has an empty one. */
     if (file_read(found.file, n, 0, &found.text, &found.length) != 0) {
         return ck_err_set(err,
-                          "folded-diff: cannot read %s: %s (ckmerge --output "
-                          "folded writes it)",
+                          "cannot read %s: %s (ckmerge --output folded writes "
+                          "it)",
                           found.file, strerror(errno));
     }
     *stacks = found;

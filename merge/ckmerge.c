@@ -779,6 +779,7 @@ static int job_do(struct job *job, struct ck_err *err)
     results.baseline = &job->baseline;
     results.lanes = job->writers.lanes;
     results.flames = job->writers.flames;
+    results.diff = &job->writers.diff;
     results.defs = job->defs;
     if (results_write(&results, err) != 0) {
         return CK_EXIT_FAILED;

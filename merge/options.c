@@ -235,7 +235,8 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "500000): its timeline and its stacks have less detail then"},
         {CK_CLI_TEXT, "baseline", 0, "RUN", &o->baseline, NULL,
          "Compare with the report of RUN (a run directory, or a report.json) "
-         "in the HTML page; with its stacks.folded in folded-diff"},
+         "in the HTML page; with its stacks.folded in folded-diff and "
+         "svg-flame"},
         {CK_CLI_HEADING, "What to analyse", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_DURATION, "from", 0, "TIME", &o->from, NULL,
          "Start the analysis TIME after the start of the run (5s, 20ms)"},

@@ -197,7 +197,8 @@ static char *format_make(const struct results *results,
     case CK_FORMAT_SVG_TIMELINE:
         return output_svg_timeline(results->report, results->lanes, length);
     case CK_FORMAT_SVG_FLAME:
-        return output_svg_flame(results->report, results->flames, length);
+        return output_svg_flame(results->report, results->flames, results->diff,
+                                length);
     case CK_FORMAT_OPENMETRICS:
         return output_openmetrics(results->report, length);
     default:

@@ -11,6 +11,7 @@
 #include "merge/options.h"
 #include "merge/output/flames/flames.h"
 #include "merge/output/lanes/lanes.h"
+#include "merge/output/stacks/foldeddiff.h"
 #include "merge/report/report.h"
 #include "merge/scalenejoin.h"
 #include "schema/err.h"
@@ -25,6 +26,7 @@ struct results {
     const struct baseline *baseline; /* without a text = none */
     struct lanes *lanes;             /* of the page's timeline; NULL = none */
     const struct flames *flames;     /* of its flame graphs; NULL = none */
+    const struct foldeddiff *diff;   /* of stacks beside the baseline's */
     const struct defs *defs;
 };
 

@@ -140,10 +140,10 @@ static bool has_moments(const struct writers *writers)
            writers->firefox_path[0] != '\0';
 }
 
-/* Are stacks asked for as a file? */
+/* Are stacks asked for as a file, or put beside those of another run? */
 static bool has_stacks(const struct writers *writers)
 {
-    return writers->folded_path[0] != '\0' || writers->diff_path[0] != '\0' ||
+    return writers->folded_path[0] != '\0' || writers->before.text != NULL ||
            writers->speedscope_path[0] != '\0' || has_moments(writers);
 }
 
@@ -452,15 +452,38 @@ static void page_open(struct writers *writers, struct analysis *analysis)
     }
 }
 
+/* Without the stacks of the run to compare with there is no file of both; a
+ * picture has other parts. 0, or -1 with err. */
+static int diff_lack(const struct writers *writers, const struct ck_err *why)
+{
+    if (writers->diff_path[0] != '\0') {
+        return -1;
+    }
+    ck_warn("the flame graph does not show what changed: %s", why->text);
+    return 0;
+}
+
+/* The stacks of the run to compare with. 0, or -1 with err. */
+static int before_open(struct writers *writers, struct ck_err *err)
+{
+    const struct options *options = writers->options;
+    const char *file;
+    bool is_drawn = options->baseline != NULL && !options->is_verify &&
+                    asked(options, CK_FORMAT_SVG_FLAME, &file) != NULL;
+
+    return (!is_drawn && writers->diff_path[0] == '\0') ||
+                   baseline_stacks_read(&writers->before, options->baseline,
+                                        err) == 0
+               ? 0
+               : diff_lack(writers, err);
+}
+
 int writers_open(struct writers *writers,
                  struct analysis *analysis,
                  struct ck_err *err)
 {
     page_open(writers, analysis);
-    if ((writers->diff_path[0] != '\0' &&
-         baseline_stacks_read(&writers->before, writers->options->baseline,
-                              err) != 0) ||
-        files_open(writers, err) != 0) {
+    if (before_open(writers, err) != 0 || files_open(writers, err) != 0) {
         return -1;
     }
     if (writers->lanes != NULL || writers->flames != NULL ||
@@ -573,19 +596,24 @@ static int asked_finish(const struct writers *writers, struct ck_err *err)
 }
 
 /* Beside those of another run. */
-static int diff_finish(const struct writers *writers, struct ck_err *err)
+static int diff_finish(struct writers *writers, struct ck_err *err)
 {
     const struct foldeddiff_before before = {.path = writers->before.file,
                                              .text = writers->before.text,
                                              .length = writers->before.length};
 
+    if (before.text == NULL) {
+        return 0;
+    }
+    if (foldeddiff_make(&writers->diff, writers->stacks, &before, err) != 0) {
+        return diff_lack(writers, err);
+    }
     return writers->diff_path[0] == '\0'
                ? 0
-               : foldeddiff_write(writers->stacks, &before, writers->diff_path,
-                                  err);
+               : foldeddiff_write(&writers->diff, writers->diff_path, err);
 }
 
-static int stacks_finish(const struct writers *writers, struct ck_err *err)
+static int stacks_finish(struct writers *writers, struct ck_err *err)
 {
     const struct speedscope about = {writers->report->name,
                                      writers->report->version};
@@ -710,4 +738,5 @@ void writers_fini(struct writers *writers)
     stacktable_destroy(writers->waits);
     stacktable_destroy(writers->memory);
     baseline_stacks_fini(&writers->before);
+    foldeddiff_fini(&writers->diff);
 }

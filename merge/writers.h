@@ -18,6 +18,7 @@
 #include "merge/output/lanes/lanes.h"
 #include "merge/output/perfetto/perfetto.h"
 #include "merge/output/sqlite/sqlite.h"
+#include "merge/output/stacks/foldeddiff.h"
 #include "merge/output/stacks/stacktable.h"
 #include "merge/report/report.h"
 
@@ -41,6 +42,7 @@ struct writers {
     char memory_path[PATH_MAX];
     char diff_path[PATH_MAX];
     struct baseline_stacks before; /* that stacks are put beside */
+    struct foldeddiff diff;        /* both; made by writers_finish() */
     char device_path[PATH_MAX];
     char speedscope_path[PATH_MAX];
     char flamescope_path[PATH_MAX];

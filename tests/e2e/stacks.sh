@@ -33,7 +33,8 @@ cmp "$work/run.speedscope.json" "$work/run/stacks.speedscope.json"
 # No output replaces a recording.
 segment=$(find "$work/run" -name 'seg-*.ck' | head -n 1)
 [ -n "$segment" ] || fail "the run has no segment"
-# Two runs: each stack of either with both counts, sorted, none twice.
+# Two runs: each stack of either with both counts, what changed most first, none
+# twice.
 "$bin/ckmerge" --quiet --no-page --from 300ms --output folded="$work/later.folded" \
     "$work/run"
 "$bin/ckmerge" --quiet --no-page --from 300ms --baseline "$work/run" \
@@ -45,7 +46,8 @@ import sys
 def counts(name, columns):
     rows = [line.rsplit(" ", columns)
             for line in open(sys.argv[1] + "/" + name).read().splitlines()]
-    assert [row[0] for row in rows] == sorted({row[0] for row in rows}), name
+    order = [(-abs(int(row[1]) - int(row[-1])), row[0]) for row in rows]
+    assert order == sorted(set(order)), name
     return {row[0]: [int(n) for n in row[1:]] for row in rows}
 
 
@@ -54,6 +56,56 @@ both = counts("diff.folded", 2)
 assert 0 < sum(n for n, in now.values()) < sum(n for n, in before.values())
 assert both == {stack: before.get(stack, [0]) + now.get(stack, [0])
                 for stack in {**before, **now}}, both
+PY
+# The same as a picture: red where there is more now, in the function itself, blue
+# where there is less, and what is only in the other run has a place there.
+mkdir "$work/other"
+cp "$work/run/report.json" "$work/other/"
+/usr/bin/python3 - "$work" <<'PY'
+import sys
+
+lines = [line.rsplit(" ", 1) for line in open(sys.argv[1] + "/run.folded")]
+lines.sort(key=lambda line: -int(line[1]))
+with open(sys.argv[1] + "/other/stacks.folded", "w") as file:
+    for at, (stack, count) in enumerate(lines):
+        if at != 1:  # the second one is new
+            file.write("%s %d\n" % (stack, (3 if at == 0 else 1) * int(count)))
+    file.write("rank 0;thread main;gone 7\n")
+PY
+"$bin/ckmerge" --quiet --no-page --baseline "$work/other" \
+    --output svg-flame="$work/diff.svg" "$work/run"
+/usr/bin/python3 - "$work" <<'PY'
+import re, sys
+import xml.etree.ElementTree as tree
+
+NS = "{http://www.w3.org/2000/svg}"
+counts = {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1])
+          for line in open(sys.argv[1] + "/run.folded")}
+ordered = sorted(counts, key=lambda stack: -counts[stack])
+less, more = ordered[:2]
+frames = {"now": [], "was": []}
+for g in tree.parse(sys.argv[1] + "/diff.svg").iter(NS + "g"):
+    if g.get("data-k") in frames:
+        name, n, percent, change = re.fullmatch(
+            r"(.*) \(([\d,]+) samples, ([\d.]+)%; ([-+][\d.]+)%\)",
+            g.find(NS + "title").text, re.S).groups()
+        colour = [int(c) for c in re.findall(
+            r"\d+", g.find(NS + "rect").get("fill"))]
+        frames[g.get("data-k")].append(
+            (name, int(n.replace(",", "")), float(change), colour))
+now, was = frames["now"], frames["was"]
+whole = sum(counts.values())
+assert now[0][:3] == ("all", whole, 0), now[0]
+assert was[0][1] == whole + 2 * counts[less] - counts[more] + 7, was[0]
+leaf = less.split(";")[-1]
+blue = [f for f in now if f[3] == [0, 0, 255]]
+assert [f[0] for f in blue] == [leaf], blue
+assert abs(blue[0][2] + 100 * 2 * counts[less] / whole) < 0.01, blue
+red = {f[0] for f in now if f[3][0] == 255 and f[3][1] < 210}
+assert red == {more.split(";")[-1]}, red
+gone = [f for f in was if f[0] == "gone"]
+assert len(gone) == 1 and gone[0][1] == 7 and gone[0][2] < 0, gone
+assert not [f for f in now if f[0] == "gone"]
 PY
 mkdir "$work/wrong"
 echo "no count" >"$work/wrong/stacks.folded"
@@ -66,6 +118,16 @@ for option in "" "--baseline=$work/wrong"; do
     fi
     grep -qE "needs --baseline|wrong/stacks.folded: line 1 is no stack" \
         "$work/why" || fail "$(cat "$work/why")"
+done
+
+# A picture is made all the same.
+for other in wrong none; do
+    [ -e "$work/$other" ] || { mkdir "$work/none"; cp "$work/run/report.json" "$work/none/"; }
+    "$bin/ckmerge" --quiet --no-page --baseline "$work/$other" \
+        --output svg-flame="$work/whole.svg" "$work/run" 2>"$work/why"
+    grep -q "does not show what changed" "$work/why" || fail "$(cat "$work/why")"
+    grep -q 'id="frames-cpu"' "$work/whole.svg" || fail "no frames"
+    if grep -q 'id="frames-now"' "$work/whole.svg"; then fail "$other: a change"; fi
 done
 
 # What cannot be put beside anything is known before a file is begun.

@@ -1,4 +1,4 @@
-/* foldeddiff.c - the stacks of two runs as lines "main;solve 12 17"
+/* foldeddiff.c - the stacks of two runs, each with both counts
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -70,50 +70,91 @@ static int lines_read(struct lines *lines,
     return 0;
 }
 
-/* Both in order, each text once; one that is twice in a file counts twice. */
+/* Both are in order, each text once; one that is twice in a file counts twice.
+ * Texts move to the rows. */
 static void
-both_put(struct sink *sink, const struct lines *old, const struct lines *new)
+rows_join(struct foldeddiff *diff, struct lines *old, struct lines *new)
 {
     size_t i = 0, j = 0;
 
+    diff->rows = xcalloc(old->count + new->count + 1, sizeof(*diff->rows));
     while (i < old->count || j < new->count) {
-        const struct folded_line *left = i < old->count ? &old->items[i] : NULL;
-        const struct folded_line *right =
-            j < new->count ? &new->items[j] : NULL;
+        struct folded_line *left = i < old->count ? &old->items[i] : NULL;
+        struct folded_line *right = j < new->count ? &new->items[j] : NULL;
+        struct folded_line *from;
         int order = right == NULL ? -1 : 1;
 
         if (left != NULL && right != NULL) {
             order = strcmp(left->text, right->text);
         }
-        sink_text(sink, order <= 0 ? left->text : right->text);
-        folded_count(sink, order <= 0 ? left->amount : 0);
-        folded_count(sink, order >= 0 ? right->amount : 0);
-        sink_text(sink, "\n");
+        from = order <= 0 ? left : right;
+        diff->rows[diff->count++] =
+            (struct foldeddiff_row){from->text, order <= 0 ? left->amount : 0,
+                                    order >= 0 ? right->amount : 0};
+        from->text = NULL;
         i += order <= 0;
         j += order >= 0;
     }
 }
 
-int foldeddiff_write(const struct stacktable *table,
-                     const struct foldeddiff_before *before,
-                     const char *path,
-                     struct ck_err *err)
+static uint64_t change_of(const struct foldeddiff_row *row)
+{
+    return row->now > row->before ? row->now - row->before
+                                  : row->before - row->now;
+}
+
+CK_ORDER(by_change,
+         struct foldeddiff_row,
+         CK_LESS(change_of(b), change_of(a)) ?: strcmp(a->text, b->text))
+
+int foldeddiff_make(struct foldeddiff *diff,
+                    const struct stacktable *table,
+                    const struct foldeddiff_before *before,
+                    struct ck_err *err)
 {
     struct lines old = {.items = NULL}, new = {.items = NULL};
-    struct sink *sink = NULL;
+    struct foldeddiff made = {.rows = NULL};
     int rc = lines_read(&old, before, err);
 
     if (rc == 0) {
-        sink = sink_create(path, err);
-        rc = sink == NULL ? -1 : 0;
-    }
-    if (rc == 0) {
         new.items = folded_lines(table, FOLDED_SAMPLES, &new.count);
-        both_put(sink, &old, &new);
-        rc = sink_finish(sink, err);
+        rows_join(&made, &old, &new);
+        if (made.count > 1) {
+            qsort(made.rows, made.count, sizeof(*made.rows), by_change);
+        }
+        *diff = made;
     }
-    sink_destroy(sink);
     folded_free(old.items, old.count);
     folded_free(new.items, new.count);
+    return rc;
+}
+
+void foldeddiff_fini(struct foldeddiff *diff)
+{
+    for (size_t i = 0; i < diff->count; i++) {
+        free(diff->rows[i].text);
+    }
+    free(diff->rows);
+    *diff = (struct foldeddiff){.rows = NULL};
+}
+
+int foldeddiff_write(const struct foldeddiff *diff,
+                     const char *path,
+                     struct ck_err *err)
+{
+    struct sink *sink = sink_create(path, err);
+    int rc;
+
+    if (sink == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < diff->count; i++) {
+        sink_text(sink, diff->rows[i].text);
+        folded_count(sink, diff->rows[i].before);
+        folded_count(sink, diff->rows[i].now);
+        sink_text(sink, "\n");
+    }
+    rc = sink_finish(sink, err);
+    sink_destroy(sink);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* foldeddiff.h - the stacks of two runs as lines "main;solve 12 17"
+/* foldeddiff.h - the stacks of two runs, each with both counts
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,6 +6,7 @@
 #define CK_MERGE_OUTPUT_STACKS_FOLDEDDIFF_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "merge/output/stacks/stacktable.h"
 #include "schema/err.h"
@@ -17,11 +18,26 @@ struct foldeddiff_before {
     size_t length;
 };
 
-/* Each stack of either run with the samples of the run before and of this one,
- * as difffolded.pl writes them; sorted by bytes. 0, or -1 with err: also where
- * `before` are no folded lines. */
-int foldeddiff_write(const struct stacktable *table,
-                     const struct foldeddiff_before *before,
+struct foldeddiff_row {
+    char *text; /* "main;solve" */
+    uint64_t before, now;
+};
+
+struct foldeddiff {
+    struct foldeddiff_row *rows;
+    size_t count;
+};
+
+/* Each stack of either run, what changed most first, then by bytes. 0, or -1
+ * with err: `before` are no folded lines, and *diff is untouched. */
+int foldeddiff_make(struct foldeddiff *diff,
+                    const struct stacktable *table,
+                    const struct foldeddiff_before *before,
+                    struct ck_err *err);
+void foldeddiff_fini(struct foldeddiff *diff);
+
+/* As difffolded.pl writes them, "main;solve 12 17". 0, or -1 with err. */
+int foldeddiff_write(const struct foldeddiff *diff,
                      const char *path,
                      struct ck_err *err);
 

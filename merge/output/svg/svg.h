@@ -12,6 +12,7 @@
 
 #include "merge/output/flames/flames.h"
 #include "merge/output/lanes/lanes.h"
+#include "merge/output/stacks/foldeddiff.h"
 #include "merge/report/report.h"
 
 /* A bar for each device: what its time was. */
@@ -23,9 +24,11 @@ char *output_svg_timeline(const struct report *report,
                           struct lanes *lanes,
                           size_t *length);
 
-/* Flame graphs of the CPU, off the CPU, of devices, and of their idle time. */
+/* Flame graphs of the CPU, off the CPU, of devices, and of their idle time; of
+ * the samples beside those of another run, if `diff` has any. */
 char *output_svg_flame(const struct report *report,
                        const struct flames *flames,
+                       const struct foldeddiff *diff,
                        size_t *length);
 
 #endif

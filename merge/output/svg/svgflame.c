@@ -3,10 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * One panel for each kind of time that the run has: a frame is drawn on the one
- * that called it, as wide as the time below it. The paths of a kind are put
- * into a tree; equal frames around equal frames are one. The script zooms (a
- * click), searches and turns the graph over; without it the picture is the
- * same.
+ * that called it, as wide as the time below it. Beside another run there are
+ * two more: the samples of this one and of that one, red where this one has
+ * more in the function itself and blue where it has less, as flamegraph.pl
+ * draws them. The script zooms (a click), searches and turns the graph over;
+ * without it the picture is the same.
  */
 #include "merge/output/svg/svg.h"
 
@@ -14,14 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/model/array.h"
 #include "merge/model/memory.h"
-#include "merge/model/table.h"
 #include "merge/output/page/htmltext.h"
+#include "merge/output/svg/flametree.h"
 #include "merge/output/svg/svgdraw.h"
 #include "merge/output/words.h"
 #include "schema/fnv.h"
-#include "schema/order.h"
 
 #define WIDTH 1200
 #define EDGE 10
@@ -30,40 +29,33 @@
 #define TOP 44
 /* Narrower frames are left out, and those further out. */
 #define LEAST 0.1
-#define DEEPEST 128
-/* Bytes of a name. */
-#define NAME 400
 /* Of a letter. */
 #define LETTER 6.6
 
-struct node {
-    char *name;
-    uint32_t above; /* whose child it is; the root's own is 0 */
-    uint32_t depth;
-    ck_time_t ns; /* with what is in it */
-    double from;  /* of the panel's width, 0..1 */
-    ck_time_t used;
+/* What a picture has panels of: kinds of time, and what changed. */
+enum panel_kind {
+    PANEL_NOW,
+    PANEL_BEFORE,
+    PANEL_KINDS, /* behind them those of enum flame_kind */
+    PANELS = PANEL_KINDS + FLAME_KINDS
 };
 
-struct tree {
-    struct node *nodes; /* a child behind the one it is in */
-    size_t count, room;
-    struct table *children; /* node, hash of a name: its number less 1 */
-    uint32_t at;
-    ck_time_t ns; /* of the path that is put in */
-    uint32_t deepest;
-    size_t left_out;
+/* Its title, the class of its frames, and what they are counted in. */
+static const struct {
+    const char *title, *class, *unit;
+} panels[PANELS] = {
+    [PANEL_NOW] = {"CPU samples now; red: more than in the other run, blue: "
+                   "less",
+                   "now", "samples"},
+    [PANEL_BEFORE] = {"CPU samples of the other run; red: now more, blue: now "
+                      "less",
+                      "was", "samples"},
+    [PANEL_KINDS + FLAME_CPU] = {"CPU time (samples)", "cpu", "us"},
+    [PANEL_KINDS + FLAME_OFFCPU] = {"Time off the CPU", "off", "us"},
+    [PANEL_KINDS +
+        FLAME_DEVICE] = {"Device time by launching line", "dev", "us"},
+    [PANEL_KINDS + FLAME_IDLE] = {"Idle device time by cause", "idle", "us"},
 };
-
-static const char *const titles[FLAME_KINDS] = {
-    [FLAME_CPU] = "CPU time (samples)",
-    [FLAME_OFFCPU] = "Time off the CPU",
-    [FLAME_DEVICE] = "Device time by launching line",
-    [FLAME_IDLE] = "Idle device time by cause",
-};
-
-/* Classes of the frames' colours. */
-static const char *const classes[FLAME_KINDS] = {"cpu", "off", "dev", "idle"};
 
 static const char style[] =
     ".f rect{stroke:#fff;stroke-width:.5}.f text{font:11px monospace;fill:#000;"
@@ -72,7 +64,8 @@ static const char style[] =
 
 static const char script[] =
     "var S=document.documentElement,F=[].slice.call(document."
-    "querySelectorAll('.f')),W=1180,X=10,up=true;\n"
+    "querySelectorAll('.f')),W=1180,X=10,up=true,"
+    "K=['now','was','cpu','off','dev','idle'];\n"
     "function n(g,k){return +g.getAttribute(k)}\n"
     "function fit(t,s,w){var c=Math.floor((w-4)/6.6);t.textContent=c<3?'':"
     "s.length<=c?s:s.slice(0,c-2)+'..'}\n"
@@ -86,13 +79,12 @@ static const char script[] =
     "(c?' o':''));r.setAttribute('x',x);r.setAttribute('width',Math.max(w,0));"
     "r.setAttribute('y',y);t.setAttribute('x',x+3);t.setAttribute('y',y+11);"
     "fit(t,g.getAttribute('data-n'),w)})}\n"
-    "function all(){['cpu','off','dev','idle'].forEach(function(k){draw(k,0,1,"
-    "0)})}\n"
+    "function all(){K.forEach(function(k){draw(k,0,1,0)})}\n"
     "function find(p){var s={},x;try{x=new RegExp(p,'i')}catch(e){return}"
     "F.forEach(function(g){var m=p!==''&&x.test(g.getAttribute('data-n')),"
     "k=g.getAttribute('data-k');g.setAttribute('class',g.getAttribute('class')."
     "replace(/ m\\b/,'')+(m?' m':''));if(m){(s[k]=s[k]||[]).push([n(g,'data-a')"
-    ",n(g,'data-b')])}});['cpu','off','dev','idle'].forEach(function(k){"
+    ",n(g,'data-b')])}});K.forEach(function(k){"
     "var o=document.getElementById('found-'+k),v=(s[k]||[]).sort(function(a,b){"
     "return a[0]-b[0]||b[1]-a[1]}),u=0,e=0;v.forEach(function(r){"
     "if(r[1]>e){u+=r[1]-Math.max(r[0],e);e=r[1]}});"
@@ -103,48 +95,9 @@ static const char script[] =
     "else if(i==='search'){var p=prompt('Regular expression','');"
     "if(p!==null)find(p)}else if(i==='turn'){up=!up;all()}});\n";
 
-/* ---- the tree ----------------------------------------------------------- */
+/* ---- the trees ---------------------------------------------------------- */
 
-static void tree_fini(struct tree *tree)
-{
-    for (size_t i = 0; i < tree->count; i++) {
-        free(tree->nodes[i].name);
-    }
-    free(tree->nodes);
-    table_destroy(tree->children);
-}
-
-static void node_add(struct tree *tree, const char *name)
-{
-    uint32_t depth = tree->count == 0 ? 0 : tree->nodes[tree->at].depth + 1;
-    struct node node = {.above = tree->at, .depth = depth};
-
-    array_grow(&tree->nodes, &tree->room, tree->count, sizeof(node));
-    node.name = xstrndup(name, NAME);
-    tree->nodes[tree->count++] = node;
-    tree->deepest = depth > tree->deepest ? depth : tree->deepest;
-}
-
-/* The next frame of the path: a child of where it is. A flames_frame_f. */
-static void frame_take(void *state, const char *frame)
-{
-    struct tree *tree = state;
-    int64_t number;
-
-    if (tree->nodes[tree->at].depth + 1 >= DEEPEST) {
-        return;
-    }
-    number = table_number_of(tree->children, tree->at,
-                             ck_fnv(CK_FNV_START, frame, strlen(frame)),
-                             strlen(frame));
-    if ((size_t)number + 1 == tree->count) {
-        node_add(tree, frame);
-    }
-    tree->at = (uint32_t)number + 1;
-    tree->nodes[tree->at].ns += tree->ns;
-}
-
-static void path_take(struct tree *tree,
+static void path_take(struct flametree *tree,
                       const struct flames *flames,
                       enum flame_kind kind,
                       size_t path,
@@ -155,27 +108,24 @@ static void path_take(struct tree *tree,
     if (ns <= 0) {
         return;
     }
-    tree->at = 0;
-    tree->ns = ns;
-    tree->nodes[0].ns += ns;
+    flametree_path(tree, ns);
     if (flamecells_path(flames_cells(flames), kind, path, &key)) {
-        flames_frames(flames, kind, path, frame_take, tree);
+        flames_frames(flames, kind, path, flametree_frame, tree);
     } else {
-        frame_take(tree, "other stacks");
+        flametree_frame(tree, "other stacks");
     }
 }
 
 /* All paths of a kind. */
-static void
-tree_fill(struct tree *tree, const struct flames *flames, enum flame_kind kind)
+static void kind_fill(struct flametree *tree,
+                      const struct flames *flames,
+                      enum flame_kind kind)
 {
     const struct flamecells *cells = flames_cells(flames);
     size_t paths = flamecells_paths(cells, kind) + 1, count;
     struct flame_sum *sums = flamecells_sums(cells, kind, &count);
     ck_time_t *times = xcalloc(paths + 1, sizeof(*times));
 
-    tree->children = table_create();
-    node_add(tree, "all");
     for (size_t i = 0; i < count; i++) {
         if (sums[i].path < paths) {
             times[sums[i].path] += sums[i].ns;
@@ -188,40 +138,46 @@ tree_fill(struct tree *tree, const struct flames *flames, enum flame_kind kind)
     free(times);
 }
 
-/* Where each begins: in the order of their names, siblings side by side. */
-static int by_name(const void *a, const void *b, void *nodes)
+/* A stack of one run, "main;solve", with its samples there. */
+static void row_fill(struct flametree *tree, const char *text, uint64_t samples)
 {
-    const struct node *left = (struct node *)nodes + *(const uint32_t *)a;
-    const struct node *right = (struct node *)nodes + *(const uint32_t *)b;
+    char *copy = xstrndup(text, strlen(text));
+    char *rest = copy, *frame;
 
-    if (left->depth != right->depth) {
-        return left->depth < right->depth ? -1 : 1;
+    flametree_path(tree, (int64_t)samples);
+    while ((frame = strsep(&rest, ";")) != NULL) {
+        flametree_frame(tree, frame);
     }
-    return strcmp(left->name, right->name);
+    free(copy);
 }
 
-/* As they are drawn: equal runs make equal pictures. */
-CK_ORDER(by_place, struct node, CK_UP(depth) ?: CK_UP(from))
+/* Of counts that cannot be added up there is no picture. */
+#define SAMPLES_MOST ((uint64_t)1 << 50)
 
-/* Afterwards nodes are no more where others look for them. */
-static void tree_place(struct tree *tree)
+static void diff_fill(struct flametree trees[PANELS],
+                      const struct foldeddiff *diff)
 {
-    uint32_t *order = xcalloc(tree->count, sizeof(*order));
-    ck_time_t whole = tree->nodes[0].ns;
+    uint64_t before = 0, now = 0;
 
-    for (size_t i = 0; i < tree->count; i++) {
-        order[i] = (uint32_t)i;
-    }
-    qsort_r(order, tree->count, sizeof(*order), by_name, tree->nodes);
-    for (size_t i = 1; i < tree->count; i++) {
-        struct node *node = &tree->nodes[order[i]];
-        struct node *above = &tree->nodes[node->above];
+    for (size_t i = 0; i < diff->count; i++) {
+        const struct foldeddiff_row *row = &diff->rows[i];
+        int64_t change = (int64_t)(row->now - row->before);
 
-        node->from = above->from + (double)above->used / (double)whole;
-        above->used += node->ns;
+        if (row->before > SAMPLES_MOST - before ||
+            row->now > SAMPLES_MOST - now) {
+            return;
+        }
+        before += row->before;
+        now += row->now;
+        if (row->now > 0) {
+            row_fill(&trees[PANEL_NOW], row->text, row->now);
+            flametree_change(&trees[PANEL_NOW], change);
+        }
+        if (row->before > 0) {
+            row_fill(&trees[PANEL_BEFORE], row->text, row->before);
+            flametree_change(&trees[PANEL_BEFORE], change);
+        }
     }
-    free(order);
-    qsort(tree->nodes, tree->count, sizeof(*tree->nodes), by_place);
 }
 
 /* ---- the picture -------------------------------------------------------- */
@@ -248,6 +204,21 @@ static void put_colour(FILE *file, enum flame_kind kind, const char *name)
     }
 }
 
+/* Red or blue, stronger where it changed more: the scale of flamegraph.pl. */
+static void put_change(FILE *file, int64_t change, int64_t most)
+{
+    double part = most == 0 ? 0 : (double)change / (double)most;
+    int pale = (int)(210 * (1 - (part < 0 ? -part : part)));
+
+    if (change > 0) {
+        fprintf(file, "rgb(255,%d,%d)", pale, pale);
+    } else if (change < 0) {
+        fprintf(file, "rgb(%d,%d,255)", pale, pale);
+    } else {
+        fputs("rgb(245,245,245)", file);
+    }
+}
+
 static void put_label(FILE *file, const char *name, double width)
 {
     size_t room = width < 4 ? 0 : (size_t)((width - 4) / LETTER);
@@ -262,17 +233,37 @@ static void put_label(FILE *file, const char *name, double width)
 }
 
 struct panel {
-    enum flame_kind kind;
+    enum panel_kind kind;
     double y; /* of its highest row */
     int rows;
+    int64_t whole;
+    int64_t most; /* own change of a frame */
 };
 
-static void put_node(FILE *file,
-                     const struct panel *panel,
-                     const struct node *node,
-                     ck_time_t whole)
+static void put_title(FILE *file,
+                      const struct panel *panel,
+                      const struct flamenode *node,
+                      double share)
 {
-    double share = (double)node->ns / (double)whole;
+    bool is_time = panel->kind >= PANEL_KINDS;
+    uint64_t amount =
+        (uint64_t)(is_time ? node->amount / CK_TIME_US : node->amount);
+
+    fputs("<title>", file);
+    html_text(file, node->name, strlen(node->name));
+    fprintf(file, " (%s %s, %.2f%%", word_count(amount).text,
+            panels[panel->kind].unit, 100 * share);
+    if (!is_time) {
+        fprintf(file, "; %+.2f%%",
+                100 * (double)node->change / (double)panel->whole);
+    }
+    fputs(")</title>", file);
+}
+
+static void
+put_node(FILE *file, const struct panel *panel, const struct flamenode *node)
+{
+    double share = (double)node->amount / (double)panel->whole;
     double x = EDGE + node->from * (WIDTH - 2 * EDGE);
     double width = share * (WIDTH - 2 * EDGE);
     double y = panel->y + (panel->rows - 1 - (int)node->depth) * ROW;
@@ -280,17 +271,21 @@ static void put_node(FILE *file,
     fprintf(file,
             "<g class=\"f\" data-k=\"%s\" data-a=\"%.9f\" data-b=\"%.9f\" "
             "data-d=\"%u\" data-h=\"%d\" data-y=\"%.0f\" data-n=\"",
-            classes[panel->kind], node->from, node->from + share, node->depth,
-            panel->rows, panel->y);
+            panels[panel->kind].class, node->from, node->from + share,
+            node->depth, panel->rows, panel->y);
     html_text(file, node->name, strlen(node->name));
-    fputs("\"><title>", file);
-    html_text(file, node->name, strlen(node->name));
+    fputs("\">", file);
+    put_title(file, panel, node, share);
     fprintf(file,
-            " (%s us, %.2f%%)</title><rect x=\"%.1f\" y=\"%.0f\" "
+            "<rect x=\"%.1f\" y=\"%.0f\" "
             "width=\"%.1f\" height=\"15\" rx=\"2\" ry=\"2\" fill=\"",
-            word_count((uint64_t)(node->ns / CK_TIME_US)).text, 100 * share, x,
-            y, width);
-    put_colour(file, panel->kind, node->name);
+            x, y, width);
+    if (panel->kind >= PANEL_KINDS) {
+        put_colour(file, (enum flame_kind)(panel->kind - PANEL_KINDS),
+                   node->name);
+    } else {
+        put_change(file, node->change, panel->most);
+    }
     fprintf(file, "\"/><text x=\"%.1f\" y=\"%.0f\">", x + 3, y + 11);
     put_label(file, node->name, width);
     fputs("</text></g>\n", file);
@@ -298,19 +293,18 @@ static void put_node(FILE *file,
 
 /* Nodes that are wide enough to be seen; how many were not. */
 static size_t
-put_nodes(FILE *file, const struct panel *panel, const struct tree *tree)
+put_nodes(FILE *file, const struct panel *panel, const struct flametree *tree)
 {
-    ck_time_t whole = tree->nodes[0].ns;
     size_t left_out = 0;
 
     for (size_t i = 0; i < tree->count; i++) {
-        double width =
-            (double)tree->nodes[i].ns / (double)whole * (WIDTH - 2 * EDGE);
+        double width = (double)tree->nodes[i].amount / (double)panel->whole *
+                       (WIDTH - 2 * EDGE);
 
         if (width < LEAST) {
             left_out++;
         } else {
-            put_node(file, panel, &tree->nodes[i], whole);
+            put_node(file, panel, &tree->nodes[i]);
         }
     }
     return left_out;
@@ -318,19 +312,26 @@ put_nodes(FILE *file, const struct panel *panel, const struct tree *tree)
 
 /* Its title, and its frames from `y` on. */
 static void put_panel(struct svg *svg,
-                      const struct tree *tree,
-                      enum flame_kind kind,
+                      const struct flametree *tree,
+                      enum panel_kind kind,
                       double y)
 {
-    struct panel panel = {kind, y + HEAD, (int)tree->deepest + 1};
+    struct panel panel = {.kind = kind,
+                          .y = y + HEAD,
+                          .rows = (int)tree->deepest + 1,
+                          .whole = tree->nodes[0].amount,
+                          .most = flametree_most(tree)};
+    const char *class = panels[kind].class;
     char title[256];
     size_t left_out;
 
-    fprintf(svg->file, "<g id=\"frames-%s\">\n", classes[kind]);
+    fprintf(svg->file, "<g id=\"frames-%s\">\n", class);
     left_out = put_nodes(svg->file, &panel, tree);
     fputs("</g>\n", svg->file);
-    (void)snprintf(title, sizeof(title), "%s: %s", titles[kind],
-                   word_time(tree->nodes[0].ns).text);
+    (void)snprintf(title, sizeof(title), "%s: %s", panels[kind].title,
+                   kind >= PANEL_KINDS
+                       ? word_time(panel.whole).text
+                       : word_count((uint64_t)panel.whole).text);
     svg_text(svg, EDGE, y + HEAD - 8, "b", title);
     if (left_out > 0) {
         (void)snprintf(title, sizeof(title),
@@ -339,13 +340,13 @@ static void put_panel(struct svg *svg,
         svg_text(svg, WIDTH - EDGE, y + HEAD - 8, "q e", title);
     }
     fprintf(svg->file,
-            "<text class=\"q\" id=\"found-%s\" x=\"420\" y=\"%.0f\"></text>\n",
-            classes[kind], y + HEAD - 8);
+            "<text class=\"q\" id=\"found-%s\" x=\"%d\" y=\"%.0f\"></text>\n",
+            class, kind >= PANEL_KINDS ? 420 : 620, y + HEAD - 8);
 }
 
-static double panel_height(const struct tree *tree)
+static double panel_height(const struct flametree *tree)
 {
-    return tree->count == 0 || tree->nodes[0].ns == 0
+    return tree->nodes[0].amount == 0
                ? 0
                : HEAD + ((double)tree->deepest + 1) * ROW + 10;
 }
@@ -370,35 +371,53 @@ static void put_head(struct svg *svg, const struct report *report)
              "a frame to zoom in.");
 }
 
-char *output_svg_flame(const struct report *report,
-                       const struct flames *flames,
-                       size_t *length)
+/* All panels that have something. */
+static char *picture_make(const struct report *report,
+                          const struct flametree trees[PANELS],
+                          size_t *length)
 {
-    struct tree trees[FLAME_KINDS] = {{.nodes = NULL}};
     double height = TOP, y = TOP;
     struct svg svg;
-    char *text;
 
-    for (int kind = 0; kind < FLAME_KINDS; kind++) {
-        tree_fill(&trees[kind], flames, (enum flame_kind)kind);
-        if (trees[kind].nodes[0].ns > 0) {
-            tree_place(&trees[kind]);
-        }
-        height += panel_height(&trees[kind]);
+    for (int i = 0; i < PANELS; i++) {
+        height += panel_height(&trees[i]);
     }
     svg_open(&svg, WIDTH, (int)height + 20, "flame graphs");
     fprintf(svg.file, "<style>%s</style>\n", style);
     put_head(&svg, report);
-    for (int kind = 0; kind < FLAME_KINDS; kind++) {
-        if (panel_height(&trees[kind]) > 0) {
-            put_panel(&svg, &trees[kind], (enum flame_kind)kind, y);
-            y += panel_height(&trees[kind]);
+    for (int i = 0; i < PANELS; i++) {
+        if (panel_height(&trees[i]) > 0) {
+            put_panel(&svg, &trees[i], (enum panel_kind)i, y);
+            y += panel_height(&trees[i]);
         }
     }
     fprintf(svg.file, "<script><![CDATA[\n%s]]></script>\n", script);
-    text = svg_close(&svg, length);
+    return svg_close(&svg, length);
+}
+
+char *output_svg_flame(const struct report *report,
+                       const struct flames *flames,
+                       const struct foldeddiff *diff,
+                       size_t *length)
+{
+    struct flametree trees[PANELS];
+    char *text;
+
+    for (int i = 0; i < PANELS; i++) {
+        flametree_init(&trees[i]);
+    }
     for (int kind = 0; kind < FLAME_KINDS; kind++) {
-        tree_fini(&trees[kind]);
+        kind_fill(&trees[PANEL_KINDS + kind], flames, (enum flame_kind)kind);
+    }
+    diff_fill(trees, diff);
+    for (int i = 0; i < PANELS; i++) {
+        if (trees[i].nodes[0].amount > 0) {
+            flametree_place(&trees[i]);
+        }
+    }
+    text = picture_make(report, trees, length);
+    for (int i = 0; i < PANELS; i++) {
+        flametree_fini(&trees[i]);
     }
     return text;
 }
