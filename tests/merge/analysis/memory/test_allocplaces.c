@@ -13,55 +13,23 @@
 #include <cmocka.h>
 
 #include "merge/analysis/memory/allocplaces.h"
-#include "merge/clocks/align.h"
-#include "merge/model/comm.h"
+#include "tests/merge/stackworld.h"
 
 #define MEAN 1000
 /* So large that it is sampled in any case. */
 #define SURE 100000
 
-static struct defs *defs;
-static struct align *align;
-static struct lookback *lookback;
+static struct stackworld world;
 static struct allocplaces *places;
-static struct report report;
-
-static void stack_put(uint32_t process, const char *function, uint32_t line)
-{
-    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
-    uint64_t address = CK_SITE_TOLD + agent->stacks_last + 1;
-    struct place place = {texts_keep(defs->texts, function, strlen(function)),
-                          texts_keep(defs->texts, "a.c", 3), line};
-    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
-
-    *stack = (struct defs_stack){
-        .frames = calloc(1, sizeof(uint64_t)), .count = 1, .depth = 1};
-    stack->frames[0] = address;
-    names_set_place(defs->processes[process].names, address, place);
-}
 
 static int setup(void **state)
 {
-    (void)state;
-    defs = defs_create();
-    for (int rank = 0; rank < 2; rank++) {
-        uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = defs_agent_find(defs, id);
-        uint32_t process = defs_process_find(defs, agent, 1);
+    const struct stackworld_line lines[3] = {
+        {"build", 10}, {"build", 11}, {"scan", 90}};
 
-        defs->agents[agent].rank = defs->processes[process].rank = rank;
-        (void)defs_thread_find(defs, process, 7);
-        stack_put(process, "build", 10);
-        stack_put(process, "build", 11);
-        stack_put(process, "scan", 90);
-    }
-    defs_close(defs);
-    comm_close(defs);
-    align = align_create();
-    align_close(align, defs);
-    lookback = lookback_create(defs, align, 4096);
-    places = allocplaces_create(defs, lookback, ALLOCPLACES_HOST);
-    memset(&report, 0, sizeof(report));
+    (void)state;
+    stackworld_make(&world, lines);
+    places = allocplaces_create(world.defs, world.lookback, ALLOCPLACES_HOST);
     return 0;
 }
 
@@ -69,28 +37,30 @@ static int teardown(void **state)
 {
     (void)state;
     allocplaces_destroy(places);
-    lookback_destroy(lookback);
-    align_destroy(align);
-    defs_destroy(defs);
-    report_fini(&report);
+    stackworld_end(&world);
     return 0;
 }
 
-static void
-block(int rank, ck_time_t time, unsigned kind, uint32_t stack, uint64_t bytes)
+static void give(int rank, const struct ck_stacked *record)
 {
-    struct ck_stacked record = {.e = {.kind = (uint16_t)kind, .start = time},
-                                .bytes = bytes,
-                                .stack = stack,
-                                .mean = MEAN};
-    struct timeline_event event = {.record = &record.e,
-                                   .start = time,
-                                   .end = time,
+    struct timeline_event event = {.record = &record->e,
+                                   .start = record->e.start,
+                                   .end = record->e.start,
                                    .rank = rank,
                                    .process = (uint32_t)rank,
                                    .thread = (uint32_t)rank};
 
     allocplaces_take(places, &event);
+}
+
+static void
+block(int rank, ck_time_t time, unsigned kind, uint32_t stack, uint64_t bytes)
+{
+    give(rank,
+         &(struct ck_stacked){.e = {.kind = (uint16_t)kind, .start = time},
+                              .bytes = bytes,
+                              .stack = stack,
+                              .mean = MEAN});
 }
 
 static void what_was_live_at_the_peak_is_known_by_function(void **state)
@@ -102,21 +72,22 @@ static void what_was_live_at_the_peak_is_known_by_function(void **state)
     block(0, 40, CK_KIND_ALLOCATED, 2, 3 * SURE); /* the last one: 5 */
     block(0, 50, CK_KIND_FREED, 3, 2 * SURE);
     block(0, 60, CK_KIND_ALLOCATED, 1, SURE);
-    allocplaces_report(places, &report);
-    assert_int_equal(report.allocations.mean, MEAN);
-    assert_int_equal(report.allocations.places_count, 2);
-    assert_string_equal(report.allocations.places[0].place.function, "build");
-    assert_int_equal(report.allocations.places[0].place.line, 11);
-    assert_int_equal(report.allocations.places[0].held.bytes, 5 * SURE);
-    assert_int_equal(report.allocations.places[0].held.peak, 3 * SURE);
-    assert_int_equal(report.allocations.places[0].held.last, 4 * SURE);
-    assert_int_equal(report.allocations.places[0].held.blocks, 3);
-    assert_int_equal(report.allocations.places[0].held.bytes_error, 0);
-    assert_int_equal(report.allocations.places[1].held.peak, 2 * SURE);
-    assert_int_equal(report.allocations.places[1].held.last, 0);
-    assert_int_equal(report.allocations.ranks_count, 1);
-    assert_int_equal(report.allocations.ranks[0].held.peak, 5 * SURE);
-    assert_int_equal(report.allocations.ranks[0].peak_at, 40);
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.mean, MEAN);
+    assert_int_equal(world.report.allocations.places_count, 2);
+    assert_string_equal(world.report.allocations.places[0].place.function,
+                        "build");
+    assert_int_equal(world.report.allocations.places[0].place.line, 11);
+    assert_int_equal(world.report.allocations.places[0].held.bytes, 5 * SURE);
+    assert_int_equal(world.report.allocations.places[0].held.peak, 3 * SURE);
+    assert_int_equal(world.report.allocations.places[0].held.last, 4 * SURE);
+    assert_int_equal(world.report.allocations.places[0].held.blocks, 3);
+    assert_int_equal(world.report.allocations.places[0].held.bytes_error, 0);
+    assert_int_equal(world.report.allocations.places[1].held.peak, 2 * SURE);
+    assert_int_equal(world.report.allocations.places[1].held.last, 0);
+    assert_int_equal(world.report.allocations.ranks_count, 1);
+    assert_int_equal(world.report.allocations.ranks[0].held.peak, 5 * SURE);
+    assert_int_equal(world.report.allocations.ranks[0].peak_at, 40);
 }
 
 static void a_small_block_represents_many_and_its_error_is_known(void **state)
@@ -127,11 +98,12 @@ static void a_small_block_represents_many_and_its_error_is_known(void **state)
     for (int i = 0; i < 50; i++) {
         block(0, 10 + i, CK_KIND_ALLOCATED, 1, MEAN / 10);
     }
-    allocplaces_report(places, &report);
-    assert_int_equal(report.allocations.places[0].held.bytes,
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.places[0].held.bytes,
                      lround(50 * 100 / p));
-    assert_int_equal(report.allocations.places[0].held.blocks, lround(50 / p));
-    assert_int_equal(report.allocations.places[0].held.bytes_error,
+    assert_int_equal(world.report.allocations.places[0].held.blocks,
+                     lround(50 / p));
+    assert_int_equal(world.report.allocations.places[0].held.bytes_error,
                      lround(100 / p * sqrt(50 * (1 - p))));
 }
 
@@ -142,37 +114,37 @@ static void ranks_have_peaks_of_their_own(void **state)
     block(1, 20, CK_KIND_ALLOCATED, 1, 2 * SURE);
     block(1, 30, CK_KIND_FREED, 1, 2 * SURE);
     block(0, 40, CK_KIND_ALLOCATED, 1, SURE);
-    allocplaces_report(places, &report);
-    assert_int_equal(report.allocations.places_count, 1);
-    assert_int_equal(report.allocations.places[0].held.peak, 4 * SURE);
-    assert_int_equal(report.allocations.places[0].ranks, 2);
-    assert_int_equal(report.allocations.places[0].rank_peak, 2 * SURE);
-    assert_int_equal(report.allocations.ranks_count, 2);
-    assert_int_equal(report.allocations.ranks[0].peak_at, 40);
-    assert_int_equal(report.allocations.ranks[1].peak_at, 20);
-    assert_int_equal(report.allocations.ranks[1].held.last, 0);
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.places_count, 1);
+    assert_int_equal(world.report.allocations.places[0].held.peak, 4 * SURE);
+    assert_int_equal(world.report.allocations.places[0].ranks, 2);
+    assert_int_equal(world.report.allocations.places[0].rank_peak, 2 * SURE);
+    assert_int_equal(world.report.allocations.ranks_count, 2);
+    assert_int_equal(world.report.allocations.ranks[0].peak_at, 40);
+    assert_int_equal(world.report.allocations.ranks[1].peak_at, 20);
+    assert_int_equal(world.report.allocations.ranks[1].held.last, 0);
 }
 
 static void processes_of_a_rank_are_counted(void **state)
 {
     (void)state;
-    defs->processes[1].rank = 0;
+    world.defs->processes[1].rank = 0;
     block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
     block(1, 20, CK_KIND_ALLOCATED, 3, 2 * SURE);
     block(0, 30, CK_KIND_ALLOCATED, 3, SURE / 2);
-    allocplaces_report(places, &report);
-    assert_int_equal(report.allocations.ranks_count, 1);
-    assert_int_equal(report.allocations.ranks[0].processes, 2);
-    assert_int_equal(report.allocations.ranks[0].peak_at, 20);
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.ranks_count, 1);
+    assert_int_equal(world.report.allocations.ranks[0].processes, 2);
+    assert_int_equal(world.report.allocations.ranks[0].peak_at, 20);
 }
 
 /* Code of the library in the user's program, called by main(). */
 static void a_template_that_the_place_called_is_not_its_caller(void **state)
 {
-    struct defs_process *process = &defs->processes[0];
+    struct defs_process *process = &world.defs->processes[0];
     struct place inner = {"append", "/usr/include/c++/bits/vector.tcc", 600};
     struct place outer = {"main", "a.c", 10};
-    struct defs_stack *stack = defs_stack_enter(&defs->agents[0], 1);
+    struct defs_stack *stack = defs_stack_enter(&world.defs->agents[0], 1);
 
     (void)state;
     process->modules = calloc(1, sizeof(*process->modules));
@@ -186,9 +158,10 @@ static void a_template_that_the_place_called_is_not_its_caller(void **state)
     stack->frames[0] = 0x1100;
     stack->frames[1] = 0x1200;
     block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
-    allocplaces_report(places, &report);
-    assert_string_equal(report.allocations.places[0].place.function, "main");
-    assert_null(report.allocations.places[0].callers.caller.function);
+    allocplaces_report(places, &world.report);
+    assert_string_equal(world.report.allocations.places[0].place.function,
+                        "main");
+    assert_null(world.report.allocations.places[0].callers.caller.function);
 }
 
 /* As files that are damaged have them. */
@@ -198,9 +171,9 @@ static void what_cannot_be_is_left_out(void **state)
     block(0, 10, CK_KIND_FREED, 1, SURE); /* of a block that was never given */
     block(0, 20, CK_KIND_ALLOCATED, 1, 0);
     block(0, 30, CK_KIND_ALLOCATED, 4000000000u, SURE);
-    allocplaces_report(places, &report);
-    assert_int_equal(report.allocations.ranks[0].held.peak, SURE);
-    assert_int_equal(report.allocations.ranks[0].held.last, SURE);
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.ranks[0].held.peak, SURE);
+    assert_int_equal(world.report.allocations.ranks[0].held.last, SURE);
 }
 
 static void blocks_larger_than_any_are_damage(void **state)
@@ -210,11 +183,11 @@ static void blocks_larger_than_any_are_damage(void **state)
     block(0, 20, CK_KIND_ALLOCATED, 1, UINT64_MAX);
     block(0, 30, CK_KIND_ALLOCATED, 1, CK_BLOCK_BYTES_MAX + 1);
     block(0, 40, CK_KIND_FREED, 1, UINT64_MAX);
-    allocplaces_report(places, &report);
-    assert_int_equal(report.allocations.ranks[0].held.bytes, SURE);
-    assert_int_equal(report.allocations.ranks[0].held.last, SURE);
-    assert_int_equal(report.damage_places, 3);
-    assert_string_equal(report.damage_first,
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.ranks[0].held.bytes, SURE);
+    assert_int_equal(world.report.allocations.ranks[0].held.last, SURE);
+    assert_int_equal(world.report.damage_places, 3);
+    assert_string_equal(world.report.damage_first,
                         "a block of more than 2^48 bytes in a record");
 }
 
@@ -237,7 +210,8 @@ static void memory_of_a_device_is_known_by_its_address(void **state)
 {
     (void)state;
     allocplaces_destroy(places);
-    places = allocplaces_create(defs, lookback, ALLOCPLACES_DEVICES);
+    places =
+        allocplaces_create(world.defs, world.lookback, ALLOCPLACES_DEVICES);
     device(10, CK_KIND_DEVICE_ALLOCATED, 0x100, 1);
     device(20, CK_KIND_DEVICE_ALLOCATED, 0x200, 3); /* the peak: 1 + 3 */
     device(30, CK_KIND_DEVICE_FREED, 0x100, 0);
@@ -245,16 +219,17 @@ static void memory_of_a_device_is_known_by_its_address(void **state)
     device(50, CK_KIND_DEVICE_FREED, 0x300, 0);     /* never was */
     device(60, CK_KIND_DEVICE_ALLOCATED, 0x200, 2); /* the other one is gone */
     device(70, CK_KIND_ALLOCATED, 0x400, 1);        /* the host's */
-    allocplaces_report(places, &report);
-    assert_int_equal(report.device_memory.ranks_count, 1);
-    assert_int_equal(report.device_memory.ranks[0].device, 9);
-    assert_int_equal(report.device_memory.ranks[0].held.peak, 4 * SURE);
-    assert_int_equal(report.device_memory.ranks[0].held.last, 2 * SURE);
-    assert_int_equal(report.device_memory.ranks[0].held.blocks, 3);
-    assert_int_equal(report.device_memory.places_count, 2);
-    assert_string_equal(report.device_memory.places[0].place.function, "scan");
-    assert_int_equal(report.device_memory.places[0].held.peak, 3 * SURE);
-    assert_int_equal(report.device_memory.places[0].held.last, 0);
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.device_memory.ranks_count, 1);
+    assert_int_equal(world.report.device_memory.ranks[0].device, 9);
+    assert_int_equal(world.report.device_memory.ranks[0].held.peak, 4 * SURE);
+    assert_int_equal(world.report.device_memory.ranks[0].held.last, 2 * SURE);
+    assert_int_equal(world.report.device_memory.ranks[0].held.blocks, 3);
+    assert_int_equal(world.report.device_memory.places_count, 2);
+    assert_string_equal(world.report.device_memory.places[0].place.function,
+                        "scan");
+    assert_int_equal(world.report.device_memory.places[0].held.peak, 3 * SURE);
+    assert_int_equal(world.report.device_memory.places[0].held.last, 0);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

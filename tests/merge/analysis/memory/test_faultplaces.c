@@ -12,67 +12,27 @@
 #include <cmocka.h>
 
 #include "merge/analysis/memory/faultplaces.h"
-#include "merge/clocks/align.h"
-#include "merge/model/comm.h"
+#include "tests/merge/stackworld.h"
 
-#define TID 7
+#define TID STACKWORLD_TID
 #define EACH 4001
 
-static struct defs *defs;
-static struct align *align;
-static struct lookback *lookback;
+static struct stackworld world;
 static struct faultplaces *places;
-static struct report report;
-
-/* Frames of two addresses: a line of a function, and main. */
-static void stack_put(uint32_t process, const char *function, uint32_t line)
-{
-    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
-    uint64_t address = CK_SITE_TOLD + agent->stacks_last + 1;
-    const char *file = texts_keep(defs->texts, "a.c", 3);
-    struct place place = {texts_keep(defs->texts, function, strlen(function)),
-                          file, line};
-    struct place outer = {texts_keep(defs->texts, "step", 4), file, 5};
-    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
-
-    *stack = (struct defs_stack){
-        .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
-    stack->frames[0] = address;
-    stack->frames[1] = CK_SITE_TOLD + 1000;
-    names_set_place(defs->processes[process].names, address, place);
-    names_set_place(defs->processes[process].names, CK_SITE_TOLD + 1000, outer);
-}
 
 static int setup(void **state)
 {
+    const struct stackworld_line lines[3] = {
+        {"fill", 10}, {"fill", 11}, {"scan", 90}};
     struct region region = {100, 1000};
 
     (void)state;
-    defs = defs_create();
-    for (int rank = 0; rank < 2; rank++) {
-        uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = defs_agent_find(defs, id);
-        uint32_t process = defs_process_find(defs, agent, 1);
-        uint32_t thread;
-
-        defs->agents[agent].rank = defs->processes[process].rank = rank;
-        thread = defs_thread_find(defs, process, TID);
-        defs->threads[thread].name =
-            rank == 1 ? texts_keep(defs->texts, "worker", 6) : NULL;
-        stack_put(process, "fill", 10);
-        stack_put(process, "fill", 11);
-        stack_put(process, "scan", 90);
-    }
-    defs_close(defs);
-    comm_close(defs);
-    align = align_create();
-    align_close(align, defs);
-    lookback = lookback_create(defs, align, 4096);
-    places = faultplaces_create(defs, lookback, region);
-    memset(&report, 0, sizeof(report));
-    report.memory = calloc(2, sizeof(*report.memory));
-    report.memory_count = 2;
-    report.memory[1].rank = 1;
+    stackworld_make(&world, lines);
+    world.defs->threads[1].name = texts_keep(world.defs->texts, "worker", 6);
+    places = faultplaces_create(world.defs, world.lookback, region);
+    world.report.memory = calloc(2, sizeof(*world.report.memory));
+    world.report.memory_count = 2;
+    world.report.memory[1].rank = 1;
     return 0;
 }
 
@@ -80,10 +40,7 @@ static int teardown(void **state)
 {
     (void)state;
     faultplaces_destroy(places);
-    lookback_destroy(lookback);
-    align_destroy(align);
-    defs_destroy(defs);
-    report_fini(&report);
+    stackworld_end(&world);
     return 0;
 }
 
@@ -119,26 +76,26 @@ static void faults_count_for_function_line_thread_and_rank(void **state)
     fault(1, 300, CK_KIND_FAULT_MINOR, 2);
     fault(1, 400, CK_KIND_FAULT_MINOR, 2);
     fault(1, 500, CK_KIND_FAULT_MAJOR, 3);
-    faultplaces_report(places, &report);
-    assert_int_equal(report.faults_count, 3);
-    assert_int_equal(report.faults[0].rank, 1);
-    assert_int_equal(report.faults[0].tid, TID);
-    assert_string_equal(report.faults[0].thread, "worker");
-    assert_string_equal(report.faults[0].place.function, "fill");
-    assert_int_equal(report.faults[0].place.line, 11);
-    assert_int_equal(report.faults[0].minor, 3 * EACH);
-    assert_string_equal(report.faults[0].callers.caller.function, "step");
-    assert_int_equal(report.fault_places_count, 2);
-    assert_string_equal(report.fault_places[0].place.function, "fill");
-    assert_int_equal(report.fault_places[0].minor, 4 * EACH);
-    assert_int_equal(report.fault_places[0].ranks, 2);
-    assert_int_equal(report.fault_places[0].rank, 1);
-    assert_int_equal(report.fault_places[0].rank_faults, 3 * EACH);
-    assert_string_equal(report.fault_places[1].place.function, "scan");
-    assert_int_equal(report.fault_places[1].major, 17);
-    assert_int_equal(report.memory[0].minor_sampled, EACH);
-    assert_int_equal(report.memory[1].minor_sampled, 3 * EACH);
-    assert_int_equal(report.memory[1].major_sampled, 17);
+    faultplaces_report(places, &world.report);
+    assert_int_equal(world.report.faults_count, 3);
+    assert_int_equal(world.report.faults[0].rank, 1);
+    assert_int_equal(world.report.faults[0].tid, TID);
+    assert_string_equal(world.report.faults[0].thread, "worker");
+    assert_string_equal(world.report.faults[0].place.function, "fill");
+    assert_int_equal(world.report.faults[0].place.line, 11);
+    assert_int_equal(world.report.faults[0].minor, 3 * EACH);
+    assert_string_equal(world.report.faults[0].callers.caller.function, "step");
+    assert_int_equal(world.report.fault_places_count, 2);
+    assert_string_equal(world.report.fault_places[0].place.function, "fill");
+    assert_int_equal(world.report.fault_places[0].minor, 4 * EACH);
+    assert_int_equal(world.report.fault_places[0].ranks, 2);
+    assert_int_equal(world.report.fault_places[0].rank, 1);
+    assert_int_equal(world.report.fault_places[0].rank_faults, 3 * EACH);
+    assert_string_equal(world.report.fault_places[1].place.function, "scan");
+    assert_int_equal(world.report.fault_places[1].major, 17);
+    assert_int_equal(world.report.memory[0].minor_sampled, EACH);
+    assert_int_equal(world.report.memory[1].minor_sampled, 3 * EACH);
+    assert_int_equal(world.report.memory[1].major_sampled, 17);
 }
 
 /* As files that are damaged have them. */
@@ -158,10 +115,10 @@ static void weights_and_stacks_that_none_has_are_left_out(void **state)
     put(0, 220, sample);
     sample.stack = UINT32_MAX;
     put(0, 230, sample);
-    faultplaces_report(places, &report);
-    assert_int_equal(report.memory[0].sampled, 10);
-    assert_int_equal(report.fault_places_count, 1);
-    assert_null(report.fault_places[0].place.function);
+    faultplaces_report(places, &world.report);
+    assert_int_equal(world.report.memory[0].sampled, 10);
+    assert_int_equal(world.report.fault_places_count, 1);
+    assert_null(world.report.fault_places[0].place.function);
 }
 
 static void samples_count_how_long_faults_took(void **state)
@@ -174,11 +131,11 @@ static void samples_count_how_long_faults_took(void **state)
     sample.e.flags = CK_FLAG_FAULTING;
     put(0, 210, sample);
     put(0, 220, sample);
-    faultplaces_report(places, &report);
-    assert_int_equal(report.memory[0].sampled, 30);
-    assert_int_equal(report.memory[0].faulting, 20);
-    assert_int_equal(report.fault_places[0].faulting, 20);
-    assert_int_equal(report.fault_places[0].minor, 0);
+    faultplaces_report(places, &world.report);
+    assert_int_equal(world.report.memory[0].sampled, 30);
+    assert_int_equal(world.report.memory[0].faulting, 20);
+    assert_int_equal(world.report.fault_places[0].faulting, 20);
+    assert_int_equal(world.report.fault_places[0].minor, 0);
 }
 
 static void a_reason_has_the_faults_of_its_rank_and_function(void **state)
@@ -187,16 +144,19 @@ static void a_reason_has_the_faults_of_its_rank_and_function(void **state)
     fault(0, 200, CK_KIND_FAULT_MINOR, 1);
     fault(1, 200, CK_KIND_FAULT_MINOR, 1);
     fault(1, 210, CK_KIND_FAULT_MINOR, 1);
-    faultplaces_report(places, &report);
-    report.delays.rank = 1;
-    report.delays.did.sampled = (struct report_sampled){
-        .total = 10, .ns = 10, .place = report.faults[0].place, .faulting = 9};
-    faultplaces_explain(&report);
-    assert_int_equal(report.delays.did.sampled.minor, 2 * EACH);
-    report.delays.did.sampled.minor = 0;
-    report.delays.did.sampled.faulting = 0;
-    faultplaces_explain(&report);
-    assert_int_equal(report.delays.did.sampled.minor, 0);
+    faultplaces_report(places, &world.report);
+    world.report.delays.rank = 1;
+    world.report.delays.did.sampled =
+        (struct report_sampled){.total = 10,
+                                .ns = 10,
+                                .place = world.report.faults[0].place,
+                                .faulting = 9};
+    faultplaces_explain(&world.report);
+    assert_int_equal(world.report.delays.did.sampled.minor, 2 * EACH);
+    world.report.delays.did.sampled.minor = 0;
+    world.report.delays.did.sampled.faulting = 0;
+    faultplaces_explain(&world.report);
+    assert_int_equal(world.report.delays.did.sampled.minor, 0);
 }
 
 int main(void)

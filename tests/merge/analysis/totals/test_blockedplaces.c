@@ -13,61 +13,23 @@
 #include <cmocka.h>
 
 #include "merge/analysis/totals/blockedplaces.h"
-#include "merge/clocks/align.h"
-#include "merge/model/comm.h"
+#include "tests/merge/stackworld.h"
 
-#define TID 7
+#define TID STACKWORLD_TID
 #define OUTER (CK_SITE_TOLD + 1000)
 
-static struct defs *defs;
-static struct align *align;
-static struct lookback *lookback;
+static struct stackworld world;
 static struct blockedplaces *places;
-static struct report report;
-
-/* Frames of two addresses: a line of a function, and its caller. */
-static void stack_put(uint32_t process, const char *function, uint32_t line)
-{
-    struct defs_agent *agent = &defs->agents[defs->processes[process].agent];
-    uint64_t address = CK_SITE_TOLD + agent->stacks_last + 1;
-    const char *file = texts_keep(defs->texts, "a.c", 3);
-    struct place place = {texts_keep(defs->texts, function, strlen(function)),
-                          file, line};
-    struct place outer = {texts_keep(defs->texts, "step", 4), file, 5};
-    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
-
-    *stack = (struct defs_stack){
-        .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
-    stack->frames[0] = address;
-    stack->frames[1] = OUTER;
-    names_set_place(defs->processes[process].names, address, place);
-    names_set_place(defs->processes[process].names, OUTER, outer);
-}
 
 static int setup(void **state)
 {
+    const struct stackworld_line lines[3] = {
+        {"load", 10}, {"load", 11}, {"pop", 90}};
     struct region region = {100, 1000};
 
     (void)state;
-    defs = defs_create();
-    for (int rank = 0; rank < 2; rank++) {
-        uint8_t id[16] = {(uint8_t)(rank + 1)};
-        uint32_t agent = defs_agent_find(defs, id);
-        uint32_t process = defs_process_find(defs, agent, 1);
-
-        defs->agents[agent].rank = defs->processes[process].rank = rank;
-        (void)defs_thread_find(defs, process, TID);
-        stack_put(process, "load", 10);
-        stack_put(process, "load", 11);
-        stack_put(process, "pop", 90);
-    }
-    defs_close(defs);
-    comm_close(defs);
-    align = align_create();
-    align_close(align, defs);
-    lookback = lookback_create(defs, align, 4096);
-    places = blockedplaces_create(defs, lookback, region);
-    memset(&report, 0, sizeof(report));
+    stackworld_make(&world, lines);
+    places = blockedplaces_create(world.defs, world.lookback, region);
     return 0;
 }
 
@@ -75,10 +37,7 @@ static int teardown(void **state)
 {
     (void)state;
     blockedplaces_destroy(places);
-    lookback_destroy(lookback);
-    align_destroy(align);
-    defs_destroy(defs);
-    report_fini(&report);
+    stackworld_end(&world);
     return 0;
 }
 
@@ -126,10 +85,10 @@ static void waits_count_for_function_line_thread_and_rank(void **state)
     wait_with_stack(1, 300, 50, 2);
     wait_with_stack(1, 400, 60, 2);
     wait_with_stack(0, 500, 20, 3);
-    blockedplaces_report(places, &report);
-    assert_int_equal(report.blocked_count, 2);
-    load = &report.blocked[0];
-    pop = &report.blocked[1];
+    blockedplaces_report(places, &world.report);
+    assert_int_equal(world.report.blocked_count, 2);
+    load = &world.report.blocked[0];
+    pop = &world.report.blocked[1];
     assert_string_equal(load->place.function, "load");
     assert_int_equal(load->place.line, 11);
     assert_int_equal(load->waits, 4);
@@ -144,8 +103,8 @@ static void waits_count_for_function_line_thread_and_rank(void **state)
     assert_string_equal(pop->place.function, "pop");
     assert_int_equal(pop->ns, 20);
     assert_int_equal(pop->ranks, 1);
-    assert_int_equal(report.blocked_sums.waits, 5);
-    assert_int_equal(report.blocked_sums.ns, 200);
+    assert_int_equal(world.report.blocked_sums.waits, 5);
+    assert_int_equal(world.report.blocked_sums.ns, 200);
 }
 
 static void only_what_is_in_the_region_counts(void **state)
@@ -158,12 +117,12 @@ static void only_what_is_in_the_region_counts(void **state)
     blocked(0, 0, 100);
     blocked(0, 0, 150);
     blocked(0, 900, 1100);
-    blockedplaces_report(places, &report);
-    assert_int_equal(report.blocked_count, 1);
-    assert_int_equal(report.blocked[0].waits, 2);
-    assert_int_equal(report.blocked[0].ns, 30);
-    assert_int_equal(report.blocked[0].longest, 20);
-    assert_int_equal(report.blocked_sums.blocked, 150);
+    blockedplaces_report(places, &world.report);
+    assert_int_equal(world.report.blocked_count, 1);
+    assert_int_equal(world.report.blocked[0].waits, 2);
+    assert_int_equal(world.report.blocked[0].ns, 30);
+    assert_int_equal(world.report.blocked[0].longest, 20);
+    assert_int_equal(world.report.blocked_sums.blocked, 150);
 }
 
 /* As files that are damaged have them. */
@@ -175,13 +134,13 @@ static void weights_and_stacks_that_none_has_do_no_harm(void **state)
     wait_with_stack(0, 200, 0, 1);
     wait_with_stack(0, 300, 10, UINT32_MAX);
     wait_with_stack(0, 300, 10, ((uint64_t)1 << 32) + 1);
-    blockedplaces_report(places, &report);
-    assert_int_equal(report.blocked_sums.ns, 800 + 20);
-    assert_int_equal(report.blocked_count, 2);
-    assert_string_equal(report.blocked[0].place.function, "load");
-    assert_int_equal(report.blocked[0].ns, 800);
-    assert_null(report.blocked[1].place.function);
-    assert_int_equal(report.blocked[1].waits, 2);
+    blockedplaces_report(places, &world.report);
+    assert_int_equal(world.report.blocked_sums.ns, 800 + 20);
+    assert_int_equal(world.report.blocked_count, 2);
+    assert_string_equal(world.report.blocked[0].place.function, "load");
+    assert_int_equal(world.report.blocked[0].ns, 800);
+    assert_null(world.report.blocked[1].place.function);
+    assert_int_equal(world.report.blocked[1].waits, 2);
 }
 
 static void rows_with_the_least_time_are_left_out(void **state)
@@ -191,13 +150,14 @@ static void rows_with_the_least_time_are_left_out(void **state)
     (void)state;
     for (uint32_t i = 0; i < BLOCKEDPLACES_LISTED_MAX + 10; i++) {
         (void)snprintf(name, sizeof(name), "wait%u", i);
-        stack_put(0, name, 100 + i);
+        stackworld_put(&world, 0, &(struct stackworld_line){name, 100 + i});
         wait_with_stack(0, 200, 10 + i, 4 + i);
     }
-    blockedplaces_report(places, &report);
-    assert_int_equal(report.blocked_count, BLOCKEDPLACES_LISTED_MAX);
-    assert_int_equal(report.blocked[0].ns, 10 + BLOCKEDPLACES_LISTED_MAX + 9);
-    assert_int_equal(report.blocked[BLOCKEDPLACES_LISTED_MAX - 1].ns, 20);
+    blockedplaces_report(places, &world.report);
+    assert_int_equal(world.report.blocked_count, BLOCKEDPLACES_LISTED_MAX);
+    assert_int_equal(world.report.blocked[0].ns,
+                     10 + BLOCKEDPLACES_LISTED_MAX + 9);
+    assert_int_equal(world.report.blocked[BLOCKEDPLACES_LISTED_MAX - 1].ns, 20);
 }
 
 int main(void)
