@@ -75,6 +75,49 @@ KEPT void *map_large(size_t bytes)
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+/* Of three that are side by side, what is given back at the peak's end: the
+ * first half of the first, the middle of the second, and with one call what is
+ * around the end of the second and the begin of the third. */
+KEPT char *map_parts(size_t each)
+{
+    char *begin = static_cast<char *>(mmap(NULL, 3 * each, PROT_NONE, /* room */
+                                           MAP_PRIVATE | MAP_ANONYMOUS |
+                                               MAP_NORESERVE,
+                                           -1, 0));
+
+    for (int i = 0; i < 3; i++) {
+        (void)mmap(begin + i * each, each, PROT_READ | PROT_WRITE, /* here: map_parts */
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
+    return begin;
+}
+
+KEPT void unmap_parts(char *begin, size_t each)
+{
+    (void)munmap(begin, each / 2);
+    (void)munmap(begin + each + each / 4, each / 4);
+    (void)munmap(begin + 2 * each - each / 8, each / 4);
+}
+
+/* The second half is covered by what is no memory; of the first a half moves,
+ * which is a new block. */
+KEPT char *map_covered(size_t bytes)
+{
+    return static_cast<char *>(mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+KEPT void cover(char *begin, size_t bytes)
+{
+    (void)mmap(begin + bytes / 2, bytes / 2, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+KEPT void move_part(char *begin, size_t bytes)
+{
+    seen = mremap(begin, bytes, 2 * bytes, MREMAP_MAYMOVE);
+}
+
 KEPT void *align_block(size_t bytes)
 {
     void *block = NULL;
@@ -154,7 +197,9 @@ int main(int argc, char **argv)
     size_t times = argc > 1 ? std::strtoul(argv[1], NULL, 10) : 1;
     size_t mixed, filled, grown, churned, large = 8 * MB * times;
     std::vector<std::unique_ptr<node>> nodes(16 * MB * times / SMALL);
+    size_t part = 4 * MB * times;
     void *map, *aligned, *array;
+    char *parts, *covered;
 
     keep_by_thread(4 * MB * times);
     hand_over(8 * MB * times);
@@ -162,12 +207,17 @@ int main(int argc, char **argv)
     mixed = keep_mixed(16 * MB * times);
     filled = fill_vector(8 * MB);
     map = map_large(large);
+    parts = map_parts(part);
+    covered = map_covered(large);
     aligned = align_block(4 * MB * times);
     array = grow_array(4 * MB);
     grown = grow_nodes(nodes, 16 * MB * times);
     fork_and_free(nodes);
     nodes.clear();
     (void)munmap(map, large);
+    unmap_parts(parts, part);
+    cover(covered, large);
+    move_part(covered, large / 4);
     std::free(aligned);
     std::free(array);
     say("keep_mixed", mixed, mixed, mixed);
@@ -175,6 +225,9 @@ int main(int argc, char **argv)
     say("churn", churned, 0, 0);
     say("fill_vector", filled, filled, filled);
     say("map_large", large, large, 0);
+    say("map_parts", 3 * part, 3 * part, 2 * part);
+    say("map_covered", large, large, large / 4);
+    say("move_part", large / 2, 0, large / 2);
     say("align_block", 4 * MB * times, 4 * MB * times, 0);
     say("grow_array", 8 * MB - 4096, 4 * MB, 0);
     return 0;

@@ -27,6 +27,7 @@
 
 #include "agent/inject/inject.h"
 #include "agent/inject/liveblocks.h"
+#include "agent/inject/memory/mapped.h"
 #include "agent/inject/memory/memorysample.h"
 #include "agent/inject/symbol.h"
 
@@ -131,6 +132,7 @@ static inline bool is_early(const void *block)
 static void child_begin(void)
 {
     liveblocks_forget();
+    mapped_forget();
     memorysample_forked();
 }
 
@@ -368,13 +370,34 @@ struct mapping {
     off_t offset;
 };
 
+/* The program got a mapping; one that was sampled is followed in parts. */
+static inline void map_took(const void *block,
+                            size_t bytes,
+                            struct inject_label *function,
+                            const void *from)
+{
+    memorysample_took(block, bytes, function, from);
+    if (liveblocks_may_have(block)) {
+        mapped_add(block, bytes);
+    }
+}
+
 static void *map(const struct mapping *of, const void *from)
 {
+    struct live_block cut;
+    bool is_cut = (of->flags & MAP_FIXED) != 0 &&
+                  mapped_leave(of->at, of->bytes, &label_mmap, &cut);
     void *block = real.mmap(of->at, of->bytes, of->protection, of->flags,
                             of->file, of->offset);
 
-    if (block != MAP_FAILED && is_memory(of->protection, of->flags, from)) {
-        memorysample_took(block, of->bytes, &label_mmap, from);
+    if (block == MAP_FAILED) {
+        if (is_cut) {
+            mapped_return(&cut, of->at, of->bytes, &label_mmap);
+        }
+        return block;
+    }
+    if (is_memory(of->protection, of->flags, from)) {
+        map_took(block, of->bytes, &label_mmap, from);
     }
     return block;
 }
@@ -417,29 +440,39 @@ INJECT_ENTRY(void *,
              int flags,
              void *at)
 {
-    struct live_block held;
-    bool was_sampled;
+    struct live_block cut;
+    bool is_cut;
     void *moved;
 
     if (is_passed()) {
         return real.mremap(block, before, bytes, flags, at);
     }
-    was_sampled = liveblocks_may_have(block) && liveblocks_remove(block, &held);
+    is_cut = mapped_leave(block, before, &label_mremap, &cut);
     moved = real.mremap(block, before, bytes, flags, at);
-    if (was_sampled && moved == MAP_FAILED) {
-        (void)liveblocks_add(&held);
-    } else if (was_sampled) {
-        memorysample_gone(&held, &label_mremap);
-        memorysample_took(moved, bytes, &label_mremap, CALLER);
+    if (is_cut && moved == MAP_FAILED) {
+        mapped_return(&cut, block, before, &label_mremap);
+    } else if (is_cut) {
+        map_took(moved, bytes, &label_mremap, CALLER);
     }
     return moved;
 }
 
 INJECT_ENTRY(int, munmap, void *block, size_t bytes)
 {
+    struct live_block cut;
+    bool is_cut;
+    int rc;
+
     if (is_passed()) {
         return real.munmap(block, bytes);
     }
-    block_leave(block, &label_munmap);
-    return real.munmap(block, bytes);
+    is_cut = mapped_leave(block, bytes, &label_munmap, &cut);
+    if (!is_cut) {
+        block_leave(block, &label_munmap);
+    }
+    rc = real.munmap(block, bytes);
+    if (rc != 0 && is_cut) {
+        mapped_return(&cut, block, bytes, &label_munmap);
+    }
+    return rc;
 }

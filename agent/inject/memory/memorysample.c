@@ -266,6 +266,37 @@ void memorysample_gone(const struct live_block *block,
     errno = saved;
 }
 
+/* As block_record(), of a block whose stack is known. */
+static bool rest_record(const struct live_block *rest, uint32_t name)
+{
+    if (!blockrecord_put(rest, CK_KIND_ALLOCATED, name, inject_now(),
+                         CK_FLAG_PART)) {
+        return false;
+    }
+    if (!liveblocks_add(rest)) {
+        (void)blockrecord_put(rest, CK_KIND_FREED, name, inject_now(), 0);
+        unfollowed_note();
+        return false;
+    }
+    return true;
+}
+
+bool memorysample_rest(const struct live_block *rest,
+                       struct inject_label *function)
+{
+    int saved = errno;
+    bool is_followed = false;
+
+    if (!is_inside) {
+        is_inside = true;
+        is_followed = inject_writer() != NULL &&
+                      rest_record(rest, inject_label_id(function));
+        is_inside = false;
+    }
+    errno = saved;
+    return is_followed;
+}
+
 void memorysample_forking(void)
 {
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);

@@ -50,6 +50,11 @@ static inline void memorysample_took(const void *block,
 void memorysample_gone(const struct live_block *block,
                        struct inject_label *function);
 
+/* What is left of a sampled block whose other parts went: nothing was asked
+ * for. False: it is not followed. Keeps errno. */
+bool memorysample_rest(const struct live_block *rest,
+                       struct inject_label *function);
+
 /* Before a fork(), and in its child: that draws other numbers than its parent
  * and its siblings, and has nothing to record of its parent's. */
 void memorysample_forking(void);

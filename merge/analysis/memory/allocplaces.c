@@ -149,15 +149,22 @@ static void spot_keep(struct spot *spot, const struct holder *holder)
     }
 }
 
+/* It was asked for. */
+static void
+block_count(struct spot *spot, const struct held *block, double blocks)
+{
+    held_add(&spot->all, block, 1);
+    spot->blocks += blocks;
+    spot->samples++;
+}
+
 static void block_add(struct spot *spot,
                       struct holder *holder,
                       const struct held *block,
                       ck_time_t at)
 {
-    held_add(&spot->all, block, 1);
     held_add(&spot->live, block, 1);
     held_add(&holder->live, block, 1);
-    spot->samples++;
     if (holder->live.bytes > holder->peak.bytes) {
         holder->peak = holder->live;
         holder->peak_at = at;
@@ -232,7 +239,7 @@ static void device_take(struct allocplaces *places,
                           (uint32_t)(spot - places->spots),
                           true};
     spot_keep(spot, &places->holders[spot->holder]);
-    spot->blocks += 1;
+    block_count(spot, &live->block, 1);
     block_add(spot, &places->holders[spot->holder], &live->block, event->start);
 }
 
@@ -247,10 +254,12 @@ static void sampled_take(struct allocplaces *places,
     struct holder *holder = &places->holders[spot->holder];
 
     block.variance = block.bytes * block.bytes * (1 - p);
-    places->mean = record->mean;
     spot_keep(spot, holder);
     if (is_given(record)) {
-        spot->blocks += 1 / p;
+        if ((record->e.flags & CK_FLAG_PART) == 0) {
+            places->mean = record->mean;
+            block_count(spot, &block, 1 / p);
+        }
         block_add(spot, holder, &block, event->start);
     } else {
         block_remove(spot, holder, &block);

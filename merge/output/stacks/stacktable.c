@@ -234,8 +234,9 @@ int stacktable_take_memory(void *consumer, const struct timeline_event *event)
                                   .stack = record->stack};
     double bytes = (double)record->bytes;
 
-    if (record->e.kind == CK_KIND_ALLOCATED && record->mean > 0 && bytes > 0 &&
-        record->bytes <= CK_BLOCK_BYTES_MAX &&
+    if (record->e.kind == CK_KIND_ALLOCATED &&
+        (record->e.flags & CK_FLAG_PART) == 0 && record->mean > 0 &&
+        bytes > 0 && record->bytes <= CK_BLOCK_BYTES_MAX &&
         event->start >= table->part.start && event->start < table->part.end &&
         defs_is_wanted(defs, defs->processes[event->process].rank)) {
         bytes /= -expm1(-bytes / record->mean);

@@ -107,6 +107,26 @@ static void a_small_block_represents_many_and_its_error_is_known(void **state)
                      lround(100 / p * sqrt(50 * (1 - p))));
 }
 
+static void what_is_left_of_a_block_was_not_asked_for_again(void **state)
+{
+    struct ck_stacked rest = {
+        .e = {.kind = CK_KIND_ALLOCATED, .flags = CK_FLAG_PART, .start = 30},
+        .bytes = SURE / 4,
+        .stack = 1,
+        .mean = MEAN / 4};
+
+    (void)state;
+    block(0, 10, CK_KIND_ALLOCATED, 1, SURE);
+    block(0, 20, CK_KIND_FREED, 1, SURE);
+    give(0, &rest);
+    allocplaces_report(places, &world.report);
+    assert_int_equal(world.report.allocations.mean, MEAN);
+    assert_int_equal(world.report.allocations.places[0].held.bytes, SURE);
+    assert_int_equal(world.report.allocations.places[0].held.blocks, 1);
+    assert_int_equal(world.report.allocations.places[0].held.peak, SURE);
+    assert_int_equal(world.report.allocations.places[0].held.last, SURE / 4);
+}
+
 static void ranks_have_peaks_of_their_own(void **state)
 {
     (void)state;
@@ -239,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(what_was_live_at_the_peak_is_known_by_function),
         T(a_small_block_represents_many_and_its_error_is_known),
+        T(what_is_left_of_a_block_was_not_asked_for_again),
         T(ranks_have_peaks_of_their_own),
         T(processes_of_a_rank_are_counted),
         T(a_template_that_the_place_called_is_not_its_caller),
