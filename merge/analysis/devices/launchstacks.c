@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "merge/analysis/devices/launchcalls.h"
+#include "merge/analysis/devices/launchsamples.h"
 #include "merge/analysis/devices/launchways.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
@@ -33,15 +34,6 @@ struct launched {
     uint64_t launches;
 };
 
-/* Samples of a process with one stack. */
-struct sampled {
-    uint32_t process;
-    uint32_t stack;
-    ck_time_t first;
-    int64_t ns;
-    int64_t launches; /* that have it, about */
-};
-
 /* The stack that a launch has itself. */
 struct own {
     uint32_t stack;
@@ -54,13 +46,6 @@ struct joined {
     uint32_t stack;
     ck_time_t first;
     int64_t launches;
-};
-
-/* A stack leads through a function: by its innermost frame there. */
-struct pass {
-    uint32_t function; /* number */
-    uint32_t sample;
-    uint32_t at; /* frame */
 };
 
 /* When a call launched, for the counts. */
@@ -78,12 +63,7 @@ struct launchstacks {
     struct table *keys;            /* process, site, name */
     struct launched *items;
     size_t count, room;
-    struct table *stacks; /* process, stack */
-    struct sampled *samples;
-    size_t samples_count, samples_room;
-    struct table *functions; /* process, function: number of its passes */
-    struct pass *passes;     /* by function, once all samples were taken */
-    size_t passes_count, passes_room;
+    struct launchsamples *samples;
     struct table *calls; /* thread, start: number of its own stack */
     struct own *owns;
     size_t owns_count, owns_room;
@@ -111,8 +91,7 @@ struct launchstacks *launchstacks_create(const struct defs *defs,
     stacks->region = region;
     stacks->launchers = launchcalls_create();
     stacks->keys = table_create();
-    stacks->stacks = table_create();
-    stacks->functions = table_create();
+    stacks->samples = launchsamples_create(defs);
     stacks->calls = table_create();
     stacks->pairs = table_create();
     return stacks;
@@ -123,34 +102,15 @@ void launchstacks_destroy(struct launchstacks *stacks)
     if (stacks != NULL) {
         launchcalls_destroy(stacks->launchers);
         table_destroy(stacks->keys);
-        table_destroy(stacks->stacks);
-        table_destroy(stacks->functions);
+        launchsamples_destroy(stacks->samples);
         table_destroy(stacks->calls);
         table_destroy(stacks->pairs);
         free(stacks->owns);
         free(stacks->joined);
-        free(stacks->passes);
         free(stacks->items);
-        free(stacks->samples);
         free(stacks->early);
         free(stacks);
     }
-}
-
-static struct sampled *sample_find(struct launchstacks *stacks,
-                                   uint32_t process,
-                                   uint32_t stack,
-                                   ck_time_t time)
-{
-    int64_t number = table_number_of(stacks->stacks, process, stack, 0);
-
-    if ((size_t)number == stacks->samples_count) {
-        array_grow(&stacks->samples, &stacks->samples_room,
-                   stacks->samples_count, sizeof(*stacks->samples));
-        stacks->samples[stacks->samples_count++] =
-            (struct sampled){.process = process, .stack = stack, .first = time};
-    }
-    return &stacks->samples[number];
 }
 
 /* Until the record of what it launched. */
@@ -178,14 +138,15 @@ static void launched_take(struct launchstacks *stacks,
                           const struct timeline_event *event)
 {
     const struct ck_stacked *record = (const struct ck_stacked *)event->record;
-    struct sampled *sample;
+    struct launchsample sample = {.process = event->process,
+                                  .stack = record->stack,
+                                  .first = event->start,
+                                  .ns = (int64_t)record->bytes,
+                                  .launches = (int64_t)record->bytes};
 
     if (record->e.kind == CK_KIND_LAUNCHED && record->stack != 0 &&
         record->bytes > 0 && record->bytes <= UINT16_MAX) {
-        sample =
-            sample_find(stacks, event->process, record->stack, event->start);
-        sample->launches += (int64_t)record->bytes;
-        sample->ns += (int64_t)record->bytes;
+        launchsamples_add(stacks->samples, &sample);
         own_keep(stacks, event);
     }
 }
@@ -198,15 +159,18 @@ static void sample_take(struct launchstacks *stacks,
         lookback_history(stacks->lookback),
         stacks->defs->processes[event->process].agent, event->record->name);
     bool is_wait = record->e.kind == CK_KIND_OFF_CPU;
+    /* A wait shows a way, not how often it was taken. */
+    struct launchsample sample = {.process = process,
+                                  .stack = (uint32_t)record->stack,
+                                  .first = event->start,
+                                  .ns = is_wait ? 1 : record->weight};
 
     if (process == DEFS_NONE || record->stack == 0 ||
         record->stack > UINT32_MAX || record->weight <= 0 ||
         (record->weight > UINT32_MAX && !is_wait)) {
         return;
     }
-    /* A wait shows a way, not how often it was taken. */
-    sample_find(stacks, process, (uint32_t)record->stack, event->start)->ns +=
-        is_wait ? 1 : record->weight;
+    launchsamples_add(stacks->samples, &sample);
 }
 
 /* Who launched a kernel or a copy. */
@@ -313,210 +277,6 @@ void launchstacks_take(struct launchstacks *stacks,
 
 /* ---- rows ---------------------------------------------------------------- */
 
-static bool is_same(const struct place *a, const struct place *b)
-{
-    /* Kept texts: equal ones are one pointer. */
-    return a->function == b->function && a->file == b->file &&
-           a->line == b->line;
-}
-
-/* The frame of the launching call in a stack: its return address, or its line
- * of Python, which has other numbers there. `depth` = there is none. */
-static uint32_t site_find(const struct defs *defs,
-                          const struct launched *item,
-                          const struct defs_stack *stack)
-{
-    struct place place = defs_place(defs, item->process, item->site);
-    uint32_t at = 0;
-
-    if (item->site < CK_SITE_TOLD) {
-        while (at < stack->depth && stack->frames[at] != item->site) {
-            at++;
-        }
-        return at;
-    }
-    for (; at < stack->depth; at++) {
-        struct place its;
-
-        if (stack->frames[at] < CK_SITE_TOLD || place.file == NULL) {
-            continue;
-        }
-        its = defs_place(defs, item->process, stack->frames[at]);
-        if (is_same(&its, &place)) {
-            break;
-        }
-    }
-    return at;
-}
-
-/* ---- functions ----------------------------------------------------------- */
-
-/* Their stack, NULL = it is not there. */
-static const struct defs_stack *stack_of(const struct launchstacks *stacks,
-                                         const struct sampled *sample)
-{
-    const struct defs_agent *agent =
-        &stacks->defs->agents[stacks->defs->processes[sample->process].agent];
-
-    return defs_stack_find(agent, sample->stack);
-}
-
-static void pass_add(struct launchstacks *stacks, uint32_t sample, uint32_t at)
-{
-    const struct sampled *of = &stacks->samples[sample];
-    struct place place =
-        defs_place(stacks->defs, of->process, stack_of(stacks, of)->frames[at]);
-    uint32_t number;
-
-    if (place.function == NULL || place.file == NULL) {
-        return;
-    }
-    number = (uint32_t)table_number_of(stacks->functions, of->process,
-                                       (uint64_t)(uintptr_t)place.function,
-                                       (uint64_t)(uintptr_t)place.file);
-    for (size_t i = stacks->passes_count;
-         i-- > 0 && stacks->passes[i].sample == sample;) {
-        if (stacks->passes[i].function == number) {
-            return; /* it calls itself */
-        }
-    }
-    array_grow(&stacks->passes, &stacks->passes_room, stacks->passes_count,
-               sizeof(*stacks->passes));
-    stacks->passes[stacks->passes_count++] = (struct pass){number, sample, at};
-}
-
-CK_ORDER(by_function, struct pass, CK_UP(function) ?: CK_UP(sample))
-
-/* Which functions each stack leads through. */
-static void passes_make(struct launchstacks *stacks)
-{
-    for (size_t i = 0; i < stacks->samples_count; i++) {
-        const struct defs_stack *stack = stack_of(stacks, &stacks->samples[i]);
-
-        for (uint32_t at = 0; stack != NULL && at < stack->depth; at++) {
-            pass_add(stacks, (uint32_t)i, at);
-        }
-    }
-    if (stacks->passes_count > 1) {
-        qsort(stacks->passes, stacks->passes_count, sizeof(*stacks->passes),
-              by_function);
-    }
-}
-
-/* Where the passes of a function begin. */
-static size_t passes_first(const struct launchstacks *stacks, uint32_t function)
-{
-    size_t low = 0, high = stacks->passes_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (stacks->passes[middle].function < function) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* Where the samples of that process begin, in order of processes. */
-static size_t samples_first(const struct launchstacks *stacks, uint32_t process)
-{
-    size_t low = 0, high = stacks->samples_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (stacks->samples[middle].process < process) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* A stack by which the item was launched. Nothing where it is not in it. */
-static void line_add(const struct launchstacks *stacks,
-                     const struct launched *item,
-                     const struct sampled *sample,
-                     int64_t weight,
-                     struct launchways *ways)
-{
-    struct launchway way = {.stack = stack_of(stacks, sample),
-                            .weight = weight};
-
-    if (way.stack != NULL) {
-        way.at = site_find(stacks->defs, item, way.stack);
-        if (way.at < way.stack->depth) {
-            launchways_add(ways, &way, sample->first);
-        }
-    }
-}
-
-/* By stacks of launches there, or by all others. */
-static void line_ways(const struct launchstacks *stacks,
-                      const struct launched *item,
-                      bool is_of_launches,
-                      struct launchways *ways)
-{
-    for (size_t i = samples_first(stacks, item->process);
-         item->site != 0 && i < stacks->samples_count &&
-         stacks->samples[i].process == item->process;
-         i++) {
-        const struct sampled *sample = &stacks->samples[i];
-
-        if (!is_of_launches || sample->launches > 0) {
-            line_add(stacks, item, sample,
-                     is_of_launches ? sample->launches : sample->ns, ways);
-        }
-    }
-}
-
-/* By the function that makes the call. */
-static void function_ways(const struct launchstacks *stacks,
-                          const struct launched *item,
-                          struct launchways *ways)
-{
-    struct place place = defs_place(stacks->defs, item->process, item->site);
-    struct table_key key = {item->process, (uint64_t)(uintptr_t)place.function,
-                            (uint64_t)(uintptr_t)place.file};
-    int64_t number;
-
-    number = item->site == 0 || place.function == NULL || place.file == NULL
-                 ? -1
-                 : table_find(stacks->functions, key);
-    for (size_t i = number < 0 ? stacks->passes_count
-                               : passes_first(stacks, (uint32_t)number);
-         i < stacks->passes_count && stacks->passes[i].function == number;
-         i++) {
-        const struct pass *pass = &stacks->passes[i];
-        const struct sampled *sample = &stacks->samples[pass->sample];
-        /* From its caller outwards: the line in it is another one. */
-        const struct launchway way = {stack_of(stacks, sample), pass->at + 1,
-                                      sample->ns};
-
-        launchways_add(ways, &way, sample->first);
-    }
-}
-
-/* Of a call, whatever it launched. */
-static void call_ways(const struct launchstacks *stacks,
-                      const struct launched *item,
-                      struct launchways *ways)
-{
-    launchways_init(ways, LAUNCHWAYS_LINE);
-    line_ways(stacks, item, true, ways);
-    if (ways->count == 0) {
-        line_ways(stacks, item, false, ways);
-    }
-    if (ways->count == 0) {
-        ways->by = LAUNCHWAYS_FUNCTION;
-        function_ways(stacks, item, ways);
-    }
-}
-
 /* A way, outermost first; frames without a function are left out. */
 static void frames_fill(const struct defs *defs,
                         const struct launched *item,
@@ -590,9 +350,8 @@ static void deferred_count(const struct launchstacks *stacks,
     }
 }
 
-CK_ORDER(by_process, struct sampled, CK_UP(process) ?: CK_UP(stack))
-
 CK_ORDER(by_row, struct joined, CK_UP(row) ?: CK_UP(stack))
+CK_BEFORE(joined_before, struct joined, uint32_t, a->row < key)
 CK_ORDER_POINTERS(longest_first, struct launched, CK_DOWN(ns) ?: CK_LESS(a, b))
 
 /* The rows as they are made. */
@@ -628,7 +387,8 @@ static const struct launchways *ways_of(struct making *making,
     if (number == making->ways_count) {
         array_grow(&making->ways, &making->ways_room, number,
                    sizeof(*making->ways));
-        call_ways(making->stacks, item, &making->ways[making->ways_count++]);
+        launchsamples_ways(making->stacks->samples, item->process, item->site,
+                           &making->ways[making->ways_count++]);
     }
     return &making->ways[number];
 }
@@ -639,26 +399,18 @@ static void own_ways(const struct launchstacks *stacks,
                      struct launchways *ways)
 {
     uint32_t row = (uint32_t)(item - stacks->items);
-    size_t low = 0, high = stacks->joined_count;
+    size_t low = joined_before(stacks->joined, stacks->joined_count, row);
 
     launchways_init(ways, LAUNCHWAYS_WORK);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (stacks->joined[middle].row < row) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
     for (; low < stacks->joined_count && stacks->joined[low].row == row;
          low++) {
         const struct joined *joined = &stacks->joined[low];
-        const struct sampled sample = {.process = item->process,
-                                       .stack = joined->stack,
-                                       .first = joined->first};
+        const struct launchsample sample = {.process = item->process,
+                                            .stack = joined->stack,
+                                            .first = joined->first,
+                                            .launches = joined->launches};
 
-        line_add(stacks, item, &sample, joined->launches, ways);
+        launchsamples_line(stacks->samples, item->site, &sample, ways);
     }
 }
 
@@ -768,15 +520,11 @@ void launchstacks_report(struct launchstacks *stacks, struct report *report)
     struct report_launch_stacks *to = &report->launch_stacks;
     ck_time_t *firsts = xcalloc(stacks->count + 1, sizeof(*firsts));
 
-    if (stacks->samples_count > 1) {
-        qsort(stacks->samples, stacks->samples_count, sizeof(*stacks->samples),
-              by_process);
-    }
+    launchsamples_close(stacks->samples);
     if (stacks->joined_count > 1) {
         qsort(stacks->joined, stacks->joined_count, sizeof(*stacks->joined),
               by_row);
     }
-    passes_make(stacks);
     rows_report(stacks, firsts, to);
     deferred_count(stacks, firsts, to);
     free(firsts);
