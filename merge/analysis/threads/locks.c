@@ -8,14 +8,12 @@
 #include <string.h>
 
 #include "merge/analysis/history/evidence.h"
+#include "merge/analysis/threads/lockplaces.h"
 #include "merge/analysis/threads/lockserial.h"
-#include "merge/analysis/threads/team.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
 
-/* Calls that holders are remembered in, of all locks. */
-#define CALLS_MAX 65536
 /* Threads that wait for one lock, of a damaged run: more are not looked at. */
 #define WAITERS_MAX 65536
 
@@ -40,34 +38,11 @@ struct lock {
     ck_time_t ns;
 };
 
-/* Waits for a lock at one place. */
-struct site {
-    uint32_t lock;
-    const char *what;
-    struct place place;
-    uint64_t count;
-    ck_time_t ns;
-};
-
-/* A call that holders of a lock were in while others waited. */
-struct deed {
-    uint32_t lock;
-    const char *call;
-    struct place place;
-    ck_time_t ns;
-};
-
 /* The latest call of a thread. */
 struct doing {
     struct region part;
     uint32_t name;
     uint64_t site;
-};
-
-struct user {
-    ck_time_t waited;
-    ck_time_t most; /* at one place: */
-    uint32_t site;
 };
 
 struct locks {
@@ -77,17 +52,8 @@ struct locks {
     struct table *keys; /* process, address */
     struct lock *items;
     size_t count, room;
-    struct table *site_keys; /* lock, name, site */
-    struct site *sites;
-    size_t sites_count, sites_room;
-    struct table *deed_keys; /* lock, name, site */
-    struct deed *deeds;
-    size_t deeds_count, deeds_room;
     struct table *user_keys; /* lock, thread */
-    struct table *own_keys;  /* thread, site */
-    ck_time_t *owns;
-    size_t owns_count, owns_room;
-    struct user *users;   /* by thread */
+    struct lockplaces *places;
     struct doing *doings; /* by thread */
     /* By process the first of the locks that were waited for lately, in which a
      * holder may be looked for; DEFS_NONE = none. */
@@ -107,11 +73,8 @@ struct locks *locks_create(const struct defs *defs,
     locks->history = history;
     locks->region = region;
     locks->keys = table_create();
-    locks->site_keys = table_create();
-    locks->deed_keys = table_create();
     locks->user_keys = table_create();
-    locks->own_keys = table_create();
-    locks->users = xcalloc(defs->threads_count + 1, sizeof(*locks->users));
+    locks->places = lockplaces_create(defs);
     locks->doings = xcalloc(defs->threads_count + 1, sizeof(*locks->doings));
     locks->active = xcalloc(defs->processes_count + 1, sizeof(*locks->active));
     for (size_t i = 0; i < defs->processes_count; i++) {
@@ -132,14 +95,8 @@ void locks_destroy(struct locks *locks)
     }
     free(locks->items);
     table_destroy(locks->keys);
-    table_destroy(locks->site_keys);
-    table_destroy(locks->deed_keys);
     table_destroy(locks->user_keys);
-    table_destroy(locks->own_keys);
-    free(locks->sites);
-    free(locks->deeds);
-    free(locks->owns);
-    free(locks->users);
+    lockplaces_destroy(locks->places);
     free(locks->doings);
     free(locks->active);
     evidence_destroy(locks->evidence);
@@ -149,47 +106,23 @@ void locks_destroy(struct locks *locks)
 
 /* ---- one lock ----------------------------------------------------------- */
 
-/* NULL = there are too many. */
-static struct deed *
-deed_find(struct locks *locks, const struct lock *lock, const struct doing *its)
-{
-    uint32_t number = (uint32_t)(lock - locks->items);
-    struct table_key key = {number, its->name, its->site};
-    int64_t found;
-
-    if (locks->deeds_count == CALLS_MAX && !table_has(locks->deed_keys, key)) {
-        return NULL;
-    }
-    found = table_number(locks->deed_keys, key);
-    if ((size_t)found == locks->deeds_count) {
-        array_grow(&locks->deeds, &locks->deeds_room, locks->deeds_count,
-                   sizeof(*locks->deeds));
-        locks->deeds[locks->deeds_count++] = (struct deed){
-            .lock = number,
-            .call = defs_name(locks->defs, lock->process, its->name),
-            .place = defs_place(locks->defs, lock->process, its->site)};
-    }
-    return &locks->deeds[found];
-}
-
 /* The part of a wait in which the holder was in a call. */
 static void
 held_add(struct locks *locks, const struct lock *lock, struct region part)
 {
     const struct doing *its;
-    struct deed *deed;
 
     if (lock->holder == DEFS_NONE) {
         return;
     }
     its = &locks->doings[lock->holder];
-    if (!region_clip(its->part, &part.start, &part.end) ||
-        part.end <= part.start) {
-        return;
-    }
-    deed = deed_find(locks, lock, its);
-    if (deed != NULL) {
-        deed->ns += part.end - part.start;
+    if (region_clip(its->part, &part.start, &part.end) &&
+        part.end > part.start) {
+        const struct lockplaces_call call = {(uint32_t)(lock - locks->items),
+                                             lock->process, its->name,
+                                             its->site};
+
+        lockplaces_held(locks->places, &call, part.end - part.start);
     }
 }
 
@@ -290,45 +223,6 @@ static struct lock *lock_find(struct locks *locks, const struct lock_event *of)
     return &locks->items[number];
 }
 
-static uint32_t
-site_add(struct locks *locks, uint32_t lock, const struct lock_event *of)
-{
-    const struct timeline_event *event = of->event;
-    int64_t number =
-        table_number(locks->site_keys,
-                     (struct table_key){lock, event->record->name, of->site});
-
-    if ((size_t)number == locks->sites_count) {
-        array_grow(&locks->sites, &locks->sites_room, locks->sites_count,
-                   sizeof(*locks->sites));
-        locks->sites[locks->sites_count++] = (struct site){
-            .lock = lock,
-            .what = defs_name(locks->defs, event->process, event->record->name),
-            .place = team_place(locks->defs, event->process, of->site, NULL)};
-    }
-    return (uint32_t)number;
-}
-
-static void
-own_add(struct locks *locks, uint32_t thread, uint32_t site, ck_time_t ns)
-{
-    struct user *user = &locks->users[thread];
-    int64_t number =
-        table_number(locks->own_keys, (struct table_key){thread, site, 0});
-
-    if ((size_t)number == locks->owns_count) {
-        array_grow(&locks->owns, &locks->owns_room, locks->owns_count,
-                   sizeof(*locks->owns));
-        locks->owns[locks->owns_count++] = 0;
-    }
-    locks->owns[number] += ns;
-    user->waited += ns;
-    if (locks->owns[number] > user->most) {
-        user->most = locks->owns[number];
-        user->site = site;
-    }
-}
-
 static void activate(struct locks *locks, uint32_t number)
 {
     struct lock *lock = &locks->items[number];
@@ -345,7 +239,10 @@ static void wait_take(struct locks *locks, const struct lock_event *of)
     const struct timeline_event *event = of->event;
     struct lock *lock = lock_find(locks, of);
     struct region part = {event->start, event->end};
-    uint32_t number, site;
+    struct lockplaces_call call = {0, event->process, event->record->name,
+                                   of->site};
+    ck_time_t ns = 0;
+    uint32_t number;
 
     if (lock == NULL) {
         return;
@@ -370,17 +267,14 @@ static void wait_take(struct locks *locks, const struct lock_event *of)
                (struct waiter){event->end, event->thread,
                                (event->record->flags & CK_FLAG_FAILED) != 0});
     activate(locks, number);
-    site = site_add(locks, number, of);
     if (region_clip(locks->region, &part.start, &part.end) &&
         part.end > part.start) {
-        ck_time_t ns = part.end - part.start;
-
+        ns = part.end - part.start;
         lock->count++;
         lock->ns += ns;
-        locks->sites[site].count++;
-        locks->sites[site].ns += ns;
-        own_add(locks, event->thread, site, ns);
     }
+    call.lock = number;
+    lockplaces_waited(locks->places, &call, event->thread, ns);
 }
 
 /* ---- holders ------------------------------------------------------------ */
@@ -551,31 +445,12 @@ static struct report_lock row_of(const struct locks *locks, uint32_t number)
         .serial = serial_of_all(lock),
         .did = evidence_sampled(locks->evidence, number),
     };
-    ck_time_t most = -1;
 
     if (lockserial_find(locks->serial, number, &sum)) {
         row.at_once = sum.at_once;
         row.serial = sum.serial;
     }
-    for (size_t i = 0; i < locks->sites_count; i++) {
-        const struct site *site = &locks->sites[i];
-
-        row.places += site->lock == number && site->count > 0;
-        if (site->lock == number && site->ns > most) {
-            most = site->ns;
-            row.what = site->what;
-            row.place = site->place;
-        }
-    }
-    for (size_t i = 0; i < locks->deeds_count; i++) {
-        const struct deed *deed = &locks->deeds[i];
-
-        if (deed->lock == number && deed->ns > row.call_ns) {
-            row.call = deed->call;
-            row.call_place = deed->place;
-            row.call_ns = deed->ns;
-        }
-    }
+    lockplaces_fill(locks->places, number, &row);
     return row;
 }
 
@@ -666,13 +541,5 @@ ck_time_t locks_thread(const struct locks *locks,
                        struct place *place,
                        ck_time_t *most)
 {
-    const struct user *user = &locks->users[thread];
-
-    *what = NULL;
-    *most = user->most;
-    if (user->most > 0) {
-        *what = locks->sites[user->site].what;
-        *place = locks->sites[user->site].place;
-    }
-    return user->waited;
+    return lockplaces_thread(locks->places, thread, what, place, most);
 }
