@@ -4,7 +4,9 @@
  */
 #include "launch/format.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const names[] = {
@@ -36,4 +38,53 @@ int ck_format_parse(const char *text, const char **file, struct ck_err *err)
     }
     return ck_err_set(
         err, "--output %.200s: " CK_FORMAT_LIST ", maybe with =FILE", text);
+}
+
+/* Does it go to stdout where no file is named? */
+static bool is_printed(int format)
+{
+    switch (format) {
+    case CK_FORMAT_TEXT:
+    case CK_FORMAT_JSON:
+    case CK_FORMAT_SVG_LEDGER:
+    case CK_FORMAT_SVG_TIMELINE:
+    case CK_FORMAT_SVG_STEPS:
+    case CK_FORMAT_SVG_FLAME:
+    case CK_FORMAT_OPENMETRICS:
+    case CK_FORMAT_WHERE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int ck_formats_check(const char *const *items,
+                     int count,
+                     const char *taken,
+                     struct ck_err *err)
+{
+    char first[256] = "";
+
+    if (taken != NULL) {
+        (void)snprintf(first, sizeof(first), "%.200s", taken);
+    }
+    for (int i = 0; i < count; i++) {
+        const char *file;
+        int format = ck_format_parse(items[i], &file, err);
+
+        if (format < 0) {
+            return -1;
+        }
+        if (file == NULL ? !is_printed(format) : strcmp(file, "-") != 0) {
+            continue;
+        }
+        if (first[0] != '\0') {
+            return ck_err_set(err,
+                              "%s and --output %.200s both go to stdout: name "
+                              "a file for one of them (FORMAT=FILE)",
+                              first, items[i]);
+        }
+        (void)snprintf(first, sizeof(first), "--output %.200s", items[i]);
+    }
+    return 0;
 }

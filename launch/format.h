@@ -50,5 +50,11 @@ enum ck_format {
 /* The format, or -1 with err. *file is what follows "=", NULL = none;
  * it points into the text. */
 int ck_format_parse(const char *text, const char **file, struct ck_err *err);
+/* Each is a format, and one at most goes to stdout. `taken`: what goes there
+ * besides, NULL = nothing. 0, or -1 with err. */
+int ck_formats_check(const char *const *items,
+                     int count,
+                     const char *taken,
+                     struct ck_err *err);
 
 #endif

@@ -43,7 +43,6 @@ static const char *ranks_range(const char *at, long *first, long *last)
 static int texts_check(const struct options *options, struct ck_err *err)
 {
     const char *at = options->ranks;
-    const char *file;
     long first, last;
 
     while (at != NULL && *at != '\0') {
@@ -53,10 +52,9 @@ static int texts_check(const struct options *options, struct ck_err *err)
         return ck_err_set(err, "--ranks %.200s: write it as 0,4-7",
                           options->ranks);
     }
-    for (int i = 0; i < options->outputs.count; i++) {
-        if (ck_format_parse(options->outputs.items[i], &file, err) < 0) {
-            return -1;
-        }
+    if (ck_formats_check(options->outputs.items, options->outputs.count, NULL,
+                         err) != 0) {
+        return -1;
     }
     if (options->page_bytes != 0 &&
         options->page_bytes < (int64_t)HTMLPAGE_BYTES_LEAST) {
@@ -151,6 +149,11 @@ static enum ck_cli_result operands_read(struct options *options,
         options->run = argv[argc - 1];
         if (stdin_count(options) > 1) {
             (void)ck_err_set(err, "- (stdin) can be read once only");
+            return CK_CLI_WRONG;
+        }
+        if (strcmp(options->run, "-") == 0 &&
+            ck_formats_check(options->outputs.items, options->outputs.count,
+                             "the merged profile", err) != 0) {
             return CK_CLI_WRONG;
         }
         return given_check(options, err) == 0 ? CK_CLI_RUN : CK_CLI_WRONG;

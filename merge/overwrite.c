@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "launch/format.h"
-#include "merge/json/jsonread.h"
-#include "merge/profiles/gzip.h"
+#include "merge/output/csv/csv.h"
+#include "merge/ownfile.h"
 #include "schema/frame.h"
 #include "schema/store/run.h"
 
@@ -95,22 +95,41 @@ any_check(const struct options *options, const char *path, struct ck_err *err)
                : 0;
 }
 
-/* True when the file is JSON with a member "ck", as ours are. */
-static bool has_key(const char *path)
+/* A file that only ck's own outputs may be in the place of. 0, or -1 with err.
+ */
+static int own_check(const struct options *options,
+                     const char *path,
+                     const char *columns,
+                     struct ck_err *err)
 {
-    struct gzip *gzip = gzip_open(path, NULL);
-    struct json *json = gzip == NULL ? NULL : json_create(gzip_read, gzip);
-    bool is_found = false;
+    struct stat file;
 
-    if (json != NULL && json_next(json)->type == JSON_OBJECT) {
-        while (!is_found && json_next(json)->type == JSON_NAME) {
-            is_found = json_is(json_last(json), "ck");
-            (void)json_skip(json);
+    if (options->is_forced || stat(path, &file) != 0 ||
+        !S_ISREG(file.st_mode) || ownfile_is(path, columns)) {
+        return 0;
+    }
+    return ck_err_set(err,
+                      "%s is there and was not written by ckmerge: name "
+                      "another file for the output, or replace it with --force",
+                      path);
+}
+
+/* The files of a directory of tables. 0, or -1 with err. */
+static int
+tables_check(const struct options *options, const char *dir, struct ck_err *err)
+{
+    char path[PATH_MAX];
+    struct csv_table table;
+
+    for (size_t i = 0; (table = csv_table(i)).name != NULL; i++) {
+        if (snprintf(path, sizeof(path), "%s/%s.csv", dir, table.name) <
+                (int)sizeof(path) &&
+            (any_check(options, path, err) != 0 ||
+             own_check(options, path, table.columns, err) != 0)) {
+            return -1;
         }
     }
-    json_destroy(json);
-    gzip_close(gzip);
-    return is_found;
+    return 0;
 }
 
 /* The output of a kernel-only merge. 0, or -1 with err. */
@@ -129,7 +148,7 @@ static int merged_check(const struct options *options, struct ck_err *err)
                           path);
     }
     if (options->is_forced || !S_ISREG(file.st_mode) || file.st_size == 0 ||
-        has_key(path)) {
+        ownfile_is_merged(path)) {
         return 0;
     }
     return ck_err_set(err,
@@ -137,23 +156,6 @@ static int merged_check(const struct options *options, struct ck_err *err)
                       "argument is the output; name another, or replace it "
                       "with --force",
                       path);
-}
-
-/* True when the file is a page of ours. */
-static bool is_page(const char *path)
-{
-    char text[2048];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (length <= 0) {
-        return length == 0;
-    }
-    text[length] = '\0';
-    return strstr(text, "<meta name=\"generator\" content=\"ck ") != NULL;
 }
 
 /* The page beside the output of a kernel-only merge. 0, or -1 with err. */
@@ -170,7 +172,7 @@ static int page_check(const struct options *options, struct ck_err *err)
         return -1;
     }
     if (stat(path, &file) != 0 || options->is_forced ||
-        (S_ISREG(file.st_mode) && is_page(path))) {
+        (S_ISREG(file.st_mode) && ownfile_is(path, NULL))) {
         return 0;
     }
     return ck_err_set(err,
@@ -180,20 +182,41 @@ static int page_check(const struct options *options, struct ck_err *err)
                       path);
 }
 
+/* An output that was given a file. 0, or -1 with err. */
+static int
+given_check(const struct options *options, const char *item, struct ck_err *err)
+{
+    const char *file = NULL;
+    int format = ck_format_parse(item, &file, err);
+
+    if (format < 0) {
+        return -1;
+    }
+    if (file == NULL || strcmp(file, "-") == 0) {
+        return 0;
+    }
+    if (format == CK_FORMAT_CSV) {
+        return tables_check(options, file, err);
+    }
+    return any_check(options, file, err) != 0
+               ? -1
+               : own_check(options, file, NULL, err);
+}
+
 int overwrite_check(const struct options *options,
-                    const char *chrome,
+                    const char *const *paths,
+                    size_t count,
                     struct ck_err *err)
 {
     for (int i = 0; i < options->outputs.count; i++) {
-        const char *file = NULL;
-
-        if (ck_format_parse(options->outputs.items[i], &file, err) < 0 ||
-            any_check(options, file, err) != 0) {
+        if (given_check(options, options->outputs.items[i], err) != 0) {
             return -1;
         }
     }
-    if (any_check(options, chrome, err) != 0) {
-        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (any_check(options, paths[i], err) != 0) {
+            return -1;
+        }
     }
     if (!options->is_kernel_only) {
         return 0;

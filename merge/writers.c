@@ -104,17 +104,18 @@ int writers_where(struct writers *writers, struct ck_err *err)
         {CK_FORMAT_FLAMESCOPE, "stacks.perf", writers->flamescope_path},
         {CK_FORMAT_FIREFOX, "stacks.firefox.json", writers->firefox_path},
     };
+    const char *paths[sizeof(files) / sizeof(files[0])];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         if (path_find(options, files[i].format, files[i].own, files[i].path,
                       err) != 0) {
             return -1;
         }
+        paths[i] = files[i].path;
     }
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (overwrite_check(options, files[i].path, err) != 0) {
-            return -1;
-        }
+    if (overwrite_check(options, paths, sizeof(paths) / sizeof(paths[0]),
+                        err) != 0) {
+        return -1;
     }
     if (writers->diff_path[0] != '\0' && options->baseline == NULL) {
         return ck_err_set(err, "folded-diff needs --baseline RUN, the run to "

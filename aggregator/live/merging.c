@@ -65,7 +65,7 @@ static int merging_spawn(struct merging *merging,
 {
     char path[PATH_MAX];
     const char *const *outputs = wish->outputs;
-    char *argv[2 * OUTPUTS_MAX + 6];
+    char *argv[2 * OUTPUTS_MAX + 7];
     int n = 0;
     struct ck_child child = {.path = path,
                              .argv = argv,
@@ -82,6 +82,9 @@ static int merging_spawn(struct merging *merging,
     }
     if (wish->is_pageless) {
         argv[n++] = (char *)"--no-page";
+    }
+    if (wish->is_forced) {
+        argv[n++] = (char *)"--force";
     }
     if (wish->is_live) {
         argv[n++] = (char *)"--live";

@@ -26,6 +26,7 @@ struct merging_wish {
     const char *const *outputs; /* values of --output, ends with NULL; or
                                    NULL */
     bool is_pageless;           /* no report.html in the run */
+    bool is_forced;             /* outputs replace files of others */
     /* The job is still running: nothing is kept in the run, the report is not
      * printed, others have the CPUs first, and it ends with this process. */
     bool is_live;

@@ -90,12 +90,15 @@ agg "a time like 20ms" --job-timeout never
 agg "--beat-timeout: 0" --beat-timeout 0
 agg "give 127.0.0.1:PORT" --embedded --http 192.0.2.1:80
 agg "--output xml" --output xml
+agg "both go to stdout" --output json --output text=-
 agg "nowhere" --status nowhere
 
 merge "no run directory given"
 merge "one run directory at a time" a b
 merge "--output xml" --output xml RUN
 merge "--output json=" --output json= RUN
+merge "both go to stdout" --output json=- --output svg-ledger RUN
+merge "both go to stdout" --kernel-only --output text IN -
 merge "--ranks x" --ranks x RUN
 merge "a time like 20ms" --from soon RUN
 merge "--from is not before --to" --from 2s --to 1s RUN

@@ -44,9 +44,29 @@ static void what_is_no_format_is_named_and_leaves_the_file(void **state)
     }
 }
 
+static void stdout_is_for_one_of_them(void **state)
+{
+    static const char *const two[] = {"json=-", "svg-ledger"};
+    static const char *const files[] = {"json",   "chrome", "html",   "sqlite",
+                                        "folded", "text=a", "where=b"};
+    struct ck_err err = {.text = ""};
+
+    (void)state;
+    assert_int_equal(ck_formats_check(two, 2, NULL, &err), -1);
+    assert_non_null(
+        strstr(err.text, "--output json=- and --output svg-ledger"));
+    assert_null(strchr(err.text, '\n'));
+    assert_int_equal(ck_formats_check(two, 1, NULL, &err), 0);
+    assert_int_equal(ck_formats_check(files, 7, NULL, &err), 0);
+    assert_int_equal(ck_formats_check(files, 7, "the profile", &err), -1);
+    assert_non_null(strstr(err.text, "the profile and --output json"));
+    assert_int_equal(ck_formats_check(NULL, 0, "the profile", &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stdout_is_for_one_of_them),
         cmocka_unit_test(a_format_is_alone_or_before_its_file),
         cmocka_unit_test(what_is_no_format_is_named_and_leaves_the_file),
     };

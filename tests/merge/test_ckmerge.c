@@ -683,6 +683,83 @@ static void a_merge_of_profiles_has_a_page_and_replaces_no_other(void **state)
     assert_int_equal(unlink(page), 0);
 }
 
+static void file_put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+#define ASKED "-q --no-page -o %s=%s %s"
+#define ASKED_WORDS outputs[i].format, named, fixture->run
+
+/* What a person has there stays; what ckmerge wrote, it replaces. */
+static void a_named_file_is_replaced_if_it_is_empty_or_ours(void **state)
+{
+    static const char foreign[] = "{\"traceEvents\":[]} a person's own\n";
+    static const struct {
+        const char *format;
+        const char *name;
+        const char *written; /* what is there then */
+    } outputs[] = {
+        {"text", "x", "x"},
+        {"json", "x", "x"},
+        {"html", "x", "x"},
+        {"chrome", "x.json", "x.json"},
+        {"chrome", "x.json.gz", "x.json.gz"},
+        {"perfetto", "x", "x"},
+        {"perfetto", "x.gz", "x.gz"},
+        {"csv", "", "ledger.csv"},
+        {"folded", "x", "x"},
+        {"speedscope", "x", "x"},
+        {"flamescope", "x", "x"},
+        {"firefox", "x", "x"},
+        {"svg-ledger", "x", "x"},
+        {"svg-timeline", "x", "x"},
+        {"svg-steps", "x", "x"},
+        {"svg-flame", "x", "x"},
+        {"openmetrics", "x", "x"},
+        {"where", "x", "x"},
+    };
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        char dir[PATH_MAX + 16], named[PATH_MAX + 64], path[PATH_MAX + 64];
+        char head[64];
+
+        (void)snprintf(dir, sizeof(dir), "%s/own%zu", fixture->run, i);
+        assert_int_equal(mkdir(dir, 0700), 0);
+        (void)snprintf(named, sizeof(named), "%s/%s", dir, outputs[i].name);
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, outputs[i].written);
+        file_put(path, foreign);
+        assert_int_equal(merge(fixture, ASKED, ASKED_WORDS), 1);
+        assert_non_null(strstr(fixture->text, outputs[i].written));
+        assert_non_null(strstr(fixture->text, "--force"));
+        head_of(head, path);
+        assert_string_equal(head, foreign);
+        assert_int_equal(merge(fixture, "--force " ASKED, ASKED_WORDS), 0);
+        head_of(head, path);
+        assert_string_not_equal(head, foreign);
+        /* Ours now. */
+        assert_int_equal(merge(fixture, ASKED, ASKED_WORDS), 0);
+        file_put(path, "");
+        assert_int_equal(merge(fixture, ASKED, ASKED_WORDS), 0);
+    }
+}
+
+static void two_outputs_do_not_share_stdout(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(merge(fixture, "-o json=- -o svg-ledger %s", fixture->run),
+                     2);
+    assert_non_null(strstr(fixture->text, "both go to stdout"));
+    assert_int_equal(merge(fixture, "-o json " PROFILES "-"), 2);
+    assert_non_null(strstr(fixture->text, "both go to stdout"));
+}
+
 static void missing_ranks_and_damage_are_reported_and_partial(void **state)
 {
     struct fixture *fixture = *state;
@@ -777,6 +854,8 @@ int main(void)
             the_page_lies_beside_the_report_whose_last_line_names_it),
         cmocka_unit_test(the_page_follows_no_link_out_of_the_run),
         cmocka_unit_test(a_merge_of_profiles_has_a_page_and_replaces_no_other),
+        cmocka_unit_test(a_named_file_is_replaced_if_it_is_empty_or_ours),
+        cmocka_unit_test(two_outputs_do_not_share_stdout),
         cmocka_unit_test(missing_ranks_and_damage_are_reported_and_partial),
         cmocka_unit_test(many_ranks_show_the_extremes_unless_all_are_asked_for),
         cmocka_unit_test(misuse_gets_one_line_and_exit_two),

@@ -489,3 +489,10 @@ int output_csv(const struct report *report, const char *dir, struct ck_err *err)
     }
     return 0;
 }
+
+struct csv_table csv_table(size_t number)
+{
+    return number < sizeof(tables) / sizeof(tables[0])
+               ? (struct csv_table){tables[number].name, tables[number].columns}
+               : (struct csv_table){NULL, NULL};
+}

@@ -7,6 +7,8 @@
 #ifndef CK_MERGE_OUTPUT_CSV_CSV_H
 #define CK_MERGE_OUTPUT_CSV_CSV_H
 
+#include <stddef.h>
+
 #include "merge/report/report.h"
 #include "schema/err.h"
 
@@ -15,5 +17,13 @@
 int output_csv(const struct report *report,
                const char *dir,
                struct ck_err *err);
+
+/* A table: its file is NAME.csv. */
+struct csv_table {
+    const char *name;    /* NULL = there are no more */
+    const char *columns; /* as csvfile_open() has them */
+};
+
+struct csv_table csv_table(size_t number);
 
 #endif
