@@ -27,6 +27,7 @@
 #include "launch/keep.h"
 #include "launch/log.h"
 #include "launch/loopback.h"
+#include "launch/parents.h"
 #include "schema/fd.h"
 #include "schema/store/run.h"
 
@@ -50,6 +51,7 @@ struct options {
     int64_t beat_timeout;
     bool is_embedded;
     bool is_insecure;
+    bool is_forced;
     bool is_status;
     bool is_clocks;
     bool is_where;
@@ -108,6 +110,9 @@ static const struct ck_cli_option table[] = {
      "run)"},
     {CK_CLI_LIST, "output", 'o', "FORMAT", &options.outputs, CK_FORMAT_NAMES,
      "Pass FORMAT to ckmerge; may be given several times"},
+    {CK_CLI_FLAG, "force", 0, NULL, &options.is_forced, NULL,
+     "Pass --force to ckmerge: FORMAT=FILE replaces a file that ck did not "
+     "write"},
     {CK_CLI_FLAG, "page", 0, NULL, &options.has_page, NULL,
      "Let ckmerge write the report as an HTML page too, report.html in the "
      "run (default; --no-page: do not)"},
@@ -204,15 +209,22 @@ static const char *dir_name(void)
     return name;
 }
 
+static int dir_create(const char *dir, struct ck_err *err)
+{
+    if (options.is_embedded) {
+        return ck_run_create(dir, err);
+    }
+    return mkdir(dir, 0700) == 0 || errno == EEXIST
+               ? 0
+               : ck_err_set(err, "cannot make %s: %s", dir, strerror(errno));
+}
+
 /* The directory, made at need, as an absolute path. */
 static int dir_open(const char *dir, char path[PATH_MAX], struct ck_err *err)
 {
-    if (options.is_embedded) {
-        if (ck_run_create(dir, err) != 0) {
-            return -1;
-        }
-    } else if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
-        return ck_err_set(err, "cannot make %s: %s", dir, strerror(errno));
+    if (dir_create(dir, err) != 0 &&
+        (!ck_parents_create(dir) || dir_create(dir, err) != 0)) {
+        return -1;
     }
     if (!realpath(dir, path)) {
         return ck_err_set(err, "cannot use %s: %s", dir, strerror(errno));
@@ -438,6 +450,7 @@ static int serve(struct agg *agg, struct jobs *jobs, const char *dir)
                             .remote = 6 * options.beat_timeout},
                    .silence = options.job_timeout},
         .merging = {.outputs = options.outputs.items,
+                    .is_forced = options.is_forced,
                     .is_pageless = !options.has_page},
         .dir = dir,
         .retain = options.retain,
@@ -547,8 +560,6 @@ static int numbers_check(struct ck_err *err)
 /* Texts with a grammar of their own. 0, or -1 with err. */
 static int texts_check(struct ck_err *err)
 {
-    const char *file;
-
     if (options.keep_text &&
         ck_keep_parse(options.keep_text, &options.keep, err) != 0) {
         return -1;
@@ -563,12 +574,8 @@ static int texts_check(struct ck_err *err)
             return -1;
         }
     }
-    for (int i = 0; i < options.outputs.count; i++) {
-        if (ck_format_parse(options.outputs.items[i], &file, err) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return ck_formats_check(options.outputs.items, options.outputs.count, NULL,
+                            err);
 }
 
 static int check(int argc, struct ck_err *err)

@@ -21,6 +21,7 @@
 
 #include "agent/link/meetdir.h"
 #include "launch/child.h"
+#include "launch/parents.h"
 #include "schema/fd.h"
 #include "schema/owndir.h"
 #include "schema/store/run.h"
@@ -235,7 +236,9 @@ int embedded_start(struct embedded *embedded,
     if (ck_child_find("ckagg", program, err) != 0) {
         return -1;
     }
-    if (ck_run_create(config->dir, err) != 0) {
+    if (ck_run_create(config->dir, err) != 0 &&
+        (!ck_parents_create(config->dir) ||
+         ck_run_create(config->dir, err) != 0)) {
         return -1;
     }
     lock = lock_take(place->lock);

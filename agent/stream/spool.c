@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/parents.h"
 #include "schema/store/run.h"
 #include "schema/store/segment.h"
 #include "schema/time.h"
@@ -138,6 +139,8 @@ static int file_open_in(struct spool *spool, const char *dir)
 static int file_open(struct spool *spool)
 {
     if (file_open_in(spool, spool->dir) != 0 &&
+        (!ck_parents_create(spool->dir) ||
+         file_open_in(spool, spool->dir) != 0) &&
         file_open_in(spool, spool->fallback) != 0) {
         return -1;
     }

@@ -174,6 +174,19 @@ static void the_fallback_is_used_and_the_identity_comes_first(void **state)
     spool_destroy(spool);
 }
 
+static void directories_above_the_run_are_made(void **state)
+{
+    char deep[128];
+    struct spool *spool;
+
+    (void)state;
+    (void)snprintf(deep, sizeof(deep), "%s/a/b/run", work);
+    spool = spool_create(deep, fallback, agent, 1 << 20);
+    assert_int_equal(frame_append(spool, 0), 0);
+    assert_int_equal(strncmp(spool_path(spool), deep, strlen(deep)), 0);
+    spool_destroy(spool);
+}
+
 static void a_later_collector_goes_on_with_the_file(void **state)
 {
     struct spool *spool = spool_create(run, fallback, agent, 1 << 20);
@@ -229,6 +242,7 @@ int main(void)
         WORKDIR_CASE(a_rewind_sends_what_was_not_acknowledged_again, setup),
         WORKDIR_CASE(the_limit_refuses_and_changes_nothing, setup),
         WORKDIR_CASE(the_fallback_is_used_and_the_identity_comes_first, setup),
+        WORKDIR_CASE(directories_above_the_run_are_made, setup),
         WORKDIR_CASE(a_later_collector_goes_on_with_the_file, setup),
         WORKDIR_CASE(the_error_of_the_file_is_named, setup),
     };
