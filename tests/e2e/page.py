@@ -380,6 +380,9 @@ class Page:
         for way, name in (("back", names[0]), ("forward", names[1])):
             self.browser.run(f"history.{way}()")
             self.browser.wait(f"selection.finding === '{name}'", f"{way} shows the finding of before")
+        # The address is that of the other finding before the page has the event of it.
+        self.browser.run(f"location.hash = findingLink('{names[0]}').split('#')[1]; keepAddress(); 0")
+        self.browser.wait(f"selection.finding === '{names[0]}'", "an address that comes while that of before is to be kept")
         if self.is_live:
             return  # the page that a link opens is of a newer merge
         fragment = "#" + self.browser.run(f"findingLink('{names[1]}')").split("#")[1]
@@ -618,13 +621,17 @@ class Page:
         word = f"died: signal {dead[0]['code']}"
         self.same("the mark of a rank that died", True, word in self.browser.run(drawn))
         self.browser.run(f"theTimeline.show({at} + 1000, theTimeline.whole[1])")
-        self.same("behind it there is when it was", True, any(one.startswith(word + " at ") for one in self.browser.run(drawn))
-                  or at + 1000 >= self.browser.run("theTimeline.whole[1]"))
+        if at + 1000 < self.browser.run("theTimeline.whole[1]"):
+            self.same("behind it there is when it was", True, any(one.startswith(word + " at ") for one in self.browser.run(drawn)))
+        elif self.name == "dead":
+            self.wrong("nothing is behind the death: the run is no test of that")
         self.browser.run("theTimeline.show(...theTimeline.whole); theTimeline.drawnote()")
         self.same("the note does not call it a thread in no call", True, self.browser.run(
-            "!/no call that is recorded\\./.test(theTimeline.note.textContent)"))
+            "/or had ended with its rank/.test(theTimeline.note.textContent) || !theTimeline.rows.some(row => row.lane.info.kind === 'calls')"))
         if not self.browser.run(f"""(() => {{ const link = [...document.querySelectorAll('header .alarm button')]
                 .find(one => /^rank {dead[0]['rank']}$/.test(one.textContent)); link?.click(); return link !== undefined; }})()"""):
+            if self.name == "dead":
+                self.wrong("the heading has no link to the rank that died")
             return
         self.same("the link of the heading leads to its end", [True, [dead[0]["rank"]]], self.browser.run(
             f"[theTimeline.span[0] < {at} && theTimeline.span[1] > {at}, selection.ranks]"))
@@ -824,6 +831,20 @@ class Page:
             .every(({level, i}) => level.start[i] < theTimeline.span[1] && level.end[i] > theTimeline.span[0])"""
         self.browser.key("0", "Digit0")
         self.browser.wait(lists, "the list is of the whole run")
+        self.same("the longest items in view are listed", True, self.browser.run("""(() => { const t = theTimeline, all = [], [from, to] = t.span;
+            for (const {lane} of t.rows) {
+              const level = t.levelAt(lane, (from + to) / 2, (to - from) / 1000);
+              for (let i = firstBehind(level, from); i < level.count && level.start[i] < to; i++) { all.push(level.end[i] - level.start[i]); } }
+            return JSON.stringify(t.itemsInView().map(item => item.length)) === JSON.stringify(all.sort((a, b) => b - a).slice(0, ITEMS_LISTED)); })()"""))
+        self.same("a list of the same items anew keeps the focus, and which one was chosen", [True, True], self.browser.run("""(() => {
+            const {table} = theTimeline.listed, line = () => document.activeElement.closest('tr'), last = table.drawn.length;
+            table.body.rows[last - 1].cells[1].focus();
+            document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}));
+            const shown = line().textContent;
+            table.show(theTimeline.itemsInView());
+            return [table.body.contains(document.activeElement) && line().textContent === shown, line().getAttribute('aria-selected') === 'true']; })()"""))
+        self.browser.run("select({...NOTHING}); theTimeline.show(...theTimeline.whole); 0")
+        self.browser.wait(lists, "the list is of the whole run still")
         shown = self.browser.run("theTimeline.listed.body.innerText")
         self.browser.run("theTimeline.canvas.focus(); theTimeline.show(...theTimeline.whole.map(ns => 0.4 * ns + theTimeline.whole[1] / 20)); 0")
         for _ in range(12):
@@ -1205,9 +1226,11 @@ class Page:
             const colourOf = heatColours(), {colour} = palette();
             return [colourOf(0) === colour('heat-0'), colourOf(1e-9) !== colourOf(0), colourOf(1) === colour('heat-6')]; })()"""))
         end = self.report["whole"]["ns"]
-        self.same("no place beyond the end, and none of a rank that is not there", [None, True, [], [0]], self.browser.run(
-            f"[placeOf(theReport, '{end / 1e9 + 1} s'), placeOf(theReport, '{max(0, end / 2e9)} s') !== null || theReport.whole.ns === 0, "
-            "knownRanks([99999]), knownRanks([0, 99999])]") if any(one["rank"] == 0 for one in self.report["ranks"]) else [None, True, [], [0]])
+        known = self.report["ranks"][0]["rank"] if self.report["ranks"] else None
+        self.same("no place beyond the end, and one within", [None, end > 0], self.browser.run(
+            f"[placeOf(theReport, '{end / 1e9 + 1} s'), placeOf(theReport, '{max(0, end / 2e9)} s') !== null]"))
+        if known is not None and not (self.report.get("cut") or {}).get("ranks"):
+            self.same("no rank that is not there", [[], [known]], self.browser.run(f"[knownRanks([99999]), knownRanks([{known}, 99999])]"))
         self.browser.key("?", "Slash", 8)
         self.same("the head of the keys is seen", True, self.browser.run("""(() => { const {top, bottom} = document.querySelector('dialog[open] h2').getBoundingClientRect();
             return top >= 0 && bottom <= innerHeight; })()"""))
@@ -1216,13 +1239,38 @@ class Page:
         if inside and not (self.report.get("cut") or {}).get("calls"):
             self.same("calls that are not of the region are left out", True, self.browser.run(
                 f"document.getElementById('view-tables').textContent.includes('Calls by place ({len(inside):,})')"))
+        self.same("a name that begins as a place does is a name", ['"(no name)"', "(a.c:1)"], self.browser.run(
+            "['(no name)', {end: '(a.c:1)'}].map(name => { showNamed(name); return selection.find; })"))
+        self.browser.run("select({...NOTHING})")
+        self.same("what changed most, of all tables but the library's own calls", ["B", ["y", 10, 1]], self.browser.run(
+            "mostChanged([['A', [['x', 1, 2]]], ['B', [['z', 3, 3], ['y', 10, 1]]], [LIBRARY_CALLS, [['l', 1e9, 0]]]])"))
+        self.same("nothing changed", ["", None], self.browser.run("mostChanged([])"))
+        self.same("instances of one template differ", [" (instance 1 of 2)", " (instance 2 of 2)", None], self.browser.run(
+            "withPlainNames([1, 2, 3].map(i => ({function: '_Z' + i, function_plain: i < 3 ? 'f' : 'g'}))).map(one => one.instance ?? null)"))
         said = self.browser.run("reportOf('{\"format\": \"ck.report\"').catch(error => error.message)")
         self.same("a broken report.json in plain words", "it is no whole report.json: it was cut off or changed", said)
         self.same("bars of findings without a scale", [], self.browser.run("""[...document.querySelectorAll('#findings .meter')]
             .filter(one => !/^[\\d.]+ % of .*, which is the whole bar$/.test(one.querySelector('title')?.textContent)).map(one => one.outerHTML.slice(0, 80))"""))
-        self.browser.media("print")
+        self.paper()
+
+    def paper(self):
+        """Pictures are on paper, in light colours and no wider than it; it says what it has not."""
+        self.browser.size(720, 1000)
+        self.browser.media("print", prefers_color_scheme="dark")
+        self.browser.run("window.dispatchEvent(new Event('beforeprint'))")
+        self.same("pictures that paper lacks, or that are wider", [], self.browser.run("""
+            [...document.querySelectorAll('main canvas')].filter(one => !one.closest('#view-compare, details:not([open])'))
+              .filter(one => !isSeen(one) || one.getBoundingClientRect().right > innerWidth + 1 || one.getBoundingClientRect().height < 5)
+              .map(one => one.getAttribute('aria-label'))"""))
+        self.same("the ground of the timeline on paper", [255, 255, 255], self.browser.run(
+            """theTimeline === null ? [255, 255, 255] : (() => {
+            const copy = document.createElement('canvas').getContext('2d');
+            copy.drawImage(theTimeline.canvas, 0, 0);
+            return [...copy.getImageData(1, 1, 1, 1).data].slice(0, 3); })()"""))
         self.same("paper says what it has not", True, self.browser.run("isSeen(document.querySelector('.paper'))"))
-        self.browser.media("")
+        self.browser.run("window.dispatchEvent(new Event('afterprint'))")
+        self.browser.media("", prefers_color_scheme="light")
+        self.browser.size(1280, 720)
         self.same("the screen does not", False, self.browser.run("isSeen(document.querySelector('.paper'))"))
 
     def baseline(self):
@@ -1259,7 +1307,7 @@ class Page:
         self.same("symbols in the tables", [], self.browser.run("""[...document.querySelectorAll('#view-tables tbody')]
             .flatMap(one => one.textContent.match(/_Z\\w+/g) || [])"""))
         self.same("functions of tables that no flame graph has", [], self.browser.run("""theReport.hot_callers.concat(theReport.hot_spots)
-            .map(one => one.function).filter(name => !flameGraph.hasFrameOf(name, 'cpu'))"""))
+            .filter(one => one.symbol).map(one => one.function).filter(name => !flameGraph.hasFrameOf(name, 'cpu'))"""))
         self.same("a row finds its frames", True, self.browser.run("""(() => { const name = theReport.hot_callers.find(one => one.symbol).function;
             [...document.querySelectorAll('#view-tables tr.choice')].find(row => row.textContent.startsWith(name)).click();
             return matchedTime(flameGraph.whole, nameMatcher(flameGraph.find)) > 0; })()"""))

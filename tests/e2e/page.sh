@@ -33,12 +33,13 @@ wait_done "$work/dead"
 wait_done "$work/host"
 "$bin/ckmerge" --quiet --baseline "$work/late" "$work/dead" || [ $? -eq 3 ]
 
-# No page where none is wanted, however the job was started.
-timeout 300 "$bin/cklaunch" -n 2 --launcher mpirun --no-page --dir "$work/launched" -- \
+# No page where none is wanted, however the job was started; directories above a
+# run's are made.
+timeout 300 "$bin/cklaunch" -n 2 --launcher mpirun --no-page --dir "$work/new/er/launched" -- \
     "$tests/known.openmpi" balanced 5 sleep >"$work/out" 2>&1
 timeout 300 mpirun -n 2 "$bin/ckagent" --no-page --ranks 1 --report none \
-    --dir "$work/pageless" -- "$tests/known.openmpi" balanced 5 sleep >"$work/out" 2>&1
-for run in launched pageless; do
+    --dir "$work/newer/pageless" -- "$tests/known.openmpi" balanced 5 sleep >"$work/out" 2>&1
+for run in new/er/launched newer/pageless; do
     wait_done "$work/$run"
     [ -s "$work/$run/report.txt" ] || fail "$run has no report"
     [ ! -e "$work/$run/report.html" ] || fail "--no-page, and $run has a page"

@@ -84,6 +84,8 @@ function inPlace(node, act) {
 /* Asked for once: each time may cost a layout of the page. */
 const darkScheme = window.matchMedia('(prefers-color-scheme: dark)');
 
+const schemeActs = new Set();
+
 /* Call `owner[method]()` at each change of the scheme, as long as the owner is used:
  * views are made anew, and nothing else would let the old ones go. */
 function onScheme(owner, method = 'draw') {
@@ -94,12 +96,16 @@ function onScheme(owner, method = 'draw') {
     if (one) {
       one[method]();
     } else {
-      darkScheme.removeEventListener('change', act);
+      schemeActs.delete(act);
     }
   };
 
-  darkScheme.addEventListener('change', act);
+  schemeActs.add(act);
 }
+
+const redrawAll = () => schemeActs.forEach(act => act());
+
+darkScheme.addEventListener('change', redrawAll);
 
 /* The largest of the numbers, which may be more than a call takes as arguments;
  * at least 0. */

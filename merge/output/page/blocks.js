@@ -106,17 +106,31 @@ async function blockOf(text, id) {
 
 /* Functions of C++ by the names that the flame graphs have, too; their symbols stay
  * beside them. */
-function withPlainNames(part) {
-  if (Array.isArray(part)) {
-    part.forEach(withPlainNames);
-  } else if (part && typeof part === 'object') {
-    if (typeof part.function_plain === 'string') {
-      part.symbol = part.function;
-      part.function = part.function_plain;
+function withPlainNames(report) {
+  const symbols = new Map(), named = [];
+  const visitPart = part => {
+    if (Array.isArray(part)) {
+      part.forEach(visitPart);
+    } else if (part && typeof part === 'object') {
+      if (typeof part.function_plain === 'string') {
+        part.symbol = part.function;
+        part.function = part.function_plain;
+        symbols.set(part.function, (symbols.get(part.function) || new Set()).add(part.symbol));
+        named.push(part);
+      }
+      Object.values(part).forEach(visitPart);
     }
-    Object.values(part).forEach(withPlainNames);
+  };
+
+  visitPart(report);
+  for (const part of named) {
+    const all = [...symbols.get(part.function)];
+
+    if (all.length > 1) {
+      part.instance = ' (instance ' + (all.indexOf(part.symbol) + 1) + ' of ' + all.length + ')';
+    }
   }
-  return part;
+  return report;
 }
 
 function jsonOf(text) {

@@ -117,6 +117,8 @@ const callKey = call => call.name + ' (' + place(call) + ')';
 /* Of those, what a library called for itself, most of it in threads that wait all the time. */
 const isLibrarys = call => call.mpi_own === true;
 
+const LIBRARY_CALLS = 'Calls of the MPI library for itself';
+
 /* What may have changed a run first, and what follows from it. */
 const COMPARED = [
   ['Causes of idle time', report => report.causes, causeKey, cause => cause.ns],
@@ -126,7 +128,7 @@ const COMPARED = [
   ['Lines that launched device work', report => report.lines, line => place(line) + ' ' + (line.kernel || ''), line => line.busy_ns],
   ['Kernels', report => report.kernels, kernel => kernel.name, kernel => kernel.busy_ns],
   ['Calls by place', report => (report.calls || []).filter(call => !isLibrarys(call)), callKey, call => call.total_ns],
-  ['Calls of the MPI library for itself', report => (report.calls || []).filter(isLibrarys), callKey, call => call.total_ns],
+  [LIBRARY_CALLS, report => (report.calls || []).filter(isLibrarys), callKey, call => call.total_ns],
 ];
 
 /* [title, rows] of what is compared and differs. */
@@ -199,10 +201,18 @@ async function bothOf(report, other, text) {
 const begunText = report => (report.realtime_of_zero_ns > 0 ?
   ' of ' + new Date(report.realtime_of_zero_ns / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC' : '');
 
+/* [title of its table, the row that changed most]; the row is null where there is none. */
+function mostChanged(parts) {
+  const change = row => (row ? Math.abs(row[1] - row[2]) : -1);
+
+  return parts.filter(([title]) => title !== LIBRARY_CALLS).flatMap(([title, rows]) => rows.map(row => [title, row]))
+    .reduce((most, one) => (change(one[1]) > change(most[1]) ? one : most), ['', null]);
+}
+
 /* Near the first sentence of the page what the comparison below comes to. */
 function announce(report, other, parts) {
   const reasons = obstacles(report, other), steps = [report, other].map(medianStep);
-  const [[title, [row]]] = [...parts, ['', [null]]];
+  const [title, row] = mostChanged(parts);
   const [what, here, there] = steps.includes(null) ? ['region', report.region.ns, other.region.ns] : ['median step', ...steps];
   const said = [...reasons.slice(0, 1).map(reason => 'not comparable (' + reason + (reasons.length > 1 ? ', and ' + (reasons.length - 1) + ' more' : '') + ')'),
     what + ' ' + time(here) + ', there ' + time(there) + ', ' + changeText(here, there, time),

@@ -15,10 +15,10 @@
 #include "merge/output/text/page.h"
 #include "merge/output/text/text.h"
 
-/* A part of the text report in memory. */
 /* What a line with an advice begins with. */
 #define ADVICE "Try:"
 
+/* A part of the text report in memory. */
 struct words {
     char *text;
     size_t length;

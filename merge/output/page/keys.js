@@ -29,7 +29,7 @@ function goTo(place) {
 
   if (section) {
     goToView(section.id.replace('view-', ''));
-    history.replaceState(null, '', hashOf());
+    keepAddress();
   }
 }
 

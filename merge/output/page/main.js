@@ -63,7 +63,7 @@ function keepHash() {
       isDue = true;
       setTimeout(() => {
         isDue = false;
-        history.replaceState(null, '', hashOf());
+        keepAddress();
       }, 300);
     }
   });
@@ -76,6 +76,15 @@ function keepHash() {
   });
 }
 
+/* Pictures in light colours, as paper is. */
+function paint(isPaper) {
+  document.documentElement.classList.toggle('on-paper', isPaper);
+  redrawAll();
+  if (theTimeline) {
+    theTimeline.draw(); /* now: paper does not wait for the next frame */
+  }
+}
+
 /* On paper the tables and the causes are open. */
 function openForPaper() {
   let opened = [];
@@ -85,10 +94,14 @@ function openForPaper() {
     opened.forEach(node => {
       node.open = true;
     });
+    paint(true);
   });
-  window.addEventListener('afterprint', () => opened.forEach(node => {
-    node.open = false;
-  }));
+  window.addEventListener('afterprint', () => {
+    opened.forEach(node => {
+      node.open = false;
+    });
+    paint(false);
+  });
 }
 
 /* The next time that the browser has nothing to do, as {timeRemaining()}. */
@@ -168,8 +181,8 @@ async function showRest({report, reasons, view}) {
     document.getElementById('absent').append(el('h3', null, 'Not shown'),
       el('ul', null, all.map(reason => el('li', null, reason))));
   }
-  document.getElementById('absent').append(el('p', {class: 'paper'}, 'Not on paper: the pictures (timeline, steps, waits, messages, flame graphs, bursts) and ' +
-    'the comparison. The page itself has them, and its buttons PNG and SVG save each picture as a file.'));
+  document.getElementById('absent').append(el('p', {class: 'paper'}, 'Pictures are as they were on the screen last. Not on paper: the comparison with ' +
+    'another run, and what is beyond the first rows of a table.'));
   navigation();
   goToView(view);
   startLive();

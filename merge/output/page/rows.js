@@ -33,11 +33,14 @@ const rangeColumns = () => [headColumn('range', row => row.name), countColumn('t
   timeColumn('longest', row => row.max_ns), ...((theReport.devices || []).length > 0 ? [timeColumn('devices busy meanwhile', row => row.device_busy_ns),
     timeColumn('devices idle meanwhile', row => row.idle_ns)] : []), countColumn('ranks', row => row.ranks)];
 
-const hotColumns = () => [headColumn('function', row => row.function), textColumn('hottest line', row => (row.file ? place(row) : '-')),
+/* Instances of one template have one name as people read it, and are others. */
+const instanceName = row => row.function + (row.instance || '');
+
+const hotColumns = () => [headColumn('function', instanceName), textColumn('hottest line', row => (row.file ? place(row) : '-')),
   timeColumn('CPU time', row => row.ns, true), timeColumn('in that line', row => row.line_ns),
   countColumn('ranks', row => row.ranks), textColumn('most on', row => rankName(row.rank))];
 
-const callerColumns = () => [headColumn('function', row => row.function), textColumn('file', row => row.file || ''),
+const callerColumns = () => [headColumn('function', instanceName), textColumn('file', row => row.file || ''),
   timeColumn('CPU time with what it calls', row => row.total_ns, true), timeColumn('in itself', row => row.self_ns),
   textColumn('most below it', row => (row.leaf.function ? row.leaf.function + ' ' : '') + place(row.leaf)),
   timeColumn('there', row => row.leaf_ns)];
@@ -63,7 +66,7 @@ const rankColumns = rows => {
       timeColumn('longest step', steps('step_max_ns'))] : [])];
 };
 
-const functionAt = row => (row.function && row.file ? row.function + ' ' : '') + place(row);
+const functionAt = row => (row.function && row.file ? instanceName(row) + ' ' : '') + place(row) + (row.file ? '' : row.instance || '');
 const lastOf = row => (row.last ? (row.last.rank === null ? '' : row.last.rank + '.') + row.last.thread + ': ' +
   count(row.last.count) + ' of ' + count(row.last.of) : '-');
 
@@ -138,7 +141,7 @@ const ofRank = {title: 'select the rank', of: row => row.rank, show: rank => sel
 /* The calls of a row in the timeline: those from its place, or else all of that name. */
 const callName = row => (theTimeline && theTimeline.labels.has(placed(row.name, row)) ? placed(row.name, row) : row.name);
 /* The calls from a row's line; where the timeline has none of them, the work by its name. */
-const lineName = name => row => (row.file && theTimeline && theTimeline.hasPlace(row) ? '(' + place(row) + ')' : name(row));
+const lineName = name => row => (row.file && theTimeline && theTimeline.hasPlace(row) ? {end: '(' + place(row) + ')'} : name(row));
 const named = of => ({title: 'show all of them in the timeline', of: row => theTimeline && of(row), show: showNamed});
 const flamed = kind => ({title: 'find the function in the flame graph',
   of: row => (flameGraph && flameGraph.hasFrameOf(row.function, kind) ? row.function : null), show: name => flameGraph.lookFor(name, kind)});

@@ -184,9 +184,9 @@ function searchField(timeline) {
   return field;
 }
 
-/* Show all items of that name, from a table: one in quotes, or the end of one, "(train.c:7)". */
+/* Show all items of that name, from a table; {end}: those whose names end so, "(train.c:7)". */
 function showNamed(name) {
-  visit({find: name.startsWith('(') ? name : '"' + name + '"', range: null, ranks: [], cause: '', finding: ''}, 'timeline');
+  visit({find: typeof name === 'string' ? '"' + name + '"' : name.end, range: null, ranks: [], cause: '', finding: ''}, 'timeline');
   if (theTimeline) {
     theTimeline.show(...theTimeline.firstSpan());
   }

@@ -55,12 +55,29 @@ function goToView(id) {
   return section !== null;
 }
 
+/* The part of the address that the page itself put there, or has selected by. */
+let writtenHash = location.hash;
+
+function writeAddress(how) {
+  history[how](null, '', hashOf());
+  writtenHash = location.hash;
+}
+
+/* What is selected, in the address. Behind Back, Forward or a change by hand that is of
+ * another place until the event of that comes: it is to be selected then, and not to be
+ * written over. */
+function keepAddress() {
+  if (location.hash === writtenHash) {
+    writeAddress('replaceState');
+  }
+}
+
 /* Select and go there, so that the browser's Back leads to where one was. */
 function visit(change, ...ids) {
-  history.replaceState(null, '', hashOf());
+  keepAddress();
   select(change);
   ids.find(goToView);
-  history.pushState(null, '', hashOf());
+  writeAddress('pushState');
 }
 
 const isRankSelected = rank =>
@@ -169,6 +186,7 @@ function selectHash(hash) {
   const parts = hash.replace(/^#/, '').split('&').map(part => [part.slice(0, 1), part.slice(2), part[1] === '=']);
   const change = {...NOTHING};
 
+  writtenHash = hash;
   for (const [key, value, isOne] of parts) {
     if (isOne && Object.hasOwn(HASH_PARTS, key)) {
       Object.assign(change, HASH_PARTS[key](value));

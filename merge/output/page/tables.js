@@ -86,6 +86,7 @@ class Table {
     this.isUp = false;
     this.filter = '';
     this.shown = ROWS_SHOWN;
+    this.drawn = [];
     this.body = el('tbody');
     this.more = el('p', {class: 'quiet'});
     this.heads = columns.map((column, i) => this.head(column, i));
@@ -117,10 +118,23 @@ class Table {
         {title: 'copy these rows, as they are shown'}));
   }
 
-  /* Other rows, with the order and the filter as they are. */
+  /* Other rows, with the order and the filter as they are. A row that is among them again
+   * stays the chosen one, and keeps the focus. */
   show(rows) {
+    const isSame = this.options.isSame || Object.is;
+    const [row, column] = this.grid.at, had = this.drawn[row - 1], isFocused = this.body.contains(document.activeElement);
+    const again = one => rows.find(other => one && isSame(other, one));
+
+    if (this.drawn.includes(picked.row)) {
+      picked.row = again(picked.row) || null;
+    }
     this.rows = rows;
     this.draw();
+    if (isFocused && this.drawn.length > 0) {
+      const place = this.drawn.indexOf(again(had));
+
+      this.grid.go((place < 0 ? Math.min(row, this.drawn.length) : place + 1) - row, column - this.grid.at[1]);
+    }
   }
 
   sort(i) {
@@ -165,6 +179,7 @@ class Table {
     for (const column of this.columns) {
       column.largest = column.bar ? this.rows.reduce((m, row) => Math.max(m, column.value(row) || 0), 0) : 0;
     }
+    this.drawn = some;
     this.body.replaceChildren(...some.map(row => {
       const line = el('tr', null, this.columns.map(column => this.cell(column, row)));
 

@@ -880,16 +880,28 @@ class Timeline {
   /* The longest items in view. */
   itemsInView() {
     const pixel = (this.span[1] - this.span[0]) / 1000;
-    const items = [];
+    let items = [], least = -1; /* of the longest so far the shortest, once there are enough */
+    const cut = () => {
+      items = items.sort((a, b) => b.length - a.length).slice(0, ITEMS_LISTED);
+      least = items.length < ITEMS_LISTED ? -1 : items[ITEMS_LISTED - 1].length;
+    };
 
     for (const {lane} of this.rows) {
       const level = this.levelAt(lane, (this.span[0] + this.span[1]) / 2, pixel);
 
       for (let i = firstBehind(level, this.span[0]); i < level.count && level.start[i] < this.span[1]; i++) {
-        items.push({lane, level, i, length: level.end[i] - level.start[i]});
+        const length = level.end[i] - level.start[i];
+
+        if (length > least) {
+          items.push({lane, level, i, length});
+        }
+        if (items.length >= 8 * ITEMS_LISTED) {
+          cut();
+        }
       }
     }
-    return items.sort((a, b) => b.length - a.length).slice(0, ITEMS_LISTED);
+    cut();
+    return items;
   }
 
   /* The same for those who do not see the picture. */
@@ -898,7 +910,7 @@ class Timeline {
       textColumn('lane', item => KIND_TITLES[item.lane.info.kind]), textColumn('what', item => this.index.classes[item.level.kind[item.i]]),
       textColumn('name', item => this.nameOf(item.level, item.i)), countColumn('items', item => item.level.many[item.i]),
       timeColumn('from', item => item.level.start[item.i]), timeColumn('length', item => item.length, true)],
-    this.itemsInView(), {choose: item => this.choose(item.level.start[item.i], item.level.end[item.i])});
+    this.itemsInView(), {isSame: (a, b) => a.lane === b.lane && a.level.start[a.i] === b.level.start[b.i], choose: item => this.choose(item.level.start[item.i], item.level.end[item.i])});
   }
 
   choose(from, to) {
