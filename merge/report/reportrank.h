@@ -61,6 +61,8 @@ struct report_incarnation {
     int32_t number;  /* 0 = the first start */
     ck_time_t start; /* of the first process to record, on the axis */
     ck_time_t end;   /* 0 = not known */
+    uint32_t domain; /* whose clock both are of */
+    ck_time_t error; /* of both beside those of other clocks; -1 = not known */
 };
 
 struct report_rank {

@@ -520,7 +520,7 @@ class Judge:
                             f"{rest / 1e6:.2g} ms elsewhere")
 
     def on_in_no_step(self, share):
-        r"""([\d.]+) % of it in no step \(before the first one, between steps or after the last one\)\."""
+        r"""([\d.]+) % of it in no step \(before the first one, between steps, after the last one, or in one that was not finished\)\."""
         if not self.meets_only():
             return
         self.share("in no step", share, lambda t: sum(

@@ -266,7 +266,7 @@ const char *evidence_called(const struct defs *defs,
         }
         if (innermost == NULL &&
             !defs_is_own(defs, item->a, stack->frames[i])) {
-            innermost = place.function;
+            innermost = library_place(defs, place).function;
         }
     }
     return NULL;

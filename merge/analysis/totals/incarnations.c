@@ -113,6 +113,22 @@ static bool lives_number(struct lives *lives)
     return is_again;
 }
 
+/* The larger one of the two stamps'; the second one may be missing (0). */
+static ck_time_t error_of(const struct align *align,
+                          uint32_t agent,
+                          int64_t started,
+                          int64_t ended)
+{
+    ck_time_t first, last;
+
+    if (align_bound(align, agent, false, started, &first) != 0 ||
+        align_bound(align, agent, false, ended > 0 ? ended : started, &last) !=
+            0) {
+        return -1;
+    }
+    return first > last ? first : last;
+}
+
 void incarnations_report(const struct defs *defs,
                          const struct align *align,
                          const struct defs_rank *who,
@@ -137,7 +153,9 @@ void incarnations_report(const struct defs *defs,
         row->incarnations[i] = (struct report_incarnation){
             .number = life->number,
             .start = axis_time(axis, who->agent, false, life->started),
-            .end = ended > 0 ? axis_time(axis, who->agent, false, ended) : 0};
+            .end = ended > 0 ? axis_time(axis, who->agent, false, ended) : 0,
+            .domain = defs->agents[who->agent].domain,
+            .error = error_of(align, who->agent, life->started, ended)};
     }
     row->incarnations_count = count;
     free(lives.items);

@@ -140,13 +140,21 @@ char *output_svg_ledger(const struct report *report, size_t *length)
 
     svg_open(&svg, WIDTH, TOP + (int)count * ROW + 34, "device time");
     (void)snprintf(
-        title, sizeof(title), "%.150s: where the time of %zu devices went%s",
-        report->name, report->devices_count,
+        title, sizeof(title),
+        count == 0 ? "%.150s: no devices"
+                   : "%.150s: where the time of %zu device%s went%s",
+        report->name, report->devices_count, word_s(report->devices_count),
         count < report->devices_count ? " (the 64 that were idle most)" : "");
     svg_text(&svg, 10, 22, "b", title);
-    svg_text(&svg, LEFT - 8, 38, "q e", "busy");
-    put_rows(&svg, devices, count);
-    svg_legend(&svg, TOP + (double)count * ROW + 20);
+    if (count > 0) {
+        svg_text(&svg, LEFT - 8, 38, "q e", "busy");
+        put_rows(&svg, devices, count);
+        svg_legend(&svg, TOP + (double)count * ROW + 20);
+    } else {
+        svg_text(&svg, 10, 42, "q",
+                 "No work of a device was recorded, so there is no device time "
+                 "to show. The picture of this run is svg-timeline.");
+    }
     free(devices);
     return svg_close(&svg, length);
 }

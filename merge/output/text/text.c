@@ -783,8 +783,20 @@ void output_where(const struct report *report,
     struct page_given given = {.count = 0};
     struct page page = {report, style, file, &given};
 
+    long begin;
+
     put_head(&page);
+    begin = ftell(file);
     page_ends(&page);
     page_running(&page);
     page_standing_stacks(&page);
+    if (ftell(file) == begin) {
+        fputs(
+            page_is_going_on(&page)
+                ? " The job is running; no rank is in a call that is "
+                  "recorded.\n"
+                : " The job has ended, and no rank was still in a call: there "
+                  "is nothing to locate. Its report: ckmerge RUN\n",
+            file);
+    }
 }

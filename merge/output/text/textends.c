@@ -375,8 +375,8 @@ struct restart {
     int32_t number;
     int32_t *ranks;
     size_t count;
-    ck_time_t first; /* the first start of one */
-    ck_time_t ended; /* before, the first end of one */
+    const struct report_incarnation *first; /* that started; NULL = none */
+    const struct report_incarnation *ended; /* before, the first that ended */
     bool has_all_ends;
 };
 
@@ -384,18 +384,48 @@ static void restart_add(struct restart *restart, const struct report_rank *rank)
 {
     for (size_t i = 0; i < rank->incarnations_count; i++) {
         const struct report_incarnation *now = &rank->incarnations[i];
-        ck_time_t ended = i > 0 ? now[-1].end : 0;
+        const struct report_incarnation *before = i > 0 ? now - 1 : NULL;
 
         if (now->number != restart->number) {
             continue;
         }
         restart->ranks[restart->count++] = rank->number;
-        restart->first =
-            now->start < restart->first ? now->start : restart->first;
-        restart->has_all_ends = restart->has_all_ends && ended != 0;
-        restart->ended = ended < restart->ended ? ended : restart->ended;
+        if (restart->first == NULL || now->start < restart->first->start) {
+            restart->first = now;
+        }
+        if (before == NULL || before->end == 0) {
+            restart->has_all_ends = false;
+        } else if (restart->ended == NULL ||
+                   before->end < restart->ended->end) {
+            restart->ended = before;
+        }
         return;
     }
+}
+
+/* ", 0.8 s +- 2 us after the first of them ended". Where the two clocks may
+ * have it the other way round, there is none. */
+static void put_pause(FILE *file, const struct restart *restart)
+{
+    const struct report_incarnation *first = restart->first;
+    const struct report_incarnation *ended = restart->ended;
+    bool is_one_clock = ended != NULL && ended->domain == first->domain;
+    ck_time_t error;
+
+    if (!restart->has_all_ends || ended == NULL ||
+        (!is_one_clock && (first->error < 0 || ended->error < 0))) {
+        return;
+    }
+    error = is_one_clock ? 0 : first->error + ended->error;
+    if (first->start - ended->end <= error) {
+        return;
+    }
+    fprintf(file, ", %s", word_time(first->start - ended->end).text);
+    if (error > 0) {
+        fprintf(file, " +- %s", word_time(error).text);
+    }
+    fprintf(file, " after %s ended",
+            restart->count == 1 ? "it" : "the first of them");
 }
 
 /* "ranks 0 and 1 were started again at 2.31 s (restart 1), 0.8 s after the
@@ -416,13 +446,9 @@ static void put_restart(const struct page *page, struct restart *restart)
     page_ranks(page->file, restart->ranks, restart->count);
     fprintf(page->file, " %s started again at %s (restart %d)",
             is_one ? "was" : "were",
-            word_time(restart->first - report->whole.start).text,
+            word_time(restart->first->start - report->whole.start).text,
             restart->number);
-    if (restart->has_all_ends && restart->first > restart->ended) {
-        fprintf(page->file, ", %s after %s ended",
-                word_time(restart->first - restart->ended).text,
-                is_one ? "it" : "the first of them");
-    }
+    put_pause(page->file, restart);
     fprintf(page->file, "%s\n", page_normal(page));
 }
 
@@ -444,11 +470,8 @@ static void put_restarts(const struct page *page)
     for (int32_t number =
              most < REPORT_INCARNATIONS ? 1 : most - REPORT_INCARNATIONS + 2;
          number <= most; number++) {
-        struct restart restart = {.number = number,
-                                  .ranks = ranks,
-                                  .first = INT64_MAX,
-                                  .ended = INT64_MAX,
-                                  .has_all_ends = true};
+        struct restart restart = {
+            .number = number, .ranks = ranks, .has_all_ends = true};
 
         put_restart(page, &restart);
     }

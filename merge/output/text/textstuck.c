@@ -11,10 +11,12 @@
 #include "merge/output/text/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "merge/model/memory.h"
 #include "merge/model/rankset.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 /* Ranks, or runs of them, that are named. */
 #define NAMED_MAX 8
@@ -331,8 +333,46 @@ static bool is_waiting_in(const struct report_impasse *still, int32_t rank)
     return false;
 }
 
+/* All that is_waiting_in() holds for, of any collective, ascending. */
+struct waiting {
+    int32_t *ranks;
+    size_t count;
+};
+
+CK_ORDER(by_rank, int32_t, CK_LESS(*a, *b))
+
+static struct waiting waiting_of(const struct report *report)
+{
+    struct waiting waiting = {NULL, 0};
+    size_t room = 0;
+
+    for (size_t i = 0; i < report->impasses_count; i++) {
+        room += report->impasses[i].waited;
+    }
+    waiting.ranks = xcalloc(room + 1, sizeof(*waiting.ranks));
+    for (size_t i = 0; i < report->impasses_count; i++) {
+        const struct report_impasse *still = &report->impasses[i];
+
+        if (still->is_sure && still->absent > 0 && still->waited > 0) {
+            memcpy(waiting.ranks + waiting.count, still->ranks,
+                   still->waited * sizeof(*still->ranks));
+            waiting.count += still->waited;
+        }
+    }
+    qsort(waiting.ranks, waiting.count, sizeof(*waiting.ranks), by_rank);
+    return waiting;
+}
+
+static bool waiting_has(const struct waiting *waiting, int32_t rank)
+{
+    return bsearch(&rank, waiting->ranks, waiting->count,
+                   sizeof(*waiting->ranks), by_rank) != NULL;
+}
+
 /* One that a rank waited for in a collective, if that one waits itself; -1. */
-static int32_t absent_of(const struct report *report, int32_t rank)
+static int32_t absent_of(const struct report *report,
+                         const struct waiting *waiting,
+                         int32_t rank)
 {
     for (size_t i = 0; i < report->impasses_count; i++) {
         const struct report_impasse *still = &report->impasses[i];
@@ -342,10 +382,8 @@ static int32_t absent_of(const struct report *report, int32_t rank)
             continue;
         }
         for (size_t j = 0; j < still->absent; j++) {
-            for (size_t k = 0; k < report->impasses_count; k++) {
-                if (is_waiting_in(&report->impasses[k], absent[j])) {
-                    return absent[j];
-                }
+            if (waiting_has(waiting, absent[j])) {
+                return absent[j];
             }
         }
         return absent[0];
@@ -355,7 +393,9 @@ static int32_t absent_of(const struct report *report, int32_t rank)
 
 /* The one rank that a rank waited for, by a message, else in a collective; -1 =
  * none, or several. */
-static int32_t peer_of(const struct report *report, int32_t rank)
+static int32_t peer_of(const struct report *report,
+                       const struct waiting *waiting,
+                       int32_t rank)
 {
     int32_t peer = -1;
 
@@ -371,26 +411,28 @@ static int32_t peer_of(const struct report *report, int32_t rank)
             }
         }
     }
-    return peer >= 0 ? peer : absent_of(report, rank);
+    return peer >= 0 ? peer : absent_of(report, waiting, rank);
 }
 
 /* Ranks that wait for each other in a circle, from that one on: their number, 0
  * = they do not. */
-static size_t
-circle_find(const struct report *report, int32_t rank, int32_t ranks[PAGE_ROWS])
+static size_t circle_find(const struct report *report,
+                          const struct waiting *waiting,
+                          int32_t rank,
+                          int32_t ranks[PAGE_ROWS])
 {
     size_t count = 0;
 
     ranks[count++] = rank;
     while (count < PAGE_ROWS) {
-        int32_t next = peer_of(report, ranks[count - 1]);
+        int32_t next = peer_of(report, waiting, ranks[count - 1]);
 
         if (next < 0 || next == ranks[0]) {
             break;
         }
         ranks[count++] = next;
     }
-    return peer_of(report, ranks[count - 1]) == ranks[0] ? count : 0;
+    return peer_of(report, waiting, ranks[count - 1]) == ranks[0] ? count : 0;
 }
 
 /* The first of those that wait by message or collective `row`; -1 = none. */
@@ -405,27 +447,35 @@ static int32_t first_of(const struct report *report, size_t row)
     return still->waited > 0 ? still->ranks[0] : -1;
 }
 
+/* The first circle; 0 = there is none. */
+static size_t first_circle(const struct report *report,
+                           int32_t ranks[PAGE_ROWS])
+{
+    struct waiting waiting = waiting_of(report);
+    size_t count = 0;
+
+    for (size_t i = 0;
+         count == 0 && i < report->awaited_count + report->impasses_count;
+         i++) {
+        int32_t first = first_of(report, i);
+
+        count = first < 0 ? 0 : circle_find(report, &waiting, first, ranks);
+    }
+    free(waiting.ranks);
+    return count;
+}
+
 /* Where messages are on their way a healthy job is in a circle, too, for a
  * while. */
 static void put_circle(const struct page *page, enum why why, int indent)
 {
     const struct report *report = page->report;
     struct report_usual usual = usual_of(report);
+    int32_t ranks[PAGE_ROWS];
+    size_t count = first_circle(report, ranks);
+    struct spell spell = spell_of(report, ranks, count);
 
-    for (size_t i = 0; i < report->awaited_count + report->impasses_count;
-         i++) {
-        int32_t ranks[PAGE_ROWS];
-        int32_t first = first_of(report, i);
-        size_t count = first < 0 ? 0 : circle_find(report, first, ranks);
-        struct spell spell;
-
-        if (count == 0) {
-            continue;
-        }
-        spell = spell_of(report, ranks, count);
-        if (why != WHY_DIED && !is_long(&usual, spell.least)) {
-            return;
-        }
+    if (count > 0 && (why == WHY_DIED || is_long(&usual, spell.least))) {
         fprintf(page->file, "%*s%s", indent, "", page_red(page));
         page_ranks(page->file, ranks, count);
         fputs(why == WHY_DIED ? " waited for each other in a circle"
@@ -435,7 +485,6 @@ static void put_circle(const struct page *page, enum why why, int indent)
         fprintf(page->file, "%s%s\n",
                 is_hang(&usual, spell.least) ? ": a deadlock" : "",
                 page_normal(page));
-        return;
     }
 }
 

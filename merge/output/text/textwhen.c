@@ -56,8 +56,8 @@ void page_windows(const struct page *page, const struct report_windows *windows)
     }
     if (windows->outside >= WORTH_OUTSIDE) {
         put_share(page, windows->outside);
-        fputs("in no step (before the first one, between steps or after the "
-              "last one).\n",
+        fputs("in no step (before the first one, between steps, after the "
+              "last one, or in one that was not finished).\n",
               page->file);
     }
 }

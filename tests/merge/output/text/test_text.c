@@ -131,6 +131,61 @@ static void the_same_advice_is_printed_once(void **state)
     assert_string_equal(text, "    Try: sleep less.\n    Try: wait less.\n");
 }
 
+/* Rank 0 ended at 2 s, rank 1 began again at 3 s. */
+static void a_pause_between_two_clocks_has_their_errors(void **state)
+{
+    struct report_rank rows[2] = {
+        {.number = 0,
+         .incarnations = {{0, S, 2 * S, 0, 0}, {1, 4 * S, 0, 0, 0}},
+         .incarnations_count = 2},
+        {.number = 1,
+         .incarnations = {{0, S, 5 * S / 2, 1, CK_TIME_MS},
+                          {1, 3 * S, 0, 1, CK_TIME_MS}},
+         .incarnations_count = 2}};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .ranks = rows,
+                            .ranks_count = 2,
+                            .whole = {0, 9 * S}};
+
+    (void)state;
+    say(page_ends, &report);
+    assert_non_null(
+        strstr(text, " ranks 0 and 1 were started again at 3.00 s (restart 1), "
+                     "1.00 s +- 1.00 ms after the first of them ended\n"));
+    rows[1].incarnations[1].error = 2 * S; /* which was first is not known */
+    say(page_ends, &report);
+    assert_non_null(strstr(text, " again at 3.00 s (restart 1)\n"));
+    rows[1].incarnations[1].error = -1;
+    say(page_ends, &report);
+    assert_null(strstr(text, "after"));
+    rows[1].incarnations[1].domain = 0;
+    say(page_ends, &report);
+    assert_non_null(strstr(text, ", 1.00 s after the first of them ended\n"));
+}
+
+static void where_no_rank_is_in_a_call_there_is_a_sentence(void **state)
+{
+    static const struct text_style style = {.columns = 0};
+    struct report report = {.present = 1, .size = 1};
+    size_t length;
+    FILE *file;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        report.is_running = i == 1;
+        free(text);
+        text = NULL;
+        file = open_memstream(&text, &length);
+        assert_non_null(file);
+        output_where(&report, &style, file);
+        assert_int_equal(fclose(file), 0);
+        assert_non_null(strstr(text, i == 0
+                                         ? "\n The job has ended, and no rank"
+                                         : "\n The job is running; no rank"));
+    }
+}
+
 static void a_collective_in_which_no_rank_waited_is_no_news(void **state)
 {
     int32_t ranks[] = {1, 0};
@@ -849,6 +904,10 @@ int main(void)
             regions_of_a_file_without_symbols_have_addresses, teardown),
         cmocka_unit_test_teardown(ranks_that_poll_may_wait_for_others,
                                   teardown),
+        cmocka_unit_test_teardown(a_pause_between_two_clocks_has_their_errors,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            where_no_rank_is_in_a_call_there_is_a_sentence, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
