@@ -70,7 +70,10 @@ async function processorStart() {
     },
     postMessage: (data) => port1.postMessage(data),
   });
-  await new Promise((done) => setTimeout(done, 1500));
+  // What comes before the module is ready is lost, and beside a load that takes seconds.
+  while (globalThis.processorBridge.reqBufferAddr === 0) {
+    await new Promise((done) => setTimeout(done, 20));
+  }
   return new Processor(port2);
 }
 

@@ -26,6 +26,7 @@ const browser = await chromium.launch({
 const errors = [];
 try {
   const page = await browser.newPage({viewport: {width: 1400, height: 800}});
+  page.setDefaultTimeout(300000); // it ends what hangs, also beside a load
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('dialog', (dialog) => {
     errors.push(dialog.message());
@@ -36,8 +37,7 @@ try {
   await page.click('label[for=file]');
   await (await chooser).setFiles(trace);
   await page.waitForFunction(
-      (name) => document.title.includes(name), path.basename(trace),
-      {timeout: 60000});
+      (name) => document.title.includes(name), path.basename(trace));
   await page.waitForTimeout(1500);
   await page.screenshot({path: screenshot});
   const text = (await page.innerText('body')).split('\n')
