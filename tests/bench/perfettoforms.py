@@ -12,6 +12,7 @@ import os
 import statistics
 import struct
 import sys
+import zlib
 
 from job import Bench, remark
 from perfetto import loaded, traces_of
@@ -98,6 +99,38 @@ def pairs(slices):
         yield packet(time, what)
 
 
+def lean(slices, has_names=True):
+    """The least that a pair may be: a sequence for each row, whose track is its default, and
+    times counted from its last packet."""
+    names = named(2, {name: iid for name, iid in slices.names.items()})
+    for (process, _), row in slices.rows.items():
+        thread = number(1, process + 1) + number(2, FIRST_TID + row) + block(5, b"row %d" % row)
+        clocks = block(1, number(1, 6) + number(2, 0)) + block(1, number(1, 64) + number(2, 0) + number(3, 1))
+        own = number(SEQUENCE, row) + number(FLAGS, 3) + number(87, 1) + number(42, 1)
+        yield block(PACKET, number(TIME, 0) + number(58, 6) + own + block(INTERNED, names) + block(6, clocks) +
+                    block(59, number(58, 64) + block(11, number(UUID, row))))
+        yield block(PACKET, number(TIME, 0) + number(58, 6) + number(SEQUENCE, row) + number(FLAGS, 2) +
+                    block(TRACK, number(1, row) + block(4, thread)))
+    events, last = [], {}
+    for start, length, row, name, _ in slices.slices:
+        events.append((start, 1, -length, row, number(TYPE, BEGIN) + (number(NAME, slices.names[name]) if has_names else b"")))
+        events.append((start + length, 0, 0, row, number(TYPE, END)))
+    for time, _, _, row, what in sorted(events, key=lambda one: one[:3]):
+        yield block(PACKET, number(TIME, time - last.get(row, 0)) + number(SEQUENCE, row) + number(FLAGS, 2) + block(EVENT, what))
+        last[row] = time
+
+
+def compressed(packets):
+    """The same packets, deflated by some 400 kB."""
+    part = bytearray()
+    for one in packets:
+        if len(part) + len(one) > 400000:
+            yield block(PACKET, block(50, zlib.compress(bytes(part), 6)))
+            part = bytearray()
+        part += one
+    yield block(PACKET, block(50, zlib.compress(bytes(part), 6)))
+
+
 def points(slices):
     yield from head(slices)
     for start, _, row, name, _ in slices.slices:
@@ -153,6 +186,9 @@ def fuchsia(slices):
 
 FORMS = (
     ("begins and ends, no argument, category or arrow", pairs),
+    ("the same, lean: defaults, times from the packet before", lean),
+    ("the same, deflated", lambda slices: compressed(lean(slices))),
+    ("the same, without names", lambda slices: lean(slices, False)),
     ("one point for each slice: no length either", points),
     ("stages of a GPU, one packet each: no argument or arrow", stages),
     ("one packet each, on threads alone: no argument or arrow", lambda slices: single(slices, False, False)),
