@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-TIMEOUT = 60
+TIMEOUT = 300  # ends what hangs; beside a load all takes 15 times as long
 # Reported by the page itself, before any script of it runs.
 WATCH = """
 window.violations = [];

@@ -994,6 +994,7 @@ class Page:
             before = self.browser.run("theTimeline.details.length")
             self.browser.run("document.querySelector('#view-compare [role=status]').textContent = ''")
             self.drop((f"bad{i}.html", page))
+            self.browser.wait("document.querySelector('#view-compare [role=status]').textContent !== ''", f"the hostile page {i} is refused")
             said = self.browser.run("document.querySelector('#view-compare [role=status]').innerText")
             if not said.startswith(f"bad{i}.html: ") or "\n" in said:
                 self.wrong(f"a hostile page ({i}) is not refused in a line: {said!r}")
@@ -1129,6 +1130,7 @@ class Page:
     def compare(self, other):
         """`other`: the report of another page."""
         self.drop(("other.json", json.dumps(other)))
+        self.browser.wait("document.getElementById('view-compare').innerText.includes('There: other.json ')", "a dropped report is compared")
         said = self.browser.run("document.getElementById('view-compare').innerText")
         if other["size"] != self.report["size"] and "Not comparable because" not in said:
             self.wrong("other ranks, and no word of it in the comparison")
@@ -1138,7 +1140,9 @@ class Page:
                            ("no.json", "{}"), ("empty.html", ""),
                            ("<img src=x onerror=hacked=1>.html", "<html>" + "x" * 100),
                            ("block.html", "<script type=\"text/plain\" id=\"block-report\">AAAA</script>")):
+            self.browser.run("document.querySelector('#view-compare [role=status]').textContent = ''")
             self.drop((name, text))
+            self.browser.wait("document.querySelector('#view-compare [role=status]').textContent !== ''", f"{name} is refused")
             said = self.browser.run("document.querySelector('#view-compare [role=status]').innerText")
             if not said.startswith(name.split("<")[0] or "<img"):
                 self.wrong(f"{name} is not refused: {said!r}")
