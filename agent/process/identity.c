@@ -24,6 +24,7 @@
 
 #include "agent/process/procfile.h"
 #include "schema/fnv.h"
+#include "schema/ring/ring.h"
 #include "schema/store/run.h"
 #include "schema/time.h"
 
@@ -635,6 +636,7 @@ void identity_lines(const struct identity *identity,
     ck_lines_put(lines, "machine", identity->machine);
     ck_lines_put_number(lines, "uid", identity->uid);
     ck_lines_put_number(lines, "pid", pid);
+    ck_lines_put_number(lines, "pid_space", (int64_t)ck_ring_pid_space());
     ck_lines_put(lines, "command", identity->command);
     ck_lines_put_number(lines, "start_raw", identity->start_raw);
     ck_lines_put_number(lines, "start_realtime", identity->start_realtime);

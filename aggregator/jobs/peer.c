@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "schema/clock/domain.h"
+#include "schema/ring/ring.h"
 #include "schema/store/run.h"
 
 struct peer {
@@ -99,6 +100,7 @@ static void peer_identify(struct peer *peer, const char *lines, size_t length)
 {
     struct peer_facts *facts = &peer->facts;
     struct ck_domain ours;
+    int64_t space;
 
     facts->rank = lines_number(lines, length, "rank", -1);
     facts->size = lines_number(lines, length, "size", 0);
@@ -110,8 +112,11 @@ static void peer_identify(struct peer *peer, const char *lines, size_t length)
     lines_text(lines, length, "command", facts->command,
                sizeof(facts->command));
     (void)ck_domain_read(&ours, NULL);
-    peer->is_local =
-        ours.boot_id[0] && strcmp(ours.boot_id, facts->boot_id) == 0;
+    /* In a container of this machine pids are others. */
+    space = lines_number(lines, length, "pid_space", 0);
+    peer->is_local = ours.boot_id[0] &&
+                     strcmp(ours.boot_id, facts->boot_id) == 0 &&
+                     (space == 0 || space == (int64_t)ck_ring_pid_space());
 }
 
 struct peer *peer_create(const uint8_t agent[16], struct store *store)

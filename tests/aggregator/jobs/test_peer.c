@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "aggregator/jobs/peer.h"
+#include "schema/ring/ring.h"
 #include "tests/workdir.h"
 
 static const uint8_t agent[16] = "0123456789abcde";
@@ -158,6 +159,38 @@ static void a_peer_of_another_host_is_dead_after_its_time(void **state)
     assert_int_equal(peer_state(peer), PEER_DEAD);
 }
 
+/* Its number may be that of a process here that lives, or of none. */
+static void a_peer_of_a_container_is_dead_after_its_time_too(void **state)
+{
+    int pids[] = {(int)getpid(), dead_pid()};
+    char lines[320];
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct peer *peer;
+
+        (void)snprintf(lines, sizeof(lines), "%spid_space=1\n",
+                       local_lines(pids[i]));
+        peer = hello(state, lines, 100);
+        (void)peer_judge(peer, &limits, 100 + 29 * CK_TIME_S);
+        assert_int_equal(peer_state(peer), PEER_SILENT);
+        (void)peer_judge(peer, &limits, 100 + 30 * CK_TIME_S);
+        assert_int_equal(peer_state(peer), PEER_DEAD);
+    }
+}
+
+static void a_peer_of_this_pid_namespace_is_asked_for(void **state)
+{
+    char lines[320];
+    struct peer *peer;
+
+    (void)snprintf(lines, sizeof(lines), "%spid_space=%llu\n",
+                   local_lines((int)getpid()),
+                   (unsigned long long)ck_ring_pid_space());
+    peer = hello(state, lines, 100);
+    (void)peer_judge(peer, &limits, 100 + 3600 * CK_TIME_S);
+    assert_int_equal(peer_state(peer), PEER_SILENT);
+}
+
 static void a_frame_of_another_agent_is_foreign(void **state)
 {
     struct peer *peer = hello(state, local_lines(1), 100);
@@ -194,6 +227,8 @@ int main(void)
         CASE(a_silent_process_that_lives_is_not_dead),
         CASE(a_silent_process_that_is_gone_is_dead),
         CASE(a_peer_of_another_host_is_dead_after_its_time),
+        CASE(a_peer_of_a_container_is_dead_after_its_time_too),
+        CASE(a_peer_of_this_pid_namespace_is_asked_for),
         CASE(a_frame_of_another_agent_is_foreign),
         CASE(counters_are_kept_from_the_last_beat),
     };
