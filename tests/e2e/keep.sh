@@ -83,21 +83,34 @@ print(f"ok: {sum(map(len, of.values()))} of {ranks * marks} marks, "
       f"the last ones of each rank")
 PY
 
-# A time: so much at least, by the stamps of the program's own calls.
-"$bin/ckagent" --keep 1s --report none --dir "$work/second" -- \
-    /usr/bin/python3 -c 'import time
+# A time: so much at least, by the stamps of the program's own calls, and no more
+# than ckagg(1) has, where the processes have their CPUs: status 3 is more.
+keeps_a_second() {
+    local kept
+    rm -rf "$work/second"
+    "$bin/ckagent" --keep 1s --report none --dir "$work/second" -- \
+        /usr/bin/python3 -c 'import time
 until = time.monotonic() + 4.5
 while time.monotonic() < until:
     time.sleep(0.001)'
-wait_done "$work/second"
-"$bin/ckmerge" --quiet --output json="$work/second.json" "$work/second" ||
-    fail "--keep 1s: ckmerge"
-kept=$(json "$work/second.json" "(j['region']['end_ns'] -
-    j['region']['start_ns']) / 1e9")
-same "--keep 1s: discarded" True \
-    "$(json "$work/second.json" "j['kept']['discarded_records'] > 0")"
-same "--keep 1s: $kept s, 1 at least" True \
-    "$(json "$work/second.json" "1 <= $kept < j['kept']['of_ns'] / 1e9")"
+    wait_done "$work/second"
+    "$bin/ckmerge" --quiet --output json="$work/second.json" "$work/second" ||
+        fail "--keep 1s: ckmerge"
+    kept=$(json "$work/second.json" "(j['region']['end_ns'] -
+        j['region']['start_ns']) / 1e9")
+    same "--keep 1s: discarded" True \
+        "$(json "$work/second.json" "j['kept']['discarded_records'] > 0")"
+    same "--keep 1s: $kept s, 1 at least" True \
+        "$(json "$work/second.json" "1 <= $kept < j['kept']['of_ns'] / 1e9")"
+    [ "$(json "$work/second.json" "$kept <= 1 + 1 / 8 + 1.5")" = True ] || return 3
+}
+for _ in 1 2 3 4; do
+    tried keeps_a_second
+    [ "$status" = 3 ] || break
+    [ "$others" -ge 20 ] || fail "--keep 1s: more than 2.625 s, alone"
+    echo "--keep 1s: more than 2.625 s, others took $others % of the CPU time"
+done
+[ "$status" = 0 ] || [ "$status" = 3 ] || exit "$status"
 
 # ckagg is killed when it makes the report and all agents that are not rank 0's
 # have left: the last one of them has another finish the run.
