@@ -7,6 +7,9 @@
 #include "merge/timeline/opencalls.h"
 #include "merge/timeline/unknowntail.h"
 
+/* 73 years from the start of the axis. */
+#define TIME_MOST ((ck_time_t)1 << 61)
+
 /* Widen *region by the stamps of one process. */
 static void region_add(const struct axis *axis,
                        uint32_t agent,
@@ -177,6 +180,17 @@ static void steps_add(const struct defs *defs,
     steps->end = until > steps->end ? until : steps->end;
 }
 
+/* A program may overwrite the times of its records: no run is so long that the
+ * length has no room. What is beyond counts as any other record that is outside
+ * of the region. */
+static struct region bounded(struct region region)
+{
+    return (struct region){
+        region.start > -TIME_MOST ? region.start : -TIME_MOST,
+        region.end < TIME_MOST ? region.end : TIME_MOST,
+    };
+}
+
 int region_find(const struct defs *defs,
                 const struct axis *axis,
                 struct report *report)
@@ -194,6 +208,9 @@ int region_find(const struct defs *defs,
     for (uint32_t i = 0; i < defs->agents_count; i++) {
         agent_add(defs, axis, i, &whole);
     }
+    whole = bounded(whole);
+    steps = bounded(steps);
+    mpi = bounded(mpi);
     if (whole.start > whole.end) {
         return -1;
     }

@@ -264,6 +264,27 @@ static void behind_its_end_a_rank_has_no_time_and_does_nothing(void **state)
     assert_null(strstr(fixture->text, "While they waited it was"));
 }
 
+/* A program that writes to what is mapped in it overwrote them. */
+static void times_of_all_times_make_no_region_without_a_length(void **state)
+{
+    const struct synth_rank who = {
+        .size = 1, .host = "node", .timens = "t", .clock = CK_CLOCK_RAW};
+    struct fixture *fixture = *state;
+    struct synth *synth = synth_create(fixture->dir, 1, &who);
+    int64_t far = INT64_MAX / 10 * 9;
+
+    synth_stream(synth, 1, 0, 100);
+    synth_text(synth, CK_KIND_NAME, N_LAUNCH, 0, 0, "clFlush", 7);
+    synth_call(synth, CK_KIND_API_OPENCL, N_LAUNCH, -far, MS, SITE, 1);
+    synth_call(synth, CK_KIND_API_OPENCL, N_LAUNCH, 5 * MS, MS, SITE, 2);
+    synth_call(synth, CK_KIND_API_OPENCL, N_LAUNCH, far, MS, SITE, 3);
+    synth_exit(synth, 0, 12 * MS, 0);
+    synth_destroy(synth);
+    (void)program_merge(&fixture->text, "/", "-o json %s", fixture->dir);
+    assert_non_null(strstr(fixture->text, "\"kind\": \"whole\""));
+    assert_non_null(strstr(fixture->text, "\"ns\": 4611686018427387904,"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +306,9 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             behind_its_end_a_rank_has_no_time_and_does_nothing, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            times_of_all_times_make_no_region_without_a_length, setup,
             teardown),
     };
 
