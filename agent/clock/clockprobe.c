@@ -363,12 +363,18 @@ static void burst_hurry(struct clockprobe *clock, ck_time_t now)
     }
 }
 
+/* Not where poll() looked at it and found nothing. */
+static bool is_worth_reading(int fd, const struct pollfd *item)
+{
+    return fd >= 0 && (item->fd != fd || item->revents != 0);
+}
+
 /* REALTIME was set: arm the timer anew. */
-static bool is_changed(struct clockprobe *clock)
+static bool is_changed(struct clockprobe *clock, const struct pollfd *item)
 {
     uint64_t count;
 
-    if (clock->change_fd < 0 ||
+    if (!is_worth_reading(clock->change_fd, item) ||
         read(clock->change_fd, &count, sizeof(count)) >= 0 ||
         errno != ECANCELED) {
         return false;
@@ -395,13 +401,23 @@ static void lead_try(struct clockprobe *clock, ck_time_t now)
     clock->burst_at = now + (size > CROWD ? random_below(clock, CK_TIME_S) : 0);
 }
 
-static void leading_step(struct clockprobe *clock, ck_time_t now)
+/* ZeroMQ's descriptor reports changes, not what there is. */
+static bool has_news(const struct clockprobe *clock, const struct pollfd *item)
 {
-    if (is_changed(clock) ||
+    return clock->link != NULL &&
+           (clock->way == CLOCKLINK_ZMQ ||
+            is_worth_reading(clocklink_fd(clock->link), item));
+}
+
+static void leading_step(struct clockprobe *clock,
+                         ck_time_t now,
+                         const struct pollfd items[2])
+{
+    if (is_changed(clock, &items[1]) ||
         (clock->expected != 0 && now - clock->expected > STANDSTILL)) {
         burst_hurry(clock, now);
     }
-    if (clock->link != NULL) {
+    if (has_news(clock, &items[0])) {
         sent_take(clock);
         answers_take(clock, now);
     }
@@ -415,13 +431,15 @@ static void leading_step(struct clockprobe *clock, ck_time_t now)
     }
 }
 
-void clockprobe_step(struct clockprobe *clock, ck_time_t now)
+void clockprobe_step(struct clockprobe *clock,
+                     ck_time_t now,
+                     const struct pollfd items[2])
 {
     if (clock->state == STATE_WAITING) {
         lead_try(clock, now);
     }
     if (clock->state == STATE_LEADING) {
-        leading_step(clock, now);
+        leading_step(clock, now, items);
     }
     clock->expected = now;
 }
@@ -506,14 +524,14 @@ static void last_burst(struct clockprobe *clock)
         clockprobe_poll(clock, wake, items);
         (void)ppoll(items, 2, &wait, NULL);
         now = ck_time_raw();
-        leading_step(clock, now);
+        leading_step(clock, now, items);
     }
 }
 
 void clockprobe_finish(struct clockprobe *clock)
 {
     if (clock->state == STATE_WAITING) {
-        clockprobe_step(clock, ck_time_raw());
+        lead_try(clock, ck_time_raw());
     }
     if (clock->state == STATE_LEADING) {
         last_burst(clock);

@@ -62,7 +62,10 @@ void clockprobe_poll(struct clockprobe *clock,
                      ck_time_t until,
                      struct pollfd items[2]);
 ck_time_t clockprobe_due(const struct clockprobe *clock);
-void clockprobe_step(struct clockprobe *clock, ck_time_t now);
+/* `items` as poll() left them: a descriptor with no events is not read. */
+void clockprobe_step(struct clockprobe *clock,
+                     ck_time_t now,
+                     const struct pollfd items[2]);
 
 /* The last burst: waits for at most CLOCKPROBE_LAST. Nothing is probed
  * afterwards, and the lead is handed on. */

@@ -586,7 +586,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         (void)ppoll(items, 5, &limit, NULL);
         now = ck_time_raw();
         account_alive(&collector->account, now);
-        clockprobe_step(collector->clock, now);
+        clockprobe_step(collector->clock, now, &items[3]);
         if (items[2].revents != 0 || haste > 0) {
             periodic_samples(&collector->periodic);
         }

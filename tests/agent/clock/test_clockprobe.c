@@ -187,7 +187,7 @@ static void turns(struct clockprobe *clock, unsigned asked, ck_time_t limit)
         clockprobe_poll(clock, wake, items);
         (void)ppoll(items, 2, &wait, NULL);
         now = ck_time_raw();
-        clockprobe_step(clock, now);
+        clockprobe_step(clock, now, items);
     }
 }
 
@@ -251,12 +251,14 @@ static void by_udp_probes_go_in_volleys(void **state)
 {
     ck_time_t began = ck_time_raw();
     struct clockprobe *clock;
+    struct pollfd items[2];
 
     (void)state;
     server_start(true, false);
     clock = met(true);
     while (server.asked == 0) {
-        clockprobe_step(clock, began); /* time does not advance */
+        clockprobe_poll(clock, began, items);
+        clockprobe_step(clock, began, items); /* time does not advance */
     }
     while (server.asked < CLOCKPROBE_VOLLEY &&
            ck_time_raw() < began + 100 * CK_TIME_S) {
@@ -404,11 +406,38 @@ static void a_sleep_that_was_meant_is_no_standstill(void **state)
     turns(clock, CLOCKPROBE_BURST, 100 * CK_TIME_S);
     now = burst_end_wait(clock);
     clockprobe_poll(clock, now + 300 * CK_TIME_MS, items);
-    clockprobe_step(clock, now + 310 * CK_TIME_MS);
+    clockprobe_step(clock, now + 310 * CK_TIME_MS, items);
     assert_true(clockprobe_due(clock) > now + 310 * CK_TIME_MS);
     clockprobe_poll(clock, now + 320 * CK_TIME_MS, items);
-    clockprobe_step(clock, now + 400 * CK_TIME_MS);
+    clockprobe_step(clock, now + 400 * CK_TIME_MS, items);
     assert_in_range(clockprobe_due(clock), now, now + 400 * CK_TIME_MS);
+    clockprobe_destroy(clock);
+    server_stop();
+}
+
+/* Each look would be a system call, at each of the collector's turns. */
+static void what_poll_did_not_report_is_not_read(void **state)
+{
+    ck_time_t now = ck_time_raw();
+    struct clockprobe *clock;
+    struct pollfd items[2];
+    char why[512] = "";
+
+    (void)state;
+    server_start(true, false);
+    clock = met(true);
+    for (int i = 0; i < 1000 && !clockprobe_why(clock, why, sizeof(why)); i++) {
+        clockprobe_poll(clock, now, items);
+        (void)poll(items, 1, 1);
+        items[0].revents = 0;
+        now += CK_TIME_MS;
+        clockprobe_step(clock, now, items);
+    }
+    while (server.asked < CLOCKPROBE_BURST &&
+           ck_time_raw() < now + 100 * CK_TIME_S) {
+    }
+    assert_true(server.asked >= CLOCKPROBE_BURST); /* and it answered */
+    assert_non_null(strstr(why, "no answer by udp"));
     clockprobe_destroy(clock);
     server_stop();
 }
@@ -416,12 +445,14 @@ static void a_sleep_that_was_meant_is_no_standstill(void **state)
 static void a_reference_that_does_not_answer_is_reported(void **state)
 {
     struct clockprobe *clock;
+    struct pollfd items[2];
     char why[512];
 
     (void)state;
     server.port = 0;
     clock = met(true);
-    clockprobe_step(clock, ck_time_raw());
+    clockprobe_poll(clock, ck_time_raw(), items);
+    clockprobe_step(clock, ck_time_raw(), items);
     assert_true(clockprobe_due(clock) == INT64_MAX);
     assert_true(clockprobe_why(clock, why, sizeof(why)));
     clockprobe_destroy(clock);
@@ -441,6 +472,7 @@ int main(void)
         TEST(no_listener_is_reported_and_the_end_does_not_wait),
         TEST(one_of_two_leads_and_the_other_follows_on),
         TEST(a_sleep_that_was_meant_is_no_standstill),
+        TEST(what_poll_did_not_report_is_not_read),
         TEST(a_reference_that_does_not_answer_is_reported),
     };
 
