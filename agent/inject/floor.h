@@ -48,7 +48,6 @@ FLOOR(dlclose)
 FLOOR(dladdr)
 FLOOR(pthread_key_create)
 FLOOR(pthread_setspecific)
-FLOOR(pthread_testcancel)
 #endif
 FLOOR(dlvsym)
 FLOOR(dlerror)
@@ -83,7 +82,6 @@ __asm__(".weak dlclose");
 __asm__(".weak dladdr");
 __asm__(".weak pthread_key_create");
 __asm__(".weak pthread_setspecific");
-__asm__(".weak pthread_testcancel");
 #endif
 
 #endif

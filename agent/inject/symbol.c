@@ -46,6 +46,12 @@ static const struct link_map *last;
 __attribute__((section(".gnu_extab"), aligned(4096), used)) static char begin =
     1;
 
+#ifdef FLOOR_IS_PRELOADED
+/* As in the compiler's own start files, which these libraries have none of. */
+extern void *__dso_handle;
+__attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
+#endif
+
 /* What segments.ld fills up to the end of a page. */
 __attribute__((section(".ck_pad"), used)) static const char end = 1;
 

@@ -14,7 +14,6 @@
 #include "agent/inject/symbol.h"
 
 /* Weak as in floor.h. */
-#pragma weak dlopen
 #pragma weak dlsym
 #pragma weak dlclose
 
@@ -74,6 +73,18 @@ static void *definition(void *handle, const char *symbol)
     return found == NULL ? symbol_next(symbol) : found;
 }
 
+/* dlopen() of a library that is there, or NULL. Before glibc 2.34 a program may
+ * have no such function; its name here would be looked up at each start. */
+static void *library_open(const char *path, int how)
+{
+    union {
+        void *object;
+        void *(*call)(const char *, int);
+    } open = {symbol_next("dlopen")};
+
+    return open.object == NULL ? NULL : open.call(path, how | RTLD_NOLOAD);
+}
+
 bool omp_is_off(void)
 {
     inject_load_once(CK_LIBRARY_OPENMP);
@@ -86,17 +97,16 @@ static void runtime_pin(const struct omp_runtime *runtime)
     struct found found = {
         .site = (uint64_t)(uintptr_t)runtime->next[OMP_omp_get_thread_num]};
 
-    if (found.site != 0 && dlopen != NULL &&
-        dl_iterate_phdr(object_look, &found) != 0 && found.path[0] != '\0') {
-        (void)dlopen(found.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (found.site != 0 && dl_iterate_phdr(object_look, &found) != 0 &&
+        found.path[0] != '\0') {
+        (void)library_open(found.path, RTLD_LAZY | RTLD_NODELETE);
     }
 }
 
 static void runtime_fill(struct omp_runtime *runtime, const char *path)
 {
-    void *handle = path == NULL || path[0] == '\0' || dlopen == NULL
-                       ? NULL
-                       : dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle =
+        path == NULL || path[0] == '\0' ? NULL : library_open(path, RTLD_LAZY);
 
     for (int i = 0; i < OMP_FUNCTIONS; i++) {
         union {

@@ -16,9 +16,6 @@
 
 #include "agent/inject/posix/posixcall.h"
 
-/* Weak as in floor.h. */
-#pragma weak pthread_testcancel
-
 struct timespec;
 
 typedef int (*wait_f)(void *);
@@ -39,6 +36,7 @@ LOCK(pthread_mutex_trylock, pthread_mutex_lock);
 LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_rdlock);
 LOCK(pthread_rwlock_trywrlock, pthread_rwlock_wrlock);
 LOCK(sem_trywait, sem_wait);
+LOCK(pthread_testcancel, sem_wait);
 
 /* A lock that was free. */
 static inline void count_free(enum posix_function function)
@@ -211,11 +209,12 @@ INJECT_ENTRY(int,
 
 INJECT_ENTRY(int, sem_wait, void *semaphore)
 {
+    posix_next_f cancel = POSIX_NEXT(pthread_testcancel);
     int saved = errno;
 
     /* sem_wait() is a point of cancellation, sem_trywait() is none. */
-    if (pthread_testcancel != NULL) {
-        pthread_testcancel();
+    if (cancel != NULL) {
+        cancel();
     }
     if (is_decided(TRY(sem_trywait, semaphore) == 0 ? 0 : EBUSY,
                    POSIX_sem_wait)) {
