@@ -15,6 +15,7 @@
 
 /* Less between two namespaces is not noticed. */
 #define SPACE_LEAST CK_TIME_S
+#define LINK_BYTES 64
 
 /* Zero, but beside what is not: each process writes there at its start. */
 __attribute__((section(".data"))) int ck_time_is_skewed;
@@ -27,11 +28,31 @@ ck_time_t ck_time_skew(ck_time_t raw)
     return ck_skew_apply(&own_skew, raw - own_space);
 }
 
-/* "monotonic SECONDS NANOSECONDS": of this process's children, and its own
- * unless it has just asked for another namespace for them. */
-ck_time_t ck_time_space(void)
+/* A name in /proc, "" where there is none. */
+static void link_read(const char *path, char name[LINK_BYTES])
+{
+    memset(name, 0, LINK_BYTES);
+    (void)ck_kernel_ask(SYS_readlinkat, (long[6]){AT_FDCWD, (long)path,
+                                                  (long)name, LINK_BYTES - 1});
+}
+
+/* False where this process has asked for another namespace for its children,
+ * and has none of them yet: its own clock is as it was. */
+static bool is_own_space(void)
+{
+    char own[LINK_BYTES], next[LINK_BYTES];
+
+    link_read("/proc/self/ns/time", own);
+    link_read("/proc/self/ns/time_for_children", next);
+    return strcmp(own, next) == 0;
+}
+
+/* Lines "CLOCK SECONDS NANOSECONDS": of this process's children, and its own
+ * where that is the same (is_own_space()). */
+ck_time_t ck_time_space(const char *clock)
 {
     char text[128] = "";
+    const char *line;
     char *end;
     ck_time_t seconds;
     int fd = (int)ck_kernel_ask(
@@ -43,24 +64,28 @@ ck_time_t ck_time_space(void)
     }
     (void)ck_kernel_ask(SYS_read, (long[6]){fd, (long)text, sizeof(text) - 1});
     (void)ck_kernel_ask(SYS_close, (long[6]){fd});
-    if (strncmp(text, "monotonic", strlen("monotonic")) != 0) {
+    line = strstr(text, clock);
+    if (line == NULL) {
         return 0;
     }
-    seconds = strtoll(text + strlen("monotonic"), &end, 10);
+    seconds = strtoll(line + strlen(clock), &end, 10);
     return seconds * CK_TIME_S + strtoll(end, NULL, 10);
 }
 
-__attribute__((section(".text.startup"))) void
+__attribute__((section(".text.startup"))) ck_time_t
 ck_time_space_look(ck_time_t near, ck_time_t space)
 {
     int saved = errno;
-    ck_time_t away = ck_time_raw_asked() - near;
+    ck_time_t before = own_space;
+    ck_time_t now = ck_time_raw_asked();
 
-    if (away >= SPACE_LEAST || away <= -SPACE_LEAST) {
-        own_space = ck_time_space() - space;
+    if ((now - near >= SPACE_LEAST || now - near <= -SPACE_LEAST) &&
+        is_own_space()) {
+        own_space = ck_time_space("monotonic") - space;
         ck_time_is_skewed = ck_time_is_skewed || own_space != 0;
     }
     errno = saved;
+    return now + before - own_space;
 }
 
 __attribute__((section(".text.startup"))) ck_time_t ck_time_raw_asked(void)

@@ -37,13 +37,16 @@ extern int ck_time_is_skewed __attribute__((visibility("hidden")));
 /* RAW of what was read. Async-signal-safe. */
 __attribute__((visibility("hidden"))) ck_time_t ck_time_skew(ck_time_t raw);
 
-/* What the time namespace of this process adds to RAW. */
-__attribute__((visibility("hidden"))) ck_time_t ck_time_space(void);
+/* What the time namespace of this process adds to the machine's "monotonic"
+ * (and RAW) or "boottime" clock, ns. */
+__attribute__((visibility("hidden"))) ck_time_t
+ck_time_space(const char *clock);
 /* In a program: RAW is from now on that of its agent, to whose clock a
  * namespace adds `space`. `near` is what RAW was there within the last second:
- * nothing is asked where this process agrees with that. Keeps errno. */
-__attribute__((visibility("hidden"))) void ck_time_space_look(ck_time_t near,
-                                                              ck_time_t space);
+ * nothing is asked where this process agrees with that. RAW then, as it was
+ * read. Keeps errno. */
+__attribute__((visibility("hidden"))) ck_time_t
+ck_time_space_look(ck_time_t near, ck_time_t space);
 
 /* Now on a clock of the system, ns. Async-signal-safe, any thread. */
 static inline int64_t ck_time_of(clockid_t clock)

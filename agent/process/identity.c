@@ -269,7 +269,7 @@ static int64_t boot_seconds(void)
  * namespaces. */
 static int64_t namespace_ticks(void)
 {
-    return ck_domain_shift("boottime") / (CK_TIME_S / sysconf(_SC_CLK_TCK));
+    return ck_time_space("boottime") / (CK_TIME_S / sysconf(_SC_CLK_TCK));
 }
 
 /* Is NAME in both with one value, or not in `env`? */

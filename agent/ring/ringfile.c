@@ -106,7 +106,7 @@ static void header_fill(struct ck_ring_header *header,
     header->slot_offset = header->outbox_offset + plan->outbox_bytes;
     memcpy(header->agent, wish->agent, sizeof(header->agent));
     header->created = ck_time_raw();
-    header->raw_space = ck_time_space();
+    header->raw_space = ck_time_space("monotonic");
     header->rank = wish->rank;
     header->size = wish->size;
     header->owner_pid = (uint32_t)getpid();

@@ -59,33 +59,13 @@ const char *ck_domain_skew(void)
     return ck_skew_text();
 }
 
-int64_t ck_domain_shift(const char *clock)
-{
-    FILE *file = fopen("/proc/self/timens_offsets", "re");
-    int64_t shift = 0;
-    char name[32];
-    long long seconds;
-    long long ns;
-
-    while (file != NULL &&
-           fscanf(file, "%31s %lld %lld", name, &seconds, &ns) == 3) {
-        if (strcmp(name, clock) == 0) {
-            shift = seconds * CK_TIME_S + ns;
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return shift;
-}
-
 ck_time_t ck_domain_raw(ck_time_t machine)
 {
     static int64_t shift; /* it cannot change once a process is inside */
     static bool is_known;
 
     if (!is_known) {
-        shift = ck_domain_shift("monotonic");
+        shift = ck_time_space("monotonic");
         is_known = true;
     }
     machine += shift;

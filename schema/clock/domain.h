@@ -29,9 +29,6 @@ int ck_domain_read(struct ck_domain *domain, struct ck_err *err);
 bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b);
 /* Text of CK_TEST_CLOCK, or NULL: this clock is the machine's. */
 const char *ck_domain_skew(void);
-/* What this time namespace adds to the machine's "monotonic" (and RAW) or
- * "boottime" clock, ns. */
-int64_t ck_domain_shift(const char *clock);
 /* This process's RAW at a RAW time of the machine, as perf_event gives it. From
  * one thread. */
 ck_time_t ck_domain_raw(ck_time_t machine);

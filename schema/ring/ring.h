@@ -273,7 +273,10 @@ struct ck_ring {
     enum ck_clock clock;
     uint32_t loaded;   /* header->loaded when the ring was mapped */
     int64_t raw_space; /* of the header, when it was mapped */
-    bool is_child;     /* of fork(), without an exec since */
+    /* When that was, by two clocks. */
+    int64_t mapped_raw;
+    int64_t mapped_ticks;
+    bool is_child; /* of fork(), without an exec since */
     /* The process allows no system call of ours any more. */
     _Atomic bool is_closed;
     char path[256];

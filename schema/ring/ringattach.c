@@ -91,11 +91,11 @@ START static bool text_copy(char *to, size_t room, const char *text)
 
 /* Stamps are in the time of the agent, whatever namespace this process is in.
  */
-START static void clock_join(const struct ck_ring *ring,
-                             const struct ck_ring_header *header)
+START static ck_time_t clock_join(const struct ck_ring *ring,
+                                  const struct ck_ring_header *header)
 {
-    ck_time_space_look(header->alive != 0 ? header->alive : header->created,
-                       ring->raw_space);
+    return ck_time_space_look(
+        header->alive != 0 ? header->alive : header->created, ring->raw_space);
 }
 
 /* What is checked is a copy: another thread may be writing to the header. */
@@ -118,7 +118,8 @@ START static int header_map(struct ck_ring *ring, int fd, uint64_t file_bytes)
     ring->layout = ck_ring_layout(&copy);
     ring->loaded = copy.loaded;
     ring->raw_space = copy.raw_space;
-    clock_join(ring, &copy);
+    ring->mapped_raw = clock_join(ring, &copy);
+    ring->mapped_ticks = ck_time_ticks();
     return 0;
 }
 
@@ -270,7 +271,7 @@ int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
     uint32_t incarnation;
 
     if (ring->is_child) { /* of one that asked for a time namespace? */
-        clock_join(ring, ring->header);
+        (void)clock_join(ring, ring->header);
     }
     process = process_enter(ring->header, (uint32_t)getpid(),
                             (const uint8_t *)getauxval(AT_RANDOM));

@@ -22,6 +22,11 @@ FAULTS_RING_MAX = 14
 # Of the part for CUDA, where a machine has NVIDIA's driver: more than those.
 CUDA_FAULTS_MAX = 8
 RELOCATIONS_MAX = 200
+# Names that the loader looks up at the start, whether they are used or not:
+# _r_debug, pthread_key_create. Four more came with the compiler's start files.
+NAMES_MAX = 2
+# Questions to the kernel for the time, at the start and at the end.
+CLOCKS_MAX = 2
 WRITTEN_MAX = 4096
 PAGE = 4096
 NEAR = 65536 - 4096
@@ -148,6 +153,21 @@ def looks(library):
     return text.count('"/bin/true"') if " vfork(" in text else -1
 
 
+def clocks(library):
+    """How often a program that does nothing asks for the time; -1 = that cannot
+    be seen."""
+    with tempfile.NamedTemporaryFile("r") as trace:
+        try:
+            subprocess.run(
+                ["strace", "-qq", "-o", trace.name, "-e",
+                 "trace=clock_gettime", "/bin/true"], check=True,
+                env={"LD_PRELOAD": library, "CKAGENT_RING":
+                     os.environ.get("CKAGENT_RING", "")})
+        except (OSError, subprocess.CalledProcessError):
+            return -1
+        return trace.read().count("clock_gettime(")
+
+
 def mappings(library):
     """Parts of the ring that a program maps which records nothing."""
     maps = subprocess.run(
@@ -158,8 +178,8 @@ def mappings(library):
 
 
 def in_ring_of(build, library):
-    """Faults and mappings below an agent, which this script runs in once
-    more."""
+    """Faults, mappings and looks at the clock below an agent, which this
+    script runs in once more."""
     return map(int, subprocess.run(
         [os.path.join(build, "tests", "ringrun"), os.devnull, "--",
          sys.executable, __file__, "--faults", library],
@@ -168,7 +188,8 @@ def in_ring_of(build, library):
 
 def main():
     if sys.argv[1] == "--faults":
-        print(faults(sys.argv[2]), mappings(sys.argv[2]))
+        print(faults(sys.argv[2]), mappings(sys.argv[2]),
+              clocks(sys.argv[2]))
         return
     library = os.path.join(sys.argv[1], "lib", "ck", "libck.so")
     needed = re.findall(r"NEEDED.*\[(.*)\]", read("-d", library))
@@ -183,10 +204,15 @@ def main():
         wrong.append("a program is read each time that it is executed")
     plain = faults(None)
     more = faults(library) - plain
-    in_ring, mapped = in_ring_of(sys.argv[1], library)
+    in_ring, mapped, asked = in_ring_of(sys.argv[1], library)
     in_ring -= plain
     if mapped != 1:
         wrong.append("%d mappings of the ring" % mapped)
+    if asked > CLOCKS_MAX:
+        wrong.append("the time is asked for %d times" % asked)
+    names = len(re.findall(r" R_\w+_GLOB_DAT? ", read("-r", library)))
+    if names > NAMES_MAX:
+        wrong.append("%d names are looked up at the start" % names)
     cuda = os.path.join(sys.argv[1], "lib", "ck", "libckcuda.so")
     with_cuda = faults(library + ":" + cuda) - plain - more
     # Symbols that the loader looks up at the start, beside lazy ones.

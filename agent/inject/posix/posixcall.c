@@ -275,7 +275,7 @@ INJECT_START static void child_after_fork(void)
 {
     if (forked_raw != 0 && inject_slow_enter()) {
         /* After unshare(CLONE_NEWTIME). */
-        ck_time_space_look(forked_raw, inject_ring.raw_space);
+        (void)ck_time_space_look(forked_raw, inject_ring.raw_space);
         inject_slow_leave();
     }
     born_raw = forked_raw;
@@ -285,8 +285,8 @@ INJECT_START static void child_after_fork(void)
 
 INJECT_START void posix_call_load(void)
 {
-    loaded_raw = ck_time_raw_asked();
-    loaded_ticks = ck_time_ticks();
+    loaded_raw = inject_ring.mapped_raw;
+    loaded_ticks = inject_ring.mapped_ticks;
     born_raw = loaded_raw;
     inject_closing = call_close;
     inject_claiming = thread_claiming;
