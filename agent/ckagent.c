@@ -506,7 +506,7 @@ static void leftovers_say(const struct leftovers *leftovers)
     if (leftovers->failed > 0 || leftovers->lost > 0) {
         ck_warn("%s", line);
     } else if (line[0] != '\0') {
-        (void)fprintf(stderr, "ckagent: %s\n", line);
+        ck_log_plain("ckagent: %s", line);
     }
 }
 
@@ -733,6 +733,9 @@ static void hosts_join(struct identity *identity, char *const *argv)
     }
 }
 
+/* A program that has ended is not to wait for who reads this. */
+#define STDERR_PATIENCE_MS 2000
+
 /* Its frame is not main()'s: there the stack is still as it was given. */
 static __attribute__((noinline)) int run(int argc, char **argv)
 {
@@ -742,6 +745,7 @@ static __attribute__((noinline)) int run(int argc, char **argv)
     enum ck_cli_result result;
 
     ck_log_init("ckagent", -1, CK_LOG_WARN);
+    ck_log_patience(STDERR_PATIENCE_MS);
     ck_cli_facts(ck_build_facts);
     result = options_read(&argc, &argv, &err);
     if (result == CK_CLI_DONE) {

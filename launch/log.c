@@ -10,6 +10,7 @@
 #include "launch/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -24,7 +25,8 @@ enum {
     LOG_SITES = 64, /* more share a place with others */
     LOG_BURST = 5,
     LOG_LINE_BYTES = 1024,
-    LOG_LIKE_BYTES = 128, /* of a line in place of those left out */
+    LOG_PLAIN_BYTES = 8192, /* a path may be in it */
+    LOG_LIKE_BYTES = 128,   /* of a line in place of those left out */
 };
 
 static const int64_t log_period_ns = 1000000000;
@@ -42,12 +44,15 @@ static struct {
     char program[32];
     int rank;
     enum ck_log_level level;
+    int patience_ms; /* -1 = for ever */
+    bool is_unread;
     struct site sites[LOG_SITES];
 } state = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .program = "ck",
     .rank = -1,
     .level = CK_LOG_INFO,
+    .patience_ms = -1,
 };
 
 static int64_t now_ns(void)
@@ -111,10 +116,23 @@ static void tame(char *text)
     ck_terminal_tame(text);
 }
 
+/* A pipe that has room takes a line at once. */
+static bool room_wait(void)
+{
+    struct pollfd item = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (state.patience_ms >= 0) {
+        state.is_unread =
+            poll(&item, 1, state.is_unread ? 0 : state.patience_ms) == 0;
+    }
+    return !state.is_unread;
+}
+
 static void put_line(char *line, size_t length)
 {
     line[length++] = '\n';
-    while (write(STDERR_FILENO, line, length) < 0 && errno == EINTR) {
+    while (room_wait() && write(STDERR_FILENO, line, length) < 0 &&
+           errno == EINTR) {
     }
 }
 
@@ -207,6 +225,29 @@ void ck_log_fact(const char *format, ...)
     }
     (void)pthread_mutex_unlock(&state.lock);
     errno = saved;
+}
+
+void ck_log_plain(const char *format, ...)
+{
+    char line[LOG_PLAIN_BYTES];
+    int saved = errno;
+    va_list arguments;
+
+    (void)pthread_mutex_lock(&state.lock);
+    va_start(arguments, format);
+    if (vsnprintf(line, sizeof(line) - 1, format, arguments) > 0) {
+        put_line(line, strlen(line));
+    }
+    va_end(arguments);
+    (void)pthread_mutex_unlock(&state.lock);
+    errno = saved;
+}
+
+void ck_log_patience(int limit_ms)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    state.patience_ms = limit_ms;
+    (void)pthread_mutex_unlock(&state.lock);
 }
 
 /* At exit: log what was left out since the last count. */

@@ -26,6 +26,15 @@ void ck_log(enum ck_log_level level, const char *format, ...)
 /* A line of level info that is never left out. */
 void ck_log_fact(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same in just these words, at any level. */
+void ck_log_plain(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* Of a program that must go on when no one reads stderr: a line waits so long
+ * for room there, and is dropped then; those behind it do not wait before there
+ * is room again. Without this a line waits for ever. */
+void ck_log_patience(int limit_ms);
+
 #define ck_error(...) ck_log(CK_LOG_ERROR, __VA_ARGS__)
 #define ck_warn(...) ck_log(CK_LOG_WARN, __VA_ARGS__)
 #define ck_info(...) ck_log(CK_LOG_INFO, __VA_ARGS__)

@@ -131,7 +131,7 @@ static void word_take(struct front *front,
         !restart_is_vain(&front->restart)) {
         ck_warn("%.*s", length, message->u.text);
     } else if (message->type == FRONTPIPE_FACT) {
-        (void)fprintf(stderr, "ckagent: %.*s\n", length, message->u.text);
+        ck_log_plain("ckagent: %.*s", length, message->u.text);
     } else if (message->type == FRONTPIPE_ALONE && front->why[0] == '\0') {
         (void)snprintf(front->why, sizeof(front->why), "%.*s", length,
                        message->u.text);
@@ -291,10 +291,9 @@ static void report_promise(struct front *front)
     if (front->wish->is_speaker && front->channel >= 0 && !front->is_done &&
         !front->has_promised && front->wish->report != FRONT_REPORT_NONE &&
         dir != NULL) {
-        (void)fprintf(stderr,
-                      "ckagent: the report of what was recorded will be in "
-                      "%s/report.txt\n",
-                      dir);
+        ck_log_plain("ckagent: the report of what was recorded will be in "
+                     "%s/report.txt",
+                     dir);
         front->has_promised = true;
     }
 }
@@ -435,10 +434,9 @@ static void report_tell(struct front *front)
     if (front->report != NULL) {
         report_show(front);
     } else if (front->place[0] != '\0') {
-        (void)fprintf(stderr,
-                      "ckagent: the run is in %s, its report will be "
-                      "report.txt there\n",
-                      front->place);
+        ck_log_plain("ckagent: the run is in %s, its report will be report.txt "
+                     "there",
+                     front->place);
     } else if (!front->is_done && !front->has_promised) {
         ck_warn("no report after %d s; it will be in %s/report.txt",
                 (int)(REPORT_WAIT / CK_TIME_S), front->wish->config.dir);

@@ -138,6 +138,26 @@ static void a_fact_is_never_left_out(void **state)
     assert_string_equal(logged(), "cktest[3]: warn: loud\n");
 }
 
+static void who_has_patience_does_not_wait_for_a_reader(void **state)
+{
+    char piece[4096] = "";
+
+    (void)state;
+    while (write(ends[1], piece, sizeof(piece)) > 0) {
+    }
+    assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+    (void)alarm(60);
+    ck_log_patience(10);
+    ck_warn("not read");
+    ck_log_plain("nor this");
+    while (read(ends[0], text, sizeof(text)) > 0) {
+    }
+    ck_log_plain("read: %d", 7);
+    ck_log_patience(-1);
+    (void)alarm(0);
+    assert_string_equal(logged(), "read: 7\n");
+}
+
 static void what_was_left_out_is_logged_at_exit(void **state)
 {
     pid_t pid = fork();
@@ -201,6 +221,8 @@ int main(void)
             repeats_of_one_site_are_limited_and_counted, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(a_fact_is_never_left_out, open_pipe,
                                         close_pipe),
+        cmocka_unit_test_setup_teardown(
+            who_has_patience_does_not_wait_for_a_reader, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(what_was_left_out_is_logged_at_exit,
                                         open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(
