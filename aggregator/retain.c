@@ -69,18 +69,24 @@ static int run_compare(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
+/* What ckagg, agents and ckmerge name themselves in a run. */
 static bool is_run_file(const char *name)
 {
-    static const char *const heads[] = {
-        "manifest.json", "seg-",    "facts-",    "spool-",  "report.",
-        "trace.",        "stacks.", "ckagg.log", "endpoint"};
+    static const char *const names[] = {
+        CK_RUN_MANIFEST, "ckagg.log",          "endpoint",
+        "report.txt",    "report.json",        "report.html",
+        "trace.json",    "trace.sqlite",       "trace.pftrace",
+        "stacks.folded", "waits.folded",       "memory.folded",
+        "device.folded", "diff.folded",        "stacks.speedscope.json",
+        "stacks.perf",   "stacks.firefox.json"};
+    struct ck_run_name frames;
 
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        if (strncmp(name, heads[i], strlen(heads[i])) == 0) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0) {
             return true;
         }
     }
-    return false;
+    return ck_run_name(name, &frames);
 }
 
 /* The first entry that no part of ck made; NULL = none. */

@@ -409,6 +409,43 @@ static void a_run_with_a_strange_file_is_kept_whole(void **state)
     assert_non_null(strstr(place->text, "thesis.tex in it is not of ck"));
 }
 
+/* As the first letters of a file of ck's. */
+static void minutes_put(const char *run)
+{
+    static const char *const names[] = {"report.docx", "trace.md", "spool-1",
+                                        "facts-about-it", "endpoint.png"};
+    char path[PATH_MAX + 32];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", run, names[i]);
+        file_make(path);
+    }
+}
+
+static void a_file_whose_name_begins_as_ours_is_strange(void **state)
+{
+    struct sim_place *place = *state;
+
+    jobs_retain(place, minutes_put);
+    assert_int_equal(runs_count(place->run), 3);
+}
+
+static void outputs_put(const char *run)
+{
+    char path[PATH_MAX + 32];
+
+    (void)snprintf(path, sizeof(path), "%s/waits.folded", run);
+    file_make(path);
+}
+
+static void outputs_of_ckmerge_go_with_the_run(void **state)
+{
+    struct sim_place *place = *state;
+
+    jobs_retain(place, outputs_put);
+    assert_int_equal(runs_count(place->run), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +463,8 @@ int main(void)
         SIM_EMBEDDED(status_lists_all_jobs),
         SIM_CASE(old_runs_are_removed_by_retain),
         SIM_CASE(a_run_with_a_strange_file_is_kept_whole),
+        SIM_CASE(a_file_whose_name_begins_as_ours_is_strange),
+        SIM_CASE(outputs_of_ckmerge_go_with_the_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
