@@ -31,6 +31,7 @@ _Static_assert(sizeof(struct exit_info) == 64, "the kernel's first size");
 
 #define EXIT_INFO_ASK _IOWR(0xff, 11, struct exit_info)
 #define EXIT_INFO_CODE (UINT64_C(1) << 3)
+#define STAT_BYTES 1024
 /* So long the parent may take. */
 #define STATUS_WAIT (100 * CK_TIME_MS)
 
@@ -138,17 +139,22 @@ static bool is_readable(pid_t pid)
     return readlink(path, text, sizeof(text)) < 0 && errno == ENOENT;
 }
 
+/* What /proc/PID/stat has behind the program's name, which may be any text:
+ * ") S 1 2 ..."; NULL = nothing. */
+static const char *stat_read(pid_t pid, char line[STAT_BYTES])
+{
+    (void)procfile_read(line, STAT_BYTES, "/proc/%d/stat", (int)pid);
+    return strrchr(line, ')');
+}
+
 /* Until its parent takes note (of an orphan that is init, and some take their
  * time) the kernel keeps how a process ended as the last number of a line. True
  * when it is there, and still of that process. */
 static bool status_read(const struct targetstate *targetstate, int32_t *status)
 {
-    char line[1024];
-    const char *rest;
+    char line[STAT_BYTES];
+    const char *rest = stat_read(targetstate->target, line);
 
-    (void)procfile_read(line, sizeof(line), "/proc/%d/stat",
-                        (int)targetstate->target);
-    rest = strrchr(line, ')');
     if (rest == NULL || strncmp(rest, ") Z ", 4) != 0 ||
         !is_readable(targetstate->target) ||
         syscall(SYS_pidfd_send_signal, targetstate->target_fd, 0, NULL, 0) !=
@@ -199,11 +205,9 @@ bool targetstate_is_over(struct targetstate *targetstate)
 /* Stopped, by a signal or for a debugger? */
 static bool is_stopped(pid_t pid)
 {
-    char line[1024];
-    const char *rest;
+    char line[STAT_BYTES];
+    const char *rest = stat_read(pid, line);
 
-    (void)procfile_read(line, sizeof(line), "/proc/%d/stat", (int)pid);
-    rest = strrchr(line, ')');
     return rest != NULL &&
            (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
 }
