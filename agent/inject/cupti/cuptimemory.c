@@ -27,6 +27,26 @@ void memory_called(uint32_t correlation, const void *from)
               site, stack_number_find(from, site));
 }
 
+/* The call that gave memory, if it is known. One that later calls have pushed
+ * out is not: that is noted once, and what has no place is a row of its own. */
+static void call_find(struct live_block *block, uint32_t correlation)
+{
+    static _Atomic bool is_noted;
+    struct entry *call = &calls[correlation % MEMORY_CALLS];
+    uint64_t key = atomic_load_explicit(&call->key, memory_order_relaxed);
+    uint64_t words[2];
+
+    if (entry_get(call, (uint64_t)correlation + 1, words)) {
+        block->site = words[0];
+        block->stack = (uint32_t)words[1];
+    } else if (key != 0 && (int32_t)((uint32_t)key - 1 - correlation) > 0 &&
+               !atomic_exchange(&is_noted, true)) {
+        (void)inject_say(CK_KIND_NOTE, 0, 0, 0,
+                         "CUPTI reported memory of devices after so many other "
+                         "calls for such memory that some of it has no place");
+    }
+}
+
 /* What the memory is, as the record's name; NULL = the host's. */
 static struct inject_label *label_of(const struct cupti_memory *memory)
 {
@@ -67,7 +87,6 @@ void memory_write(const struct cupti_memory *memory)
     struct inject_label *label = label_of(memory);
     struct live_block block = {.address = memory->address,
                                .bytes = memory->bytes};
-    uint64_t words[2];
 
     if (label == NULL || inject_writer() == NULL) {
         return;
@@ -80,10 +99,6 @@ void memory_write(const struct cupti_memory *memory)
     if (memory->operation != CUPTI_MEMORY_GIVEN) {
         return;
     }
-    if (entry_get(&calls[memory->correlation % MEMORY_CALLS],
-                  (uint64_t)memory->correlation + 1, words)) {
-        block.site = words[0];
-        block.stack = (uint32_t)words[1];
-    }
+    call_find(&block, memory->correlation);
     block_write(&block, CK_KIND_DEVICE_ALLOCATED, label, memory);
 }

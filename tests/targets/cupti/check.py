@@ -759,6 +759,13 @@ class Report(unittest.TestCase):
                      for row in memory["ranks"]], [(12 * mib, 9 * mib)])
                 self.assertIn("DEVICE MEMORY", text)
 
+    def test_device_memory_whose_call_is_forgotten_is_noted(self):
+        _, text, _ = self.report("memory_late", "none", 0)
+        rows = self.whole["device_memory"]["places"]
+        self.assertEqual([(row["function"], row["bytes"]) for row in rows],
+                         [(None, 4 << 20)])
+        self.assertIn("some of it has no place", " ".join(text.split()))
+
     def test_launches_into_a_captured_graph_are_no_loss(self):
         device, text, launches = self.report("capture", "none")
         self.assertEqual(launches["unrecorded"], 0)

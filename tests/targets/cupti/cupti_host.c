@@ -23,7 +23,8 @@
  * then paced), names (8000 kernels of as many names), and as cuda_truth does
  * hold, marks and replay, memory (three blocks of 4 MiB in fields_make, one of
  * them given back by another thread, whose record comes first; 1 MiB of managed
- * memory and 2 MiB of the host's in halo_make); and as gpujob.py training
+ * memory and 2 MiB of the host's in halo_make), memory_late (a block whose
+ * record comes behind 4,096 more calls for memory); and as gpujob.py training
  * (STEPS of 20 kernels, 20 us each; WORD graph: a graph launch each; profile:
  * behind ten that another client has the records of).
  */
@@ -359,6 +360,18 @@ static void memory_play(void)
 {
     fields_make();
     halo_make();
+}
+
+/* A record that comes when ck has forgotten the call. */
+static void memory_late(void)
+{
+    struct cupti_memory first, more;
+
+    MAKE(&first, CUPTI_MEMORY_DEVICE, FIELD, FIELD);
+    for (int i = 0; i < 4096; i++) {
+        MAKE(&more, CUPTI_MEMORY_DEVICE, FIELD, FIELD);
+    }
+    memory_emit(&first);
 }
 
 static void injection_load(void)
@@ -974,16 +987,21 @@ static const struct {
     const char *name;
     void (*play)(void);
 } hows[] = {
-    {"_exit", at_once},    {"destroy", destroy},    {"release", release},
-    {"reset", reset},      {"fork", fork_child},    {"abort", abort},
-    {"fatal", mock_fatal}, {"unknown", unknown},    {"takeover", takeover},
-    {"steal", steal},      {"later", later},        {"rival", rival},
-    {"share", share},      {"held", held},          {"term", term},
-    {"cost", cost},        {"names", names},        {"again", again},
-    {"racing", racing},    {"other", other},        {"quick", quick},
-    {"capture", capture},  {"hold", hold},          {"replay", replay},
-    {"paced", paced},      {"graphs", graphs},      {"kill", killed},
-    {"flood", flood},      {"memory", memory_play},
+    {"_exit", at_once},      {"destroy", destroy},
+    {"release", release},    {"reset", reset},
+    {"fork", fork_child},    {"abort", abort},
+    {"fatal", mock_fatal},   {"unknown", unknown},
+    {"takeover", takeover},  {"steal", steal},
+    {"later", later},        {"rival", rival},
+    {"share", share},        {"held", held},
+    {"term", term},          {"cost", cost},
+    {"names", names},        {"again", again},
+    {"racing", racing},      {"other", other},
+    {"quick", quick},        {"capture", capture},
+    {"hold", hold},          {"replay", replay},
+    {"paced", paced},        {"graphs", graphs},
+    {"kill", killed},        {"flood", flood},
+    {"memory", memory_play}, {"memory_late", memory_late},
 };
 
 static void end_as(const char *how)
