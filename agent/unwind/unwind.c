@@ -39,9 +39,14 @@
 struct known {
     uint64_t address; /* 0 = unused */
     uint32_t file;
-    uint32_t answer; /* enum ehframe */
+    uint8_t answer;    /* enum ehframe */
+    uint8_t is_switch; /* enum is_switch */
     struct ehframe_rule rule;
 };
+
+/* Does the function there call others on another stack? Asked where code has no
+ * rules. */
+enum is_switch { SWITCH_NOT_ASKED, SWITCH_NO, SWITCH_YES };
 
 struct unwind {
     struct codemaps *codemaps; /* borrowed */
@@ -133,7 +138,7 @@ static void rules_grow(struct unwind *unwind)
     unwind->rules = grown.rules;
 }
 
-static const struct known *
+static struct known *
 rule_of(struct unwind *unwind, const struct code *code, uint64_t pc)
 {
     uint64_t address = pc - code->bias;
@@ -149,8 +154,8 @@ rule_of(struct unwind *unwind, const struct code *code, uint64_t pc)
     }
     known->address = address;
     known->file = code->number;
-    known->answer =
-        (uint32_t)unwindfile_find(code->file, address, &known->rule);
+    known->answer = (uint8_t)unwindfile_find(code->file, address, &known->rule);
+    known->is_switch = SWITCH_NOT_ASKED;
     return known;
 }
 
@@ -345,14 +350,29 @@ static bool pointer_read(struct walk *walk, uint64_t *caller, uint64_t *pc)
            (*caller == 0 || *caller > bp || is_switch(walk, *pc));
 }
 
-/* The same by the frame pointer. */
-static bool pointer_step(struct walk *walk)
+/* Is the walk in such a function? */
+static bool is_in_switch(struct walk *walk, struct known *known)
+{
+    if (known == NULL) {
+        return false;
+    }
+    if (known->is_switch == SWITCH_NOT_ASKED) {
+        known->is_switch = is_switch(walk, walk->registers[EHFRAME_PC])
+                               ? SWITCH_YES
+                               : SWITCH_NO;
+    }
+    return known->is_switch == SWITCH_YES;
+}
+
+/* The same by the frame pointer; `known` is of the address, NULL = it is in no
+ * file. */
+static bool pointer_step(struct walk *walk, struct known *known)
 {
     uint64_t bp = walk->registers[EHFRAME_BP];
     uint64_t caller, pc;
 
     if (walk->has_pointers && ((is_known(walk, EHFRAME_BP) && bp == 0) ||
-                               is_switch(walk, walk->registers[EHFRAME_PC]))) {
+                               is_in_switch(walk, known))) {
         walk->end = UNWIND_WHOLE; /* the outermost frame has such a pointer */
         return false;
     }
@@ -372,7 +392,7 @@ static bool pointer_step(struct walk *walk)
 static bool frame_step(struct walk *walk)
 {
     uint64_t pc = walk->registers[EHFRAME_PC];
-    const struct known *known = NULL;
+    struct known *known = NULL;
     struct code code;
 
     if (!codemaps_find(walk->unwind->codemaps, walk->thread->pid, pc - 1,
@@ -391,7 +411,7 @@ static bool frame_step(struct walk *walk)
                    !(walk->has_pointers &&
                      !is_known(walk, known->rule.cfa_register))
                ? rule_step(walk, &known->rule)
-               : pointer_step(walk);
+               : pointer_step(walk, known);
 }
 
 enum unwind_end unwind_walk(struct unwind *unwind,
