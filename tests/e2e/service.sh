@@ -132,7 +132,7 @@ same "whose it is" "${uid[owner]}" "$(stat -c %u "$run")"
 ! (as other ls "$run") >/dev/null 2>&1 ||
     fail "the other user can read $run"
 
-# Two hosts, of which one is lost: its processes end at once, and their numbers
+# Two hosts. One of them is lost: its processes end at once, and their numbers
 # mean nothing here.
 rank() {
     as owner env CKAGENT_AGGREGATOR="$endpoint" FLUX_JOB_ID=f7 FLUX_JOB_SIZE=2 \
