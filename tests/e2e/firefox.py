@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-TIMEOUT = 120
+TIMEOUT = 300
 VIEWS = ["why", "ledger", "timeline", "steps", "waits", "tables", "efficiency", "flames", "compare", "trust", "more"]
 
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from browser import Browser, Failed  # noqa: E402
+from browser import TIMEOUT, Browser, Failed  # noqa: E402
 from lanes import block  # noqa: E402
 
 # Names that are script, markup or formulas somewhere; page.sh makes a run
@@ -214,7 +214,7 @@ class Page:
 
     def hold(self):
         """The page of a running job, which may be replaced until it is told not to be."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + TIMEOUT
         text = None
         while text is None and time.monotonic() < until:
             try:

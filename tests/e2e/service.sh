@@ -8,8 +8,10 @@
 . "$(dirname "$0")/lib.sh"
 need setpriv util-linux
 need unshare util-linux
+need hostname hostname
 [ "$(id -u)" = 0 ] || skip "only root can be two users"
-unshare -u true 2>/dev/null || skip "no host name of its own is permitted"
+unshare --uts --pid --fork --kill-child --mount-proc true 2>/dev/null ||
+    skip "no host name and processes of its own are permitted"
 chmod 711 "$work" "$rings"
 declare -A uid=([owner]=64411 [other]=64412)
 
@@ -34,8 +36,17 @@ as() {
     --listen tcp://127.0.0.1:0 --dir runs --beat-timeout 1s) \
     >"$work/ready" 2>"$work/log" &
 service=$!
-trap 'kill -9 $service ${lost:-} 2>/dev/null || :; cleanup' EXIT
-for _ in $(seq 600); do
+job= stays= lost=
+down() {
+    local status=$?
+    # shellcheck disable=SC2086 # words, or none
+    [ -z "$service$job$stays$lost" ] ||
+        kill -9 $service $job $stays $lost 2>/dev/null
+    (exit $status)
+    cleanup
+}
+trap down EXIT
+for _ in $(seq 3000); do
     [ ! -s "$work/ready" ] || break
     sleep 0.1
 done
@@ -51,7 +62,7 @@ status() {
 # row JOB: what --status prints of that job, once a line of it has PATTERN.
 row() {
     local _
-    for _ in $(seq 600); do
+    for _ in $(seq 3000); do
         status "$work/status"
         awk -v job="$1" 'index($0, job ": ") == 1 { is_it = 1 }
             $0 == "" { is_it = 0 } is_it' "$work/status" >"$work/row"
@@ -82,6 +93,7 @@ grep -q "^  command sh -c .*lives_target" "$work/row" ||
 echo "ok: user, start, age and command of a job that runs"
 echo >"$work/owner/go"
 wait $job || fail "the job of the owner: $?, $(cat "$work/err")"
+job=
 row mine "^mine: complete"
 run=$(sed -n 's/.*; run //p' "$work/row")
 wait_done "$run"
@@ -152,10 +164,12 @@ row lost "^lost: run, 2 of 2 ranks"
 row lost "^ *1  lost  *run"
 kill -9 "$lost"
 wait "$lost" 2>/dev/null || :
+lost=
 row lost "^ *1  lost  *dead"
 grep -q "^lost: run, " "$work/row" || fail "the host that is left: $(cat "$work/row")"
 echo >"$work/owner/go"
 wait $stays || fail "the rank that was left: $?, $(cat "$work/out")"
+stays=
 row lost "^lost: agents died"
 run=$(sed -n 's/.*; run //p' "$work/row")
 wait_done "$run"
@@ -166,6 +180,7 @@ grep -q '^ rank 1 has no recorded end$' "$work/report" ||
     fail "the report of a lost host: $(head -n 9 "$work/report")"
 kill $service
 wait $service || fail "ckagg ended with $?: $(cat "$work/log")"
+service=
 # A line in the log of each job, with how it ended.
 for end in "mine.*complete" "theirs.*complete" "lost.*agents died"; do
     same "lines of the log: $end" 1 "$(grep -c "$end" "$work/log")"

@@ -48,14 +48,14 @@ worker='import time; time.sleep(0.5); time.sleep(0.5)'
 # One worker of the second host is killed in the first round: torchrun ends the
 # others and starts all four again. Each has a diary of when it was there.
 killed='import os, time
-def note(what, ago=0):
+def note(what, at=None):
     with open("diary", "a") as diary:
-        diary.write("%s %s %d\n" % (os.environ["RANK"], what,
-                                    time.time_ns() - ago))
+        diary.write("%s %s %d\n" % (os.environ["RANK"], what, at or time.time_ns()))
 is_again = os.path.exists("killed")
 ticks = int(open("/proc/self/stat").read().rsplit(")", 1)[1].split()[19])
-note("born", time.clock_gettime_ns(time.CLOCK_BOOTTIME) -
-     ticks * 10**9 // os.sysconf("SC_CLK_TCK"))
+born = time.time_ns() # and not later, whatever comes between the two clocks
+born -= time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+note("born", born + ticks * 10**9 // os.sysconf("SC_CLK_TCK"))
 note("began")
 time.sleep(0.5) # it records from the end of its first long call
 time.sleep(0.5)

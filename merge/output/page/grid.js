@@ -48,11 +48,11 @@ class Grid {
     }
   }
 
-  go(rows, columns) {
+  go(rows, columns, how) {
     const within = (value, count) => Math.min(count - 1, Math.max(0, value));
     const row = within(this.at[0] + rows, this.node.rows.length);
 
-    this.target([row, within(this.at[1] + columns, this.node.rows[row].cells.length)]).focus();
+    this.target([row, within(this.at[1] + columns, this.node.rows[row].cells.length)]).focus(how);
   }
 
   key(event) {

@@ -133,7 +133,8 @@ class Table {
     if (isFocused && this.drawn.length > 0) {
       const place = this.drawn.indexOf(again(had));
 
-      this.grid.go((place < 0 ? Math.min(row, this.drawn.length) : place + 1) - row, column - this.grid.at[1]);
+      this.grid.go((place < 0 ? Math.min(row, this.drawn.length) : place + 1) - row, column - this.grid.at[1],
+        {preventScroll: true});
     }
   }
 

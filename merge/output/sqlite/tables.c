@@ -6,6 +6,8 @@
 
 const char tables_create[] =
     "PRAGMA user_version = 1;"
+    /* "ck01", at byte 68 of the file (sqlite.org/fileformat2.html, 1.3.17). */
+    "PRAGMA application_id = 1667969073;"
     "CREATE TABLE ck_info(key TEXT PRIMARY KEY, value TEXT NOT NULL);"
     "CREATE TABLE string(id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
     "CREATE TABLE rank(rank INTEGER PRIMARY KEY, host TEXT, end TEXT,"
