@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,9 @@
 #include "schema/store/run.h"
 
 #define RUNS_MAX 65536
+/* What mkostemp() puts for XXXXXX. */
+#define FRESH_LENGTH 6
+#define FRESH "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 struct retain_run {
     char name[NAME_MAX + 1];
@@ -69,7 +73,25 @@ static int run_compare(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* What ckagg, agents and ckmerge name themselves in a run. */
+/* Of a name; ".a1B2c3" is of a file that a killed ckmerge was writing. */
+static bool is_end(const char *rest)
+{
+    return rest[0] == '\0' ||
+           (rest[0] == '.' && strlen(rest) == 1 + FRESH_LENGTH &&
+            strspn(rest + 1, FRESH) == FRESH_LENGTH);
+}
+
+static void name_cut(char *name, const char *end)
+{
+    size_t length = strlen(name), cut = strlen(end);
+
+    if (length > cut && strcmp(name + length - cut, end) == 0) {
+        name[length - cut] = '\0';
+    }
+}
+
+/* What ckagg, agents and ckmerge name themselves in a run; ".new" is of facts
+ * that a killed ckagg was writing. */
 static bool is_run_file(const char *name)
 {
     static const char *const names[] = {
@@ -80,13 +102,18 @@ static bool is_run_file(const char *name)
         "device.folded", "diff.folded",        "stacks.speedscope.json",
         "stacks.perf",   "stacks.firefox.json"};
     struct ck_run_name frames;
+    char whole[NAME_MAX + 1];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i]) == 0) {
+        size_t length = strlen(names[i]);
+
+        if (strncmp(name, names[i], length) == 0 && is_end(name + length)) {
             return true;
         }
     }
-    return ck_run_name(name, &frames);
+    (void)snprintf(whole, sizeof(whole), "%s", name);
+    name_cut(whole, ".new");
+    return ck_run_name(whole, &frames);
 }
 
 /* The first entry that no part of ck made; NULL = none. */

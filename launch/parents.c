@@ -13,7 +13,6 @@ bool ck_parents_create(const char *path)
 {
     char parent[PATH_MAX];
     size_t length = strlen(path);
-    bool is_made = false;
 
     if (length >= sizeof(parent)) {
         return false;
@@ -27,13 +26,12 @@ bool ck_parents_create(const char *path)
         memcpy(parent, path, i);
         parent[i] = '\0';
         if (stat(parent, &status) == 0) {
-            continue;
-        }
-        if (mkdir(parent, 0777) == 0) {
-            is_made = true;
-        } else if (errno != EEXIST) { /* another rank may have made it */
+            if (!S_ISDIR(status.st_mode)) {
+                return false;
+            }
+        } else if (mkdir(parent, 0777) != 0 && errno != EEXIST) {
             return false;
         }
     }
-    return is_made;
+    return true;
 }

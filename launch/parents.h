@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* Make those that are missing, with the rights that the user's mask leaves.
- * True: some were, and all are there now, so that to make `path` may be tried
- * again. */
+/* Make those that are missing, with the rights that the user's mask leaves;
+ * another rank may do so at the same time. True: all are there, so that to make
+ * `path` may be tried again. */
 bool ck_parents_create(const char *path);
 
 #endif

@@ -52,7 +52,8 @@ enum ck_flag {
     CK_FLAG_SHARED = 32,     /* a call of an imported profile that has the
                                 correlation of another one: whose work it is
                                 that came is not known */
-    CK_FLAG_PART = 64,       /* another core's part of the kernel before it */
+    CK_FLAG_PART = 64,       /* another core's part of the kernel before it; of
+                                memory: a rest of a block */
     CK_FLAG_SITE = 128,      /* a kernel of an imported profile without a call
                                 of its own: correlation is its call site */
     CK_FLAG_STACK = 32,    /* a time off the CPU that an OFF_CPU record has the

@@ -6,8 +6,8 @@
  *   ....|===========  ===============|
  *
  * Streams begin anywhere (a slot is reused by the next process image, and may
- * come back to one before), so what precedes the first frame seen is open; it
- * is missing where no other stream of the slot has it either.
+ * come back to one before), so what precedes the first frame seen is open, but
+ * not missing. A gap is, where no other stream of the slot has it either.
  */
 #include "aggregator/store/positions.h"
 
@@ -283,6 +283,7 @@ struct part {
     uint32_t slot;
     uint64_t from;
     uint64_t to;
+    uint64_t next; /* of its stream */
 };
 
 CK_ORDER(by_slot, struct part, CK_UP(slot) ?: CK_UP(from))
@@ -293,27 +294,44 @@ static size_t parts_put(struct part *parts, const struct position *position)
     uint64_t from = position->base;
 
     for (unsigned i = 0; i < position->gaps_count; i++) {
-        parts[i] = (struct part){slot, from, position->gaps[i].from};
+        parts[i] = (struct part){slot, from, position->gaps[i].from,
+                                 position->next};
         from = position->gaps[i].to;
     }
-    parts[position->gaps_count] = (struct part){slot, from, position->next};
+    parts[position->gaps_count] =
+        (struct part){slot, from, position->next, position->next};
     return position->gaps_count + 1;
 }
 
-/* Units between parts of the same slot, which are sorted. */
+/* Units between the parts, which are sorted, where a stream of the slot goes on
+ * behind them. */
 static uint64_t parts_missing(const struct part *parts, size_t count)
 {
-    uint64_t units = 0, end = 0;
+    uint64_t units = 0, end = 0, next = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || parts[i].slot != parts[i - 1].slot) {
-            end = parts[i].to;
-            continue;
-        }
-        if (parts[i].from > end) {
+        bool is_first = i == 0 || parts[i].slot != parts[i - 1].slot;
+
+        if (!is_first && parts[i].from > end && parts[i].from <= next) {
             units += parts[i].from - end;
         }
-        end = parts[i].to > end ? parts[i].to : end;
+        end = is_first || parts[i].to > end ? parts[i].to : end;
+        next = is_first || parts[i].next > next ? parts[i].next : next;
+    }
+    return units;
+}
+
+/* Of each stream alone. */
+static uint64_t gaps_sum(const struct positions *positions)
+{
+    uint64_t units = 0;
+
+    for (size_t i = 0; i < positions->count; i++) {
+        const struct position *item = positions->items[i];
+
+        for (unsigned g = 0; g < item->gaps_count; g++) {
+            units += item->gaps[g].to - item->gaps[g].from;
+        }
     }
     return units;
 }
@@ -321,11 +339,11 @@ static uint64_t parts_missing(const struct part *parts, size_t count)
 uint64_t positions_missing(const struct positions *positions)
 {
     size_t room = positions->count * (POSITION_GAPS_MAX + 1), count = 0;
-    struct part *parts = malloc((room + 1) * sizeof(*parts));
-    uint64_t units;
+    uint64_t units = gaps_sum(positions);
+    struct part *parts = units > 0 ? malloc(room * sizeof(*parts)) : NULL;
 
     if (!parts) {
-        return 0;
+        return units;
     }
     for (size_t i = 0; i < positions->count; i++) {
         if (positions->items[i]->is_begun) {

@@ -70,7 +70,8 @@ size_t positions_acks_due(struct positions *positions,
 void positions_due_again(struct positions *positions);
 
 size_t positions_count(const struct positions *positions);
-/* Units between frames of a slot that never came; 0 without memory to look. */
+/* Units between frames of a stream that never came; where memory is short, also
+ * those that another stream of the slot has. */
 uint64_t positions_missing(const struct positions *positions);
 
 #endif

@@ -36,16 +36,22 @@ static void missing_ones_are_made_with_the_rights_of_the_mask(void **state)
     assert_int_not_equal(access(below("a/b/run"), F_OK), 0);
 }
 
-static void where_none_is_missing_there_is_nothing_to_try_again(void **state)
+/* Where this one was late. */
+static void those_that_another_rank_has_made_are_there(void **state)
+{
+    (void)state;
+    assert_true(ck_parents_create(below("c/d/run")));
+    assert_true(ck_parents_create(below("c/d/run")));
+    assert_int_not_equal(access(below("c/d/run"), F_OK), 0);
+}
+
+static void where_none_can_be_made_there_is_nothing_to_try_again(void **state)
 {
     FILE *file = fopen(below("file"), "we");
 
     (void)state;
     assert_non_null(file);
     assert_int_equal(fclose(file), 0);
-    assert_false(ck_parents_create(below("run")));
-    assert_false(ck_parents_create("run"));
-    assert_false(ck_parents_create(""));
     assert_false(ck_parents_create(below("file/run")));
     assert_false(ck_parents_create(below("file/more/run")));
     assert_false(ck_parents_create("/proc/nowhere/run"));
@@ -56,7 +62,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORKDIR_CASE(missing_ones_are_made_with_the_rights_of_the_mask,
                      workdir_setup),
-        WORKDIR_CASE(where_none_is_missing_there_is_nothing_to_try_again,
+        WORKDIR_CASE(those_that_another_rank_has_made_are_there, workdir_setup),
+        WORKDIR_CASE(where_none_can_be_made_there_is_nothing_to_try_again,
                      workdir_setup),
     };
 

@@ -440,7 +440,7 @@ INJECT_ENTRY(void *,
              int flags,
              void *at)
 {
-    struct live_block cut;
+    struct live_block cut, covered;
     bool is_cut;
     void *moved;
 
@@ -448,10 +448,20 @@ INJECT_ENTRY(void *,
         return real.mremap(block, before, bytes, flags, at);
     }
     is_cut = mapped_leave(block, before, &label_mremap, &cut);
+    if (!is_cut && before > 0 && liveblocks_may_have(block) &&
+        liveblocks_remove(block, &cut)) { /* one that is not followed in parts */
+        memorysample_gone(&cut, &label_mremap);
+        is_cut = true;
+    }
     moved = real.mremap(block, before, bytes, flags, at);
     if (is_cut && moved == MAP_FAILED) {
         mapped_return(&cut, block, before, &label_mremap);
-    } else if (is_cut) {
+        return moved;
+    }
+    if (moved != MAP_FAILED && (flags & MREMAP_FIXED) != 0) {
+        (void)mapped_leave(at, bytes, &label_mremap, &covered);
+    }
+    if (is_cut) {
         map_took(moved, bytes, &label_mremap, CALLER);
     }
     return moved;

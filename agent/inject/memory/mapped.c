@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- *   begin: 0 = free -> BUSY -> address -> BUSY -> 0
+ *   begin: 0 = free -> BUSY -> address -> 0
  *
  * The blocks themselves are in liveblocks.h: who takes one from there has it.
  */
@@ -83,7 +83,8 @@ static bool block_cut(uint64_t at,
         return false;
     }
     memorysample_gone(&block, by);
-    rest_keep(&block, at, begin, by);
+    rest_keep(&block, at, begin < at + block.bytes ? begin : at + block.bytes,
+              by);
     rest_keep(&block, end, at + block.bytes, by);
     *cut = block;
     return true;

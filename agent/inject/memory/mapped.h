@@ -5,7 +5,8 @@
  * A mapping may be given back in parts, or together with what is beside it, or
  * be covered by another one. What is left of a block is a block: it represents
  * its share of the first one. Any thread may call any of these at any time; no
- * lock, nothing is allocated.
+ * lock, nothing is allocated. Of parts of one block that two threads give back
+ * in the same moment, one may stay counted.
  */
 #ifndef CK_AGENT_INJECT_MEMORY_MAPPED_H
 #define CK_AGENT_INJECT_MEMORY_MAPPED_H
@@ -23,7 +24,8 @@
 
 /* A block of liveblocks.h is a mapping. */
 void mapped_add(const void *block, size_t bytes);
-/* These bytes are no memory of the program's any more: before it is so. False:
+/* These bytes, if there are any, are no memory of the program's any more: before
+ * it is so. False:
  * no block has any of them; else *cut is one that had. */
 bool mapped_leave(const void *at,
                   size_t bytes,

@@ -13,6 +13,9 @@
 #include "merge/clocks/align.h"
 #include "merge/model/memory.h"
 
+/* ns: thirteen days. A longer wait is none: the program can write records. */
+#define WAIT_MOST ((int64_t)1 << 50)
+
 struct lookback {
     const struct defs *defs; /* borrowed */
     struct history *host;
@@ -685,7 +688,8 @@ static void stacked_take(struct lookback *lookback,
     ck_time_t horizon = INT64_MIN;
 
     if (thread == HISTORY_NONE || record->stack > INT32_MAX ||
-        record->weight < 0 || record->weight > INT64_MAX / 2) {
+        record->weight < 0 || record->weight > WAIT_MOST ||
+        event->start > INT64_MAX - WAIT_MOST) {
         return;
     }
     if (!history_has_wait_room(lookback->host, thread)) {

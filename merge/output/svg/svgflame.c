@@ -154,21 +154,33 @@ static void row_fill(struct flametree *tree, const char *text, uint64_t samples)
 /* Of counts that cannot be added up there is no picture. */
 #define SAMPLES_MOST ((uint64_t)1 << 50)
 
-static void diff_fill(struct flametree trees[PANELS],
-                      const struct foldeddiff *diff)
+static bool diff_is_summable(const struct foldeddiff *diff)
 {
     uint64_t before = 0, now = 0;
 
     for (size_t i = 0; i < diff->count; i++) {
         const struct foldeddiff_row *row = &diff->rows[i];
-        int64_t change = (int64_t)(row->now - row->before);
 
         if (row->before > SAMPLES_MOST - before ||
             row->now > SAMPLES_MOST - now) {
-            return;
+            return false;
         }
         before += row->before;
         now += row->now;
+    }
+    return true;
+}
+
+static void diff_fill(struct flametree trees[PANELS],
+                      const struct foldeddiff *diff)
+{
+    if (!diff_is_summable(diff)) {
+        return;
+    }
+    for (size_t i = 0; i < diff->count; i++) {
+        const struct foldeddiff_row *row = &diff->rows[i];
+        int64_t change = (int64_t)(row->now - row->before);
+
         if (row->now > 0) {
             row_fill(&trees[PANEL_NOW], row->text, row->now);
             flametree_change(&trees[PANEL_NOW], change);
