@@ -294,8 +294,8 @@ static size_t parts_put(struct part *parts, const struct position *position)
     uint64_t from = position->base;
 
     for (unsigned i = 0; i < position->gaps_count; i++) {
-        parts[i] = (struct part){slot, from, position->gaps[i].from,
-                                 position->next};
+        parts[i] =
+            (struct part){slot, from, position->gaps[i].from, position->next};
         from = position->gaps[i].to;
     }
     parts[position->gaps_count] =

@@ -155,9 +155,9 @@ void continuity_slots(struct rundir_stream *streams, size_t count)
         for (size_t i = at; i < end; i++) {
             for (size_t f = 0; f < sorted[i]->frames_count; f++) {
                 array_grow(&placed, &room, used, sizeof(*placed));
-                placed[used++] = (struct placed){sorted[i]->frames[f].first,
-                                                 sorted[i],
-                                                 &sorted[i]->frames[f]};
+                placed[used++] =
+                    (struct placed){sorted[i]->frames[f].first, sorted[i],
+                                    &sorted[i]->frames[f]};
             }
         }
         if (end - at > 1) { /* else in order already */

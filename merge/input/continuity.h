@@ -4,9 +4,10 @@
  *
  * Positions of a slot begin at 0 and go on from owner to owner, who may come
  * again, so units are missed in front of a stream as well as within it, unless
- * another stream of the slot has them. Behind the last stream of a slot only the EXIT record shows it: its `units` are those that the
- * collector took from all slots. How many records were in a gap, and what was
- * cut off with the EXIT record, may be in the manifest.
+ * another stream of the slot has them. Behind the last stream of a slot only
+ * the EXIT record shows it: its `units` are those that the collector took from
+ * all slots. How many records were in a gap, and what was cut off with the EXIT
+ * record, may be in the manifest.
  */
 #ifndef CK_MERGE_INPUT_CONTINUITY_H
 #define CK_MERGE_INPUT_CONTINUITY_H

@@ -14,9 +14,10 @@ bool rustname_whole(char *to, size_t room, const char *name);
 /* The same without arguments of types: "a::f". */
 bool rustname_plain(char *to, size_t room, const char *name);
 
-/* The same of the older mangling, whose names are C++'s with a hash behind them and
- * signs as "$LT$": "core::slice::sort::h0123456789abcdef" -> "core::slice::sort".
- * `plain` is changed, and becomes no longer; that of another name stays. */
+/* The same of the older mangling, whose names are C++'s with a hash behind them
+ * and signs as "$LT$": "core::slice::sort::h0123456789abcdef" ->
+ * "core::slice::sort". `plain` is changed, and becomes no longer; that of
+ * another name stays. */
 void rustname_older(char *plain);
 
 #endif

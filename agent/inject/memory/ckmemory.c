@@ -449,7 +449,8 @@ INJECT_ENTRY(void *,
     }
     is_cut = mapped_leave(block, before, &label_mremap, &cut);
     if (!is_cut && before > 0 && liveblocks_may_have(block) &&
-        liveblocks_remove(block, &cut)) { /* one that is not followed in parts */
+        liveblocks_remove(block,
+                          &cut)) { /* one that is not followed in parts */
         memorysample_gone(&cut, &label_mremap);
         is_cut = true;
     }

@@ -24,9 +24,9 @@
 
 /* A block of liveblocks.h is a mapping. */
 void mapped_add(const void *block, size_t bytes);
-/* These bytes, if there are any, are no memory of the program's any more: before
- * it is so. False:
- * no block has any of them; else *cut is one that had. */
+/* These bytes, if there are any, are no memory of the program's any more:
+ * before it is so. False: no block has any of them; else *cut is one that had.
+ */
 bool mapped_leave(const void *at,
                   size_t bytes,
                   struct inject_label *function,

@@ -62,8 +62,8 @@ struct history_sample {
     ck_time_t weight; /* of CPU time; UINT32_MAX at most */
     ck_time_t time;   /* history_samples() fills it in */
     bool is_faulting; /* it handled a page fault */
-    bool is_wait;     /* there the thread left the CPU to wait in the kernel; its
-                         weight is how long */
+    bool is_wait; /* there the thread left the CPU to wait in the kernel; its
+                     weight is how long */
 };
 
 struct history;
