@@ -448,9 +448,9 @@ INJECT_ENTRY(void *,
         return real.mremap(block, before, bytes, flags, at);
     }
     is_cut = mapped_leave(block, before, &label_mremap, &cut);
+    /* One that is not followed in parts. */
     if (!is_cut && before > 0 && liveblocks_may_have(block) &&
-        liveblocks_remove(block,
-                          &cut)) { /* one that is not followed in parts */
+        liveblocks_remove(block, &cut)) {
         memorysample_gone(&cut, &label_mremap);
         is_cut = true;
     }
