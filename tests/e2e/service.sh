@@ -32,7 +32,7 @@ as() {
 
 (as owner "$bin/ckagent" --version) >/dev/null 2>&1 ||
     skip "another user cannot run what is in $build"
-(as owner env TZ=XXX+12 CKAGG_KEYFILE=endpoint "$bin/ckagg" \
+(as owner env TZ=ZZZ+12 CKAGG_KEYFILE=endpoint "$bin/ckagg" \
     --listen tcp://127.0.0.1:0 --dir runs --beat-timeout 1s) \
     >"$work/ready" 2>"$work/log" &
 service=$!
@@ -55,7 +55,7 @@ runs=$work/owner/runs
 
 # status FILE: the table, without asking for an endpoint by name.
 status() {
-    (as owner env CKAGG_KEYFILE=endpoint TZ=XXX-11 "$bin/ckagg" --status) \
+    (as owner env CKAGG_KEYFILE=endpoint TZ=ZZZ-11 "$bin/ckagg" --status) \
         >"$1" 2>"$work/err" || fail "--status: $(cat "$work/err")"
 }
 
@@ -75,7 +75,7 @@ row() {
 # A job of the owner, east of UTC, while it runs and behind its end.
 begin=$(date +%s)
 mkfifo -m 666 "$work/owner/go"
-(as owner env TZ=XXX-14 CKAGENT_AGGREGATOR="$endpoint" "$bin/ckagent" \
+(as owner env TZ=ZZZ-14 CKAGENT_AGGREGATOR="$endpoint" "$bin/ckagent" \
     --report none -j mine -- sh -c '"$0" 2000 || read -r line <go' \
     "$tests/lives_target") >"$work/out" 2>"$work/err" &
 job=$!
@@ -120,7 +120,7 @@ same "the run's user" "${uid[owner]}" "$(stat -c %u "$run")"
 
 # Without a service the name has the time, in UTC.
 begin=$(date +%s)
-(as other env TZ=XXX+12 "$bin/ckagent" --report none -- true) 2>"$work/err" ||
+(as other env TZ=ZZZ+12 "$bin/ckagent" --report none -- true) 2>"$work/err" ||
     fail "a job without a service: $(cat "$work/err")"
 run=$(echo "$work"/other/ck-*)
 [[ ${run##*-} =~ ^([0-9]{8})T([0-9]{2})([0-9]{2})([0-9]{2})$ ]] ||
