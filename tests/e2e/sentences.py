@@ -315,6 +315,12 @@ class Judge:
         assert float(parallel) >= 0.895 and \
             ready < 0.12 * sum(self.truths[0].outside)
 
+    def on_start(self, parallel, share):
+        r"""Parallel efficiency ([\d.]+) from MPI_Init on; before, ranks waited [\d.]+ \w+ there \(([\d.]+) % of their whole time\)\."""
+        self.near("parallel", float(parallel),
+                  lambda t: t.efficiency()["parallel"], 0, 0.015)
+        assert 0 < float(share) < 100  # they print nothing of that time
+
     def on_without(self, parallel, share):
         r"""Parallel efficiency ([\d.]+), but ranks had no CPU for ([\d.]+) % of what counts as work in it\."""
         self.near("parallel", float(parallel),
