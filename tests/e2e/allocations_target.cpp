@@ -80,13 +80,13 @@ KEPT void *map_large(size_t bytes)
  * around the end of the second and the begin of the third. */
 KEPT char *map_parts(size_t each)
 {
-    char *begin = static_cast<char *>(mmap(NULL, 3 * each, PROT_NONE, /* room */
-                                           MAP_PRIVATE | MAP_ANONYMOUS |
-                                               MAP_NORESERVE,
-                                           -1, 0));
+    char *begin = static_cast<char *>(
+        mmap(NULL, 3 * each, PROT_NONE, /* room */
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
 
     for (int i = 0; i < 3; i++) {
-        (void)mmap(begin + i * each, each, PROT_READ | PROT_WRITE, /* here: map_parts */
+        (void)mmap(begin + i * each, each,
+                   PROT_READ | PROT_WRITE, /* here: map_parts */
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
     return begin;
