@@ -27,8 +27,11 @@ program() {
         cp "$work/decks"/* "$work/$name/$way"
     done
     plain=(timeout 300 mpirun -n 2)
-    (cd "$work/$name/plain" && "${plain[@]}" "$@" >output 2>&1 </dev/null) ||
-        { tail -n 5 "$work/$name/plain/output"; fail "$name plain: status $?"; }
+    if ! (cd "$work/$name/plain" && "${plain[@]}" "$@" >output 2>&1 </dev/null); then
+        grep -v '^$' "$work/$name/plain/output" | head -n 20
+        missing+=("$name, which fails here without ckagent, too")
+        return
+    fi
     (cd "$work/$name/traced" && "${plain[@]}" "$bin/ckagent" --report none \
         --dir "$work/$name/run" -- "$@" >output 2>&1 </dev/null) ||
         { tail -n 5 "$work/$name/traced/output"; fail "$name: status $?"; }

@@ -143,7 +143,7 @@ for rank in (0, 2):
           (how, rank, seen / 1e6, truth / 1e6))
 row = report["waits"][0]
 assert row["wait"] == "late_data" and row["blamed_rank"] == 1, row
-assert row["ns"] > 0.8 * sum(ranks[r]["waited_ns"] for r in (0, 2)), row
+assert row["ns"] > 0.6 * sum(ranks[r]["waited_ns"] for r in (0, 2)), row
 assert row["host"]["line"] == place, row["host"]
 assert row["blamed"]["line"] == line["time.sleep(late)"], row["blamed"]
 worst = report["stragglers"][0]
