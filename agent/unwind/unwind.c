@@ -40,13 +40,13 @@ struct known {
     uint64_t address; /* 0 = unused */
     uint32_t file;
     uint8_t answer;    /* enum ehframe */
-    uint8_t is_switch; /* enum is_switch */
+    uint8_t switching; /* enum switching */
     struct ehframe_rule rule;
 };
 
 /* Does the function there call others on another stack? Asked where code has no
  * rules. */
-enum is_switch { SWITCH_NOT_ASKED, SWITCH_NO, SWITCH_YES };
+enum switching { SWITCH_NOT_ASKED, SWITCH_NO, SWITCH_YES };
 
 struct unwind {
     struct codemaps *codemaps; /* borrowed */
@@ -155,7 +155,7 @@ rule_of(struct unwind *unwind, const struct code *code, uint64_t pc)
     known->address = address;
     known->file = code->number;
     known->answer = (uint8_t)unwindfile_find(code->file, address, &known->rule);
-    known->is_switch = SWITCH_NOT_ASKED;
+    known->switching = SWITCH_NOT_ASKED;
     return known;
 }
 
@@ -356,12 +356,12 @@ static bool is_in_switch(struct walk *walk, struct known *known)
     if (known == NULL) {
         return false;
     }
-    if (known->is_switch == SWITCH_NOT_ASKED) {
-        known->is_switch = is_switch(walk, walk->registers[EHFRAME_PC])
+    if (known->switching == SWITCH_NOT_ASKED) {
+        known->switching = is_switch(walk, walk->registers[EHFRAME_PC])
                                ? SWITCH_YES
                                : SWITCH_NO;
     }
-    return known->is_switch == SWITCH_YES;
+    return known->switching == SWITCH_YES;
 }
 
 /* The same by the frame pointer; `known` is of the address, NULL = it is in no
