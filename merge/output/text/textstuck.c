@@ -322,12 +322,17 @@ static ck_time_t put_calls(const struct page *page, enum why why, int indent)
     return most;
 }
 
-/* Is the rank in a collective that others had not entered, known for sure? */
+/* Is it a collective that others had not entered, known for sure? */
+static bool is_unentered(const struct report_impasse *still)
+{
+    return still->is_sure && still->absent > 0;
+}
+
 static bool is_waiting_in(const struct report_impasse *still, int32_t rank)
 {
-    for (size_t i = 0; still->is_sure && i < still->waited; i++) {
+    for (size_t i = 0; is_unentered(still) && i < still->waited; i++) {
         if (still->ranks[i] == rank) {
-            return still->absent > 0;
+            return true;
         }
     }
     return false;
@@ -353,7 +358,7 @@ static struct waiting waiting_of(const struct report *report)
     for (size_t i = 0; i < report->impasses_count; i++) {
         const struct report_impasse *still = &report->impasses[i];
 
-        if (still->is_sure && still->absent > 0 && still->waited > 0) {
+        if (is_unentered(still) && still->waited > 0) {
             memcpy(waiting.ranks + waiting.count, still->ranks,
                    still->waited * sizeof(*still->ranks));
             waiting.count += still->waited;
