@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "aggregator/live/livedir.h"
+#include "launch/format.h"
 #include "launch/log.h"
 #include "schema/fd.h"
 #include "schema/store/run.h"
@@ -73,12 +74,17 @@ static int run_compare(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Of a name; ".a1B2c3" is of a file that a killed ckmerge was writing. */
-static bool is_end(const char *rest)
+/* Is it that file? ".a1B2c3" behind it is of one that a killed ckmerge was
+ * writing. */
+static bool is_named(const char *name, const char *whole)
 {
-    return rest[0] == '\0' ||
-           (rest[0] == '.' && strlen(rest) == 1 + FRESH_LENGTH &&
-            strspn(rest + 1, FRESH) == FRESH_LENGTH);
+    size_t length = strlen(whole);
+    const char *rest = name + length;
+
+    return strncmp(name, whole, length) == 0 &&
+           (rest[0] == '\0' ||
+            (rest[0] == '.' && strlen(rest) == 1 + FRESH_LENGTH &&
+             strspn(rest + 1, FRESH) == FRESH_LENGTH));
 }
 
 static void name_cut(char *name, const char *end)
@@ -95,19 +101,19 @@ static void name_cut(char *name, const char *end)
 static bool is_run_file(const char *name)
 {
     static const char *const names[] = {
-        CK_RUN_MANIFEST, "ckagg.log",          "endpoint",
-        "report.txt",    "report.json",        "report.html",
-        "trace.json",    "trace.sqlite",       "trace.pftrace",
-        "stacks.folded", "waits.folded",       "memory.folded",
-        "device.folded", "diff.folded",        "stacks.speedscope.json",
-        "stacks.perf",   "stacks.firefox.json"};
+        CK_RUN_MANIFEST, "ckagg.log", "endpoint", "report.txt", "report.json"};
     struct ck_run_name frames;
     char whole[NAME_MAX + 1];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        size_t length = strlen(names[i]);
+        if (is_named(name, names[i])) {
+            return true;
+        }
+    }
+    for (int i = 0; i < CK_FORMAT_COUNT; i++) {
+        const char *own = ck_format_own((enum ck_format)i);
 
-        if (strncmp(name, names[i], length) == 0 && is_end(name + length)) {
+        if (own && is_named(name, own)) {
             return true;
         }
     }

@@ -4,14 +4,21 @@
  */
 #include "launch/format.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[] = {
-#define ROW(NAME, name) [CK_FORMAT_##NAME] = name,
+static const struct {
+    const char *name;
+    const char *own;
+} formats[] = {
+#define ROW(NAME, name, own) [CK_FORMAT_##NAME] = {name, own},
     CK_FORMATS(ROW, ROW)};
+
+const char *ck_format_own(enum ck_format format)
+{
+    return formats[format].own;
+}
 
 /* A directory has no place of its own: it is always named. */
 static int
@@ -29,8 +36,10 @@ int ck_format_parse(const char *text, const char **file, struct ck_err *err)
     size_t length = strcspn(text, "=");
     const char *behind = text[length] == '=' ? text + length + 1 : NULL;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0 &&
+    for (size_t i = 0; i < CK_FORMAT_COUNT; i++) {
+        const char *name = formats[i].name;
+
+        if (strlen(name) == length && memcmp(name, text, length) == 0 &&
             (behind == NULL || behind[0] != '\0')) {
             *file = behind;
             return named_check(text, (int)i, behind, err);
@@ -38,24 +47,6 @@ int ck_format_parse(const char *text, const char **file, struct ck_err *err)
     }
     return ck_err_set(
         err, "--output %.200s: " CK_FORMAT_LIST ", maybe with =FILE", text);
-}
-
-/* Does it go to stdout where no file is named? */
-static bool is_printed(int format)
-{
-    switch (format) {
-    case CK_FORMAT_TEXT:
-    case CK_FORMAT_JSON:
-    case CK_FORMAT_SVG_LEDGER:
-    case CK_FORMAT_SVG_TIMELINE:
-    case CK_FORMAT_SVG_STEPS:
-    case CK_FORMAT_SVG_FLAME:
-    case CK_FORMAT_OPENMETRICS:
-    case CK_FORMAT_WHERE:
-        return true;
-    default:
-        return false;
-    }
 }
 
 int ck_formats_check(const char *const *items,
@@ -75,7 +66,8 @@ int ck_formats_check(const char *const *items,
         if (format < 0) {
             return -1;
         }
-        if (file == NULL ? !is_printed(format) : strcmp(file, "-") != 0) {
+        if (file == NULL ? formats[format].own != NULL
+                         : strcmp(file, "-") != 0) {
             continue;
         }
         if (first[0] != '\0') {

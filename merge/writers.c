@@ -62,7 +62,6 @@ static int own_check(const char *path, const char *format, struct ck_err *err)
 /* The path of the output, "" = it is not asked for. 0, or -1 with err. */
 static int path_find(const struct options *options,
                      enum ck_format format,
-                     const char *own,
                      char path[PATH_MAX],
                      struct ck_err *err)
 {
@@ -76,7 +75,8 @@ static int path_find(const struct options *options,
     }
     n = file != NULL ? snprintf(path, PATH_MAX, "%s", file)
                      : snprintf(path, PATH_MAX, "%s%s%s", options->run,
-                                options->is_kernel_only ? "." : "/", own);
+                                options->is_kernel_only ? "." : "/",
+                                ck_format_own(format));
     if (n >= PATH_MAX) {
         return ck_err_set(err, "%s: the path is too long", item);
     }
@@ -88,27 +88,24 @@ int writers_where(struct writers *writers, struct ck_err *err)
     const struct options *options = writers->options;
     const struct {
         enum ck_format format;
-        const char *own;
         char *path;
     } files[] = {
-        {CK_FORMAT_CHROME, "trace.json", writers->chrome_path},
-        {CK_FORMAT_SQLITE, "trace.sqlite", writers->sqlite_path},
-        {CK_FORMAT_PERFETTO, "trace.pftrace", writers->perfetto_path},
-        {CK_FORMAT_FOLDED, "stacks.folded", writers->folded_path},
-        {CK_FORMAT_FOLDED_WAITS, "waits.folded", writers->waits_path},
-        {CK_FORMAT_FOLDED_MEMORY, "memory.folded", writers->memory_path},
-        {CK_FORMAT_FOLDED_DEVICE, "device.folded", writers->device_path},
-        {CK_FORMAT_FOLDED_DIFF, "diff.folded", writers->diff_path},
-        {CK_FORMAT_SPEEDSCOPE, "stacks.speedscope.json",
-         writers->speedscope_path},
-        {CK_FORMAT_FLAMESCOPE, "stacks.perf", writers->flamescope_path},
-        {CK_FORMAT_FIREFOX, "stacks.firefox.json", writers->firefox_path},
+        {CK_FORMAT_CHROME, writers->chrome_path},
+        {CK_FORMAT_SQLITE, writers->sqlite_path},
+        {CK_FORMAT_PERFETTO, writers->perfetto_path},
+        {CK_FORMAT_FOLDED, writers->folded_path},
+        {CK_FORMAT_FOLDED_WAITS, writers->waits_path},
+        {CK_FORMAT_FOLDED_MEMORY, writers->memory_path},
+        {CK_FORMAT_FOLDED_DEVICE, writers->device_path},
+        {CK_FORMAT_FOLDED_DIFF, writers->diff_path},
+        {CK_FORMAT_SPEEDSCOPE, writers->speedscope_path},
+        {CK_FORMAT_FLAMESCOPE, writers->flamescope_path},
+        {CK_FORMAT_FIREFOX, writers->firefox_path},
     };
     const char *paths[sizeof(files) / sizeof(files[0])];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        if (path_find(options, files[i].format, files[i].own, files[i].path,
-                      err) != 0) {
+        if (path_find(options, files[i].format, files[i].path, err) != 0) {
             return -1;
         }
         paths[i] = files[i].path;
@@ -126,12 +123,7 @@ int writers_where(struct writers *writers, struct ck_err *err)
 
 bool writers_has(int format)
 {
-    return format == CK_FORMAT_CHROME || format == CK_FORMAT_PERFETTO ||
-           format == CK_FORMAT_SQLITE || format == CK_FORMAT_FOLDED ||
-           format == CK_FORMAT_SPEEDSCOPE || format == CK_FORMAT_FLAMESCOPE ||
-           format == CK_FORMAT_FIREFOX || format == CK_FORMAT_FOLDED_WAITS ||
-           format == CK_FORMAT_FOLDED_MEMORY ||
-           format == CK_FORMAT_FOLDED_DIFF || format == CK_FORMAT_FOLDED_DEVICE;
+    return format != CK_FORMAT_HTML && ck_format_own(format) != NULL;
 }
 
 /* Are samples asked for one by one? */
