@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,9 @@
 #include "launch/cli.h"
 
 #define PAGE "report.html"
-/* What the first merge is taken to cost, and each byte of a run. */
+/* What the first merge is taken to cost, and each byte of a run at least. */
 #define FIRST_CPU (100 * CK_TIME_MS)
-#define CPU_BYTES 50 /* in a microsecond */
+#define BYTE_CPU 20 /* ns */
 #define PATH_BYTES (PATH_MAX + sizeof("html=/" LIVEDIR_NAME "/" PAGE))
 
 struct livemerge {
@@ -30,26 +31,35 @@ struct livemerge {
     struct merging *merging; /* NULL = none is at work */
     struct livemerge_facts facts;
     char *metrics;
-    ck_time_t wanted;     /* 0 = never */
-    ck_time_t began;      /* the last one that was begun; 0 = none */
-    ck_time_t until;      /* it is to be done then */
-    uint64_t bytes;       /* that it reads */
-    ck_time_t last_cpu;   /* of the last that ended, well or not */
-    uint64_t last_bytes;  /* 0 = none */
-    struct ck_err warned; /* the last reason that was returned */
-    bool has_dir;         /* DIR/live is ours */
-    bool is_late;         /* the merge at work is being ended */
+    ck_time_t wanted;             /* 0 = never */
+    ck_time_t began;              /* the last one that was begun; 0 = none */
+    ck_time_t until;              /* it is to be done then */
+    uint64_t bytes;               /* that it reads */
+    struct livemerge_cost last;   /* that ended, well or not */
+    struct livemerge_cost before; /* of that one */
+    struct ck_err warned;         /* the last reason that was returned */
+    bool has_dir;                 /* DIR/live is ours */
+    bool is_late;                 /* the merge at work is being ended */
 };
 
-ck_time_t livemerge_expect(ck_time_t cpu, uint64_t before, uint64_t bytes)
+ck_time_t livemerge_expect(const struct livemerge_cost *last,
+                           const struct livemerge_cost *before,
+                           uint64_t bytes)
 {
-    double growth;
+    double each = BYTE_CPU;
 
-    if (before == 0) {
-        return FIRST_CPU + (ck_time_t)(bytes / CPU_BYTES) * CK_TIME_US;
+    if (last->bytes == 0) {
+        return FIRST_CPU + (ck_time_t)((double)bytes * BYTE_CPU);
     }
-    growth = bytes > before ? (double)bytes / (double)before : 1;
-    return (ck_time_t)((double)cpu * growth);
+    if (bytes <= last->bytes) {
+        return last->cpu;
+    }
+    if (before->bytes > 0 && before->bytes < last->bytes) {
+        each = fmax(each, (double)(last->cpu - before->cpu) /
+                              (double)(last->bytes - before->bytes));
+    }
+    each = fmin(each, (double)last->cpu / (double)last->bytes);
+    return last->cpu + (ck_time_t)((double)(bytes - last->bytes) * each);
 }
 
 /* "DIR/live/report.html", where merges write. */
@@ -143,8 +153,7 @@ ck_time_t livemerge_wall(ck_time_t cost)
 static bool is_due(const struct livemerge *merge, uint64_t bytes, ck_time_t now)
 {
     ck_time_t last = merge->began == 0 ? merge->facts.since : merge->began;
-    ck_time_t cost =
-        livemerge_expect(merge->last_cpu, merge->last_bytes, bytes);
+    ck_time_t cost = livemerge_expect(&merge->last, &merge->before, bytes);
 
     return bytes > 0 && bytes != merge->bytes && merge->wanted > 0 &&
            now - merge->wanted < LIVEMERGE_WANTED &&
@@ -156,8 +165,7 @@ static int
 merge_begin(struct livemerge *merge, uint64_t bytes, struct ck_err *err)
 {
     const char *const outputs[] = {merge->output, "openmetrics", NULL};
-    ck_time_t cost =
-        livemerge_expect(merge->last_cpu, merge->last_bytes, bytes);
+    ck_time_t cost = livemerge_expect(&merge->last, &merge->before, bytes);
     struct merging_wish wish = {.outputs = outputs,
                                 .is_pageless = true,
                                 .is_live = true,
@@ -194,9 +202,10 @@ static int merge_end(struct livemerge *merge, int code, struct ck_err *err)
 {
     bool is_good = code == CK_EXIT_DONE || code == CK_EXIT_PARTIAL;
 
-    merge->last_cpu = merging_cpu(merge->merging);
-    merge->last_bytes = merge->bytes;
-    merge->facts.cpu += merge->last_cpu;
+    merge->before = merge->last;
+    merge->last =
+        (struct livemerge_cost){merging_cpu(merge->merging), merge->bytes};
+    merge->facts.cpu += merge->last.cpu;
     if (is_good) {
         metrics_take(merge);
         merge->facts.number++;

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Each merge is a ckmerge of what is stored so far, at a lower priority. Its
- * CPU time is known from the one before it, and from how much the run has grown
- * since: it begins when that is LIVEMERGE_SHARE of the time since the last one
+ * CPU time is expected from the two before it, and from how much the run has
+ * grown since: it begins when that is LIVEMERGE_SHARE of the time since the last one
  * began, and only where the page was asked for lately. One that takes far more
  * CPU time than expected, or wall time, is ended. They write below DIR/live
  * (livedir.h), which is removed when the job has ended.
@@ -63,9 +63,19 @@ int livemerge_page(const struct livemerge *merge, size_t *length);
 /* The metrics of the last merge; borrowed, "" = none. */
 const char *livemerge_metrics(const struct livemerge *merge);
 
-/* CPU time that a merge of `bytes` will take, when the last one took `cpu` for
- * `before` bytes; 0 bytes = there was none. */
-ck_time_t livemerge_expect(ck_time_t cpu, uint64_t before, uint64_t bytes);
+/* What a merge cost; 0 bytes = there was none. */
+struct livemerge_cost {
+    ck_time_t cpu;
+    uint64_t bytes;
+};
+
+/* CPU time that a merge of `bytes` will take, by the last one and the one
+ * before it: what each byte more costs is the least that is likely, what the
+ * two differed by if that is more, and no more than in proportion. A merge has
+ * a cost without any byte, and most of the first one's is that. */
+ck_time_t livemerge_expect(const struct livemerge_cost *last,
+                           const struct livemerge_cost *before,
+                           uint64_t bytes);
 /* Wall time that it has, expected to take `cost` of CPU time. */
 ck_time_t livemerge_wall(ck_time_t cost);
 

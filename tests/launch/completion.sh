@@ -28,13 +28,9 @@ proposes "--posix --posix-threshold" ckagent --po
 proposes "none lz4 zstd" ckagent --pack ''
 proposes "zstd" ckagent --pack = z
 proposes "all probes messages kernels" ckmerge --clock-facts ''
-# The texts of the definition, over all its lines.
-formats=$(awk '/^#define CK_FORMATS/ { on = 1 } on {
-    while (match($0, /"[^"]*"/)) {
-        printf "%s%s", n++ ? " " : "", substr($0, RSTART + 1, RLENGTH - 2)
-        $0 = substr($0, RSTART + RLENGTH)
-    }
-    if ($0 !~ /\\$/) exit }' launch/format.h)
+# The first text of each line of the definition.
+formats=$(sed -nE 's/^ *(FORMAT|last)\([A-Z_]+, "([a-z-]+)",.*/\2/p' \
+    launch/format.h | paste -sd ' ')
 [ -n "$formats" ] || bad=1
 proposes "$formats" ckmerge --output ''
 proposes "mpirun hydra srun torchrun" cklaunch --launcher ''

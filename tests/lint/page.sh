@@ -53,7 +53,7 @@ for script in "${scripts[@]}" merge/output/page/*.css; do
     }
 done
 # The commands for other formats are of all that ckmerge writes.
-all=$(sed -nE 's/^ *(FORMAT|last)\(.*, "([a-z-]+)"\).*/\2/p' launch/format.h |
+all=$(sed -nE 's/^ *(FORMAT|last)\([A-Z_]+, "([a-z-]+)",.*/\2/p' launch/format.h |
     grep -vxF html | sort)
 shown=$(sed -nE "s/^  \['([a-z-]+)(=[^']*)?', .*/\1/p" merge/output/page/more.js | sort)
 if [ "$all" != "$shown" ]; then

@@ -16,26 +16,60 @@
 #include "aggregator/live/livedir.h"
 #include "aggregator/live/livemerge.h"
 
+static const struct livemerge_cost none;
+
 static void the_cost_grows_with_the_run(void **state)
 {
+    const struct livemerge_cost half = {CK_TIME_S / 2, 500};
+    const struct livemerge_cost one = {CK_TIME_S, 1000};
+
     (void)state;
-    assert_int_equal(livemerge_expect(CK_TIME_S, 1000, 1000), CK_TIME_S);
-    assert_int_equal(livemerge_expect(CK_TIME_S, 1000, 3000), 3 * CK_TIME_S);
+    assert_int_equal(livemerge_expect(&one, &half, 1000), CK_TIME_S);
+    assert_int_equal(livemerge_expect(&one, &half, 3000), 3 * CK_TIME_S);
+}
+
+/* What a merge costs without any data: a first one of a few bytes does not put
+ * the next one off by minutes. */
+static void the_cost_of_a_merge_without_data_does_not_grow(void **state)
+{
+    const struct livemerge_cost first = {200 * CK_TIME_MS, 10000};
+    const struct livemerge_cost second = {210 * CK_TIME_MS, 110000};
+
+    (void)state;
+    assert_in_range(livemerge_expect(&first, &none, 1000000), 200 * CK_TIME_MS,
+                    300 * CK_TIME_MS);
+    assert_int_equal(livemerge_expect(&second, &first, 1110000),
+                     310 * CK_TIME_MS);
+}
+
+/* By two merges whose costs differ by chance it is no more than in proportion.
+ */
+static void the_cost_grows_no_faster_than_the_run(void **state)
+{
+    const struct livemerge_cost first = {100 * CK_TIME_MS, 1000000};
+    const struct livemerge_cost second = {200 * CK_TIME_MS, 1000001};
+
+    (void)state;
+    assert_in_range(livemerge_expect(&second, &first, 3000003),
+                    600 * CK_TIME_MS - 1, 600 * CK_TIME_MS);
 }
 
 static void a_run_whose_beginning_was_discarded_costs_no_less(void **state)
 {
+    const struct livemerge_cost one = {CK_TIME_S, 1000};
+
     (void)state;
-    assert_int_equal(livemerge_expect(CK_TIME_S, 1000, 10), CK_TIME_S);
+    assert_int_equal(livemerge_expect(&one, &none, 10), CK_TIME_S);
 }
 
 static void the_first_merge_is_expected_to_cost_something(void **state)
 {
-    ck_time_t small = livemerge_expect(0, 0, 1);
+    ck_time_t small = livemerge_expect(&none, &none, 1);
 
     (void)state;
     assert_true(small > 0);
-    assert_true(livemerge_expect(0, 0, (uint64_t)1 << 30) > 10 * CK_TIME_S);
+    assert_true(livemerge_expect(&none, &none, (uint64_t)1 << 30) >
+                10 * CK_TIME_S);
 }
 
 /* On a machine whose CPUs all have work it gets a tenth of one. */
@@ -112,6 +146,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cost_grows_with_the_run),
+        cmocka_unit_test(the_cost_of_a_merge_without_data_does_not_grow),
+        cmocka_unit_test(the_cost_grows_no_faster_than_the_run),
         cmocka_unit_test(a_run_whose_beginning_was_discarded_costs_no_less),
         cmocka_unit_test(the_first_merge_is_expected_to_cost_something),
         cmocka_unit_test(
