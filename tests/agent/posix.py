@@ -31,11 +31,11 @@ def traced(case, *options):
 
 
 class Case(unittest.TestCase):
-    def run_case(self, case, *options):
+    def run_case(self, case, *options, most_lost=0):
         lines, done = traced(case, *options)
         self.assertEqual((done.returncode, done.stdout.split("\n")[-2]),
                          (0, "done"), done.stdout + done.stderr)
-        self.assertEqual(lines.lost_in_ring(), 0)
+        self.assertLessEqual(lines.lost_in_ring(), most_lost)
         return lines, done.stdout
 
     @staticmethod
@@ -111,7 +111,9 @@ class Case(unittest.TestCase):
             [r for r in lines.all if r["kind"] == "open-at-end"], [])
 
     def test_handlers_may_call_what_they_interrupt(self):
-        lines, _ = self.run_case("signals")
+        # What a handler calls while its thread writes a record is counted as
+        # lost: by chance, more often on a machine with little time.
+        lines, _ = self.run_case("signals", most_lost=100)
         self.assertGreaterEqual(self.counted(lines, "pthread_mutex_lock"),
                                 20000)
         self.assertGreater(len(self.long_calls(lines, "nanosleep")), 10)
