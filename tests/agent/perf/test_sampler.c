@@ -344,13 +344,26 @@ static int64_t image_ns(uint32_t incarnation)
     return ns;
 }
 
+/* How many images have about so much CPU time. */
+static unsigned images_with(int64_t ns)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 1; i <= atomic_load(&header->incarnations); i++) {
+        int64_t own = image_ns(i);
+
+        count += own >= ns * 8 / 10 && own <= ns * 13 / 10;
+    }
+    return count;
+}
+
+/* Where a fork takes long, their parent has a sample of its own. */
 static void children_that_compute_own_their_samples(void **state)
 {
     (void)state;
     child_run_alone("fork");
-    assert_int_equal(atomic_load(&header->incarnations), 2);
-    assert_in_range(image_ns(1), 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
-    assert_in_range(image_ns(2), 2 * WORK_NS * 8 / 10, 2 * WORK_NS * 13 / 10);
+    assert_in_range(atomic_load(&header->incarnations), 2, 3);
+    assert_int_equal(images_with(2 * WORK_NS), 2);
 }
 
 static void samples_after_an_exec_are_of_the_new_image(void **state)
@@ -673,10 +686,11 @@ static ck_time_t end_find(ck_time_t *before, ck_time_t *seen)
  * many share the memory, other programs may fill the rings in that time. */
 static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
 {
-    ck_time_t before = 0, seen = 0;
-    ck_time_t ended = end_find(&before, &seen);
+    ck_time_t before = 0, seen = 0, ended;
 
     (void)state;
+    stack_bytes = 0; /* what its start had would fill them, too */
+    ended = end_find(&before, &seen);
     for (int i = 0; i < TRIES && ended == 0; i++) {
         sampler_destroy(sampler);
         ended = end_find(&before, &seen);
