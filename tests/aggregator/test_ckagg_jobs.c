@@ -373,6 +373,9 @@ static void jobs_retain(struct sim_place *place, void (*made)(const char *run))
         sim_control(a, CK_CONTROL_REPORT, ""); /* answered at the end */
         sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
         assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
+        /* Once it answers, what it removes behind a report is removed. */
+        sim_control(a, CK_CONTROL_STATUS, "");
+        assert_non_null(sim_wait(a, CK_CONTROL_STATUS));
         sim_destroy(a);
         runs_walk(place->run, made);
     }
