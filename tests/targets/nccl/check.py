@@ -23,6 +23,8 @@ PLUGIN = os.path.join(LIBRARIES, "libcknccl.so")
 PROGRAMS = CHECKED or os.path.join(BUILD, "tests")
 HOST = os.path.join(PROGRAMS, "nccl_host")
 MOCK = os.path.join(PROGRAMS, "mockcupti", "new")
+os.environ["TSAN_OPTIONS"] = "print_suppressions=0:suppressions=" + os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "races.supp")
 GROUP = 32
 VERSIONS = (1, 2, 3, 4, 5, 6)
 BYTES = 4096
