@@ -4,6 +4,7 @@
  */
 #include "merge/model/demangle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,19 +19,21 @@ __cxa_demangle(const char *name, char *buffer, size_t *room, int *status);
 
 char *demangle_name(const char *name)
 {
-    char rust[DEMANGLE_MAX];
+    char text[DEMANGLE_MAX];
     char *plain;
 
     if (strnlen(name, DEMANGLE_MAX) >= DEMANGLE_MAX) {
         return NULL;
     }
     if (strncmp(name, "_R", 2) == 0) {
-        return rustname_whole(rust, sizeof(rust), name) ? strdup(rust) : NULL;
+        return rustname_whole(text, sizeof(text), name) ? strdup(text) : NULL;
     }
     if (strncmp(name, "_Z", 2) != 0) {
         return NULL;
     }
-    plain = __cxa_demangle(name, NULL, NULL, NULL);
+    (void)snprintf(text, sizeof(text), "%.*s", (int)rustname_older_length(name),
+                   name);
+    plain = __cxa_demangle(text, NULL, NULL, NULL);
     if (plain != NULL) {
         rustname_older(plain);
     }

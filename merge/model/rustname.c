@@ -583,13 +583,29 @@ static char sign_of(const char *text, size_t *length)
     return '\0';
 }
 
+static const char hex[] = "0123456789abcdef";
+
+/* Parts of names have dots, too: "core..convert". */
+size_t rustname_older_length(const char *name)
+{
+    for (const char *at = strstr(name, "17h"); at != NULL;
+         at = strstr(at + 1, "17h")) {
+        const char *end = at + 3 + HASH;
+
+        if (strspn(at + 3, hex) == HASH && strncmp(end, "E.", 2) == 0) {
+            return (size_t)(end + 1 - name);
+        }
+    }
+    return strlen(name);
+}
+
 void rustname_older(char *plain)
 {
     size_t length = strlen(plain), used = 0, at = 0;
 
     if (length <= HASH + 3 ||
         strncmp(plain + length - HASH - 3, "::h", 3) != 0 ||
-        strspn(plain + length - HASH, "0123456789abcdef") != HASH) {
+        strspn(plain + length - HASH, hex) != HASH) {
         return;
     }
     plain[length - HASH - 3] = '\0';

@@ -20,4 +20,8 @@ bool rustname_plain(char *to, size_t room, const char *name);
  * another name stays. */
 void rustname_older(char *plain);
 
+/* The length of a mangled name without what LLVM wrote behind it where that is
+ * behind such a hash: "_ZN1a17h0123456789abcdefE.llvm.12". Else all of it. */
+size_t rustname_older_length(const char *name);
+
 #endif

@@ -157,7 +157,13 @@ static void names_of_the_older_mangling_lose_their_hash(void **state)
         {"_ZN50_$LT$T$u20$as$u20$core..convert..Into$LT$U$GT$$GT$4into"
          "17h0123456789abcdefE",
          "<T as core::convert::Into<U>>::into"},
+        {"_ZN4core5slice4sort17h0123456789abcdefE.llvm.7480849790867028666",
+         "core::slice::sort"},
+        {"_ZN50_$LT$T$u20$as$u20$core..convert..Into$LT$U$GT$$GT$4into"
+         "17h0123456789abcdefE.llvm.48F2A0@@11",
+         "<T as core::convert::Into<U>>::into"},
         {"_ZN4core5slice4sortE", "core::slice::sort"},
+        {"_Z4sortv.llvm.12", "sort() [clone .llvm.12]"},
         {"_ZN3one4hashE", "one::hash"},
     };
 
