@@ -5,11 +5,12 @@
  * A call site is its format text. Each may log LOG_BURST lines at once, then
  * one a second; the next line that passes, or the end of the process, has
  * the number of those left out. A line is one write(), so lines of several
- * processes do not mix.
+ * processes do not mix; one that is too long for that goes on in the next line.
  */
 #include "launch/log.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -46,6 +47,7 @@ static struct {
     enum ck_log_level level;
     int patience_ms; /* -1 = for ever */
     bool is_unread;
+    unsigned dropped; /* lines that found no room */
     struct site sites[LOG_SITES];
 } state = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -116,23 +118,89 @@ static void tame(char *text)
     ck_terminal_tame(text);
 }
 
-/* A pipe that has room takes a line at once. */
+/* Is there room in time? A pipe that has some takes PIPE_BUF bytes at once. */
 static bool room_wait(void)
 {
     struct pollfd item = {.fd = STDERR_FILENO, .events = POLLOUT};
+    int ready;
 
-    if (state.patience_ms >= 0) {
-        state.is_unread =
-            poll(&item, 1, state.is_unread ? 0 : state.patience_ms) == 0;
-    }
-    return !state.is_unread;
+    do {
+        bool is_unread = state.is_unread && state.patience_ms >= 0;
+
+        ready = poll(&item, 1, is_unread ? 0 : state.patience_ms);
+    } while (ready < 0 && errno == EINTR);
+    state.is_unread = ready == 0;
+    return ready > 0;
 }
 
-static void put_line(char *line, size_t length)
+/* Not more than PIPE_BUF bytes. False: they are not there, or not all. */
+static bool put_bytes(const char *bytes, size_t length)
 {
-    line[length++] = '\n';
-    while (room_wait() && write(STDERR_FILENO, line, length) < 0 &&
-           errno == EINTR) {
+    while (length > 0) {
+        ssize_t n;
+
+        if (!room_wait()) {
+            return false;
+        }
+        n = write(STDERR_FILENO, bytes, length);
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            return false;
+        }
+        bytes += n > 0 ? n : 0;
+        length -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* As lines that a pipe takes as a whole: who else writes to it is not within
+ * one. */
+static bool put_pieces(const char *text, size_t length)
+{
+    char piece[PIPE_BUF];
+    size_t used = 0;
+
+    while (true) {
+        size_t room = sizeof(piece) - 1 - used;
+        size_t part = length < room ? length : room;
+
+        memcpy(piece + used, text, part);
+        piece[used + part] = '\n';
+        if (!put_bytes(piece, used + part + 1)) {
+            return false;
+        }
+        if (part == length) {
+            return true;
+        }
+        text += part;
+        length -= part;
+        used = (size_t)snprintf(piece, sizeof(piece), "... ");
+    }
+}
+
+/* Log how many lines are missing here. False: this is missing, too. */
+static bool dropped_say(void)
+{
+    char line[LOG_LINE_BYTES];
+    size_t prefix;
+
+    if (state.dropped == 0) {
+        return true;
+    }
+    prefix = put_prefix(line, sizeof(line), CK_LOG_WARN);
+    (void)snprintf(line + prefix, sizeof(line) - prefix,
+                   "%u %s dropped here: stderr was full", state.dropped,
+                   state.dropped == 1 ? "line" : "lines");
+    if (!put_pieces(line, strlen(line))) {
+        return false;
+    }
+    state.dropped = 0;
+    return true;
+}
+
+static void put_line(const char *line, size_t length)
+{
+    if (!dropped_say() || !put_pieces(line, length)) {
+        state.dropped++;
     }
 }
 
@@ -235,7 +303,7 @@ void ck_log_plain(const char *format, ...)
 
     (void)pthread_mutex_lock(&state.lock);
     va_start(arguments, format);
-    if (vsnprintf(line, sizeof(line) - 1, format, arguments) > 0) {
+    if (vsnprintf(line, sizeof(line), format, arguments) > 0) {
         put_line(line, strlen(line));
     }
     va_end(arguments);
@@ -253,6 +321,7 @@ void ck_log_patience(int limit_ms)
 /* At exit: log what was left out since the last count. */
 static void say_left_out(void)
 {
+    (void)dropped_say();
     for (int i = 0; i < LOG_SITES; i++) {
         const struct site *site = &state.sites[i];
         char line[LOG_LINE_BYTES];

@@ -32,7 +32,8 @@ void ck_log_plain(const char *format, ...)
 
 /* Of a program that must go on when no one reads stderr: a line waits so long
  * for room there, and is dropped then; those behind it do not wait before there
- * is room again. Without this a line waits for ever. */
+ * is room again. Their number is in a line before the next that finds room, or
+ * at the exit. Without this a line waits for ever. */
 void ck_log_patience(int limit_ms);
 
 #define ck_error(...) ck_log(CK_LOG_ERROR, __VA_ARGS__)

@@ -4,12 +4,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,24 +140,96 @@ static void a_fact_is_never_left_out(void **state)
     assert_string_equal(logged(), "cktest[3]: warn: loud\n");
 }
 
-static void who_has_patience_does_not_wait_for_a_reader(void **state)
+static void pipe_fill(void)
 {
     char piece[4096] = "";
 
-    (void)state;
     while (write(ends[1], piece, sizeof(piece)) > 0) {
     }
     assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+}
+
+static void pipe_empty(void)
+{
+    while (read(ends[0], text, sizeof(text)) > 0) {
+    }
+}
+
+static void who_has_patience_does_not_wait_for_a_reader(void **state)
+{
+    (void)state;
+    pipe_fill();
     (void)alarm(60);
     ck_log_patience(10);
     ck_warn("not read");
     ck_log_plain("nor this");
-    while (read(ends[0], text, sizeof(text)) > 0) {
-    }
+    pipe_empty();
     ck_log_plain("read: %d", 7);
+    ck_log_plain("and %d", 8);
     ck_log_patience(-1);
     (void)alarm(0);
-    assert_string_equal(logged(), "read: 7\n");
+    assert_string_equal(
+        logged(), "cktest[3]: warn: 2 lines dropped here: stderr was full\n"
+                  "read: 7\nand 8\n");
+}
+
+static void what_was_dropped_is_counted_at_exit(void **state)
+{
+    int between[2], status;
+    char byte = '.';
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, between), 0);
+    pipe_fill();
+    pid = fork();
+    if (pid == 0) {
+        (void)alarm(60);
+        ck_log_patience(10);
+        ck_warn("not read");
+        exit(write(between[1], &byte, 1) == 1 && read(between[1], &byte, 1) == 1
+                 ? 0
+                 : 1);
+    }
+    assert_int_equal(read(between[0], &byte, 1), 1);
+    pipe_empty();
+    assert_int_equal(write(between[0], &byte, 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    (void)close(between[0]);
+    (void)close(between[1]);
+    assert_string_equal(logged(),
+                        "cktest[3]: warn: 1 line dropped here: stderr "
+                        "was full\n");
+}
+
+/* A path may be that long. In a pipe that has room for one page a write of more
+ * would wait, or have others' lines within. */
+static void a_line_that_no_pipe_takes_at_once_is_two(void **state)
+{
+    static const char dropped[] =
+        "cktest[3]: warn: 1 line dropped here: stderr was full\n";
+    static char longer[PIPE_BUF + 1000];
+    const char *at = text + strlen(dropped);
+
+    (void)state;
+    memset(longer, 'x', sizeof(longer) - 1);
+    pipe_fill();
+    assert_int_equal(read(ends[0], text, PIPE_BUF), PIPE_BUF);
+    (void)alarm(60);
+    ck_log_patience(10);
+    ck_log_plain("%s", longer);
+    pipe_empty();
+    ck_log_plain("%s", longer);
+    ck_log_patience(-1);
+    (void)alarm(0);
+    logged();
+    assert_memory_equal(text, dropped, strlen(dropped));
+    assert_memory_equal(at, longer, PIPE_BUF - 1);
+    at += PIPE_BUF - 1;
+    assert_memory_equal(at, "\n... ", 5);
+    assert_int_equal(strspn(at + 5, "x"), 1000);
+    assert_string_equal(at + 5 + 1000, "\n");
 }
 
 static void what_was_left_out_is_logged_at_exit(void **state)
@@ -223,6 +297,10 @@ int main(void)
                                         close_pipe),
         cmocka_unit_test_setup_teardown(
             who_has_patience_does_not_wait_for_a_reader, open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(what_was_dropped_is_counted_at_exit,
+                                        open_pipe, close_pipe),
+        cmocka_unit_test_setup_teardown(
+            a_line_that_no_pipe_takes_at_once_is_two, open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(what_was_left_out_is_logged_at_exit,
                                         open_pipe, close_pipe),
         cmocka_unit_test_setup_teardown(
