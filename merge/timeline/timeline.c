@@ -45,7 +45,8 @@ struct merge {
     struct takers takers[CK_CLASS_LIMIT];
     uint64_t expected; /* records in all */
     uint64_t done;
-    uint64_t said; /* when the progress is reported again */
+    uint64_t said;    /* when the progress is reported again */
+    ck_time_t waited; /* without a CPU, of the waits handed out */
 };
 
 static void merge_fini(struct merge *merge)
@@ -190,6 +191,22 @@ static inline ck_time_t record_end(const struct ck_event *record,
     }
 }
 
+/* The program that is recorded can write records, too. */
+static bool sample_is_sound(struct merge *merge, const struct ck_event *record)
+{
+    ck_time_t weight = ((const struct ck_sample *)record)->weight;
+
+    if (record->kind != CK_KIND_OFF_CPU) {
+        return weight >= 0 && weight <= UINT32_MAX;
+    }
+    if (weight < 0 || weight > TIMELINE_WAIT_MOST ||
+        weight > TIMELINE_WAITS_MOST - merge->waited) {
+        return false;
+    }
+    merge->waited += weight;
+    return true;
+}
+
 static inline int merge_give(const struct merge *merge,
                              const struct timeline_event *event,
                              enum ck_class cls,
@@ -217,6 +234,9 @@ static inline int merge_hand(struct merge *merge,
                                          .process = track->process,
                                          .thread = thread};
 
+    if (cls == CK_CLASS_SAMPLE && !sample_is_sound(merge, record)) {
+        return 0;
+    }
     return merge_give(merge, &event, cls, track->is_wanted) == 0
                ? 0
                : ck_err_set(err, "%s", strerror(errno));

@@ -19,6 +19,12 @@ struct axis;
 struct follower;
 struct rundir;
 
+/* ns. A wait without a CPU is no longer than thirteen days, and all of a run
+ * not longer than 73 years: what programs overwrote adds up to less than an
+ * int64_t holds. A sample, or a count of faults, fits into 32 bits. */
+#define TIMELINE_WAIT_MOST ((ck_time_t)1 << 50)
+#define TIMELINE_WAITS_MOST ((ck_time_t)1 << 61)
+
 /* Called now and then with the share done, 0..1. */
 typedef void (*timeline_progress_f)(void *state, double done);
 
@@ -37,7 +43,8 @@ struct timeline {
 };
 
 /* Run it from the first record to the last, with the calls
- * that were never left (opencalls.h) in their places. *events = how many stored
+ * that were never left (opencalls.h) in their places and without samples whose
+ * weight is beyond the limits above. *events = how many stored
  * ones were handed out. 0, or -1 with err. */
 int timeline_run(const struct timeline *timeline,
                  uint64_t *events,

@@ -12,9 +12,7 @@
 #include "merge/analysis/history/devicehistory.h"
 #include "merge/clocks/align.h"
 #include "merge/model/memory.h"
-
-/* ns: thirteen days. A longer wait is none: the program can write records. */
-#define WAIT_MOST ((int64_t)1 << 50)
+#include "merge/timeline/timeline.h"
 
 struct lookback {
     const struct defs *defs; /* borrowed */
@@ -688,8 +686,8 @@ static void stacked_take(struct lookback *lookback,
     ck_time_t horizon = INT64_MIN;
 
     if (thread == HISTORY_NONE || record->stack > INT32_MAX ||
-        record->weight < 0 || record->weight > WAIT_MOST ||
-        event->start > INT64_MAX - WAIT_MOST) {
+        record->weight < 0 || record->weight > TIMELINE_WAIT_MOST ||
+        event->start > INT64_MAX - TIMELINE_WAIT_MOST) {
         return;
     }
     if (!history_has_wait_room(lookback->host, thread)) {

@@ -495,6 +495,64 @@ static void a_line_of_an_inlined_call_ends_with_its_text(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static int weigh(void *state, const struct timeline_event *event)
+{
+    ck_time_t *sums = state;
+
+    if (ck_kind_class(event->record->kind) == CK_CLASS_SAMPLE) {
+        const struct ck_sample *record =
+            (const struct ck_sample *)event->record;
+
+        assert_true(record->weight >= 0);
+        assert_false(__builtin_add_overflow(
+            sums[record->e.kind == CK_KIND_OFF_CPU], record->weight,
+            &sums[record->e.kind == CK_KIND_OFF_CPU]));
+    }
+    return 0;
+}
+
+static void sample_put(struct synth *synth,
+                       enum ck_kind kind,
+                       int64_t start,
+                       int64_t weight)
+{
+    struct ck_sample sample = {.e = {.kind = (uint16_t)kind, .start = start},
+                               .tid = 100,
+                               .weight = weight};
+
+    synth_put(synth, &sample);
+}
+
+/* Of records that a program overwrote: 8,192 waits of 2^50 ns are 2^63. */
+static void waits_of_any_length_add_up_to_a_time(void **state)
+{
+    struct reading *reading = *state;
+    struct synth *synth = reading->synth;
+    ck_time_t sums[2] = {0};
+    const struct timeline_consumer consumer = {weigh, sums, 0, false};
+    struct timeline timeline = {.consumers = &consumer, .consumers_count = 1};
+    uint64_t events;
+
+    synth_stream(synth, 1, 0, 100);
+    for (int64_t i = 0; i < 10000; i++) {
+        sample_put(synth, CK_KIND_SAMPLE, i, 1000);
+        sample_put(synth, CK_KIND_SAMPLE, i, (int64_t)1 << 62);
+        sample_put(synth, CK_KIND_SAMPLE, i, -1);
+        sample_put(synth, CK_KIND_OFF_CPU, i,
+                   i < 5000 ? 7 : TIMELINE_WAIT_MOST);
+        sample_put(synth, CK_KIND_OFF_CPU, i, TIMELINE_WAIT_MOST + 1);
+    }
+    reading_read(reading);
+    timeline.store = reading->store;
+    timeline.defs = reading->defs;
+    timeline.axis = align_axis(reading->align);
+    assert_int_equal(timeline_run(&timeline, &events, &reading->err), 0);
+    assert_int_equal(events, 50000);
+    assert_int_equal(sums[0], 10000 * 1000);
+    assert_in_range(sums[1], TIMELINE_WAITS_MOST - TIMELINE_WAIT_MOST,
+                    TIMELINE_WAITS_MOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +572,7 @@ int main(void)
         CASE(any_disorder_within_a_stream_comes_out_in_order),
         CASE(a_slot_used_by_two_threads_has_both),
         cmocka_unit_test(a_directory_that_is_no_run_is_refused),
+        CASE(waits_of_any_length_add_up_to_a_time),
         CASE(facts_name_ranks_devices_and_places),
         CASE(a_line_of_an_inlined_call_ends_with_its_text),
     };
