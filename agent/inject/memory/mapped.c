@@ -105,7 +105,9 @@ bool mapped_leave(const void *at,
 {
     uint64_t begin = (uint64_t)(uintptr_t)at;
     uint64_t end = pages_end(begin, bytes);
-    uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+    /* No bytes at all, or more than there are: the kernel refuses it. */
+    uint32_t count =
+        end > begin ? atomic_load_explicit(&used, memory_order_relaxed) : 0;
     bool is_cut = false;
 
     for (uint32_t i = 0; i < count; i++) {
