@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "launch/child.h"
+#include "launch/cli.h"
 #include "schema/store/run.h"
 #include "tests/aggregator/sim.h"
 
@@ -284,6 +285,62 @@ static void a_missing_ckmerge_is_reported(void **state)
     assert_non_null(strstr(place->text, "cannot merge: ckmerge is not in"));
 }
 
+/* A job whose report is to go to dir/thesis, merged by the real ckmerge. */
+static int job_to_thesis(struct sim_place *place, const char *more)
+{
+    char output[PATH_MAX];
+    const char *const args[] = {"--embedded", "--dir",    place->run,
+                                "--listen",   place->url, "--output",
+                                output,       more,       NULL};
+    struct sim_agg agg;
+    struct sim *a;
+
+    (void)snprintf(output, sizeof(output), "json=%s/thesis", place->dir);
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    a = sim_join(&agg, 0xa0, 0, 1);
+    sim_put(a, 0, 5);
+    assert_true(sim_wait_ack(a, 5));
+    sim_control(a, CK_CONTROL_REPORT, "");
+    sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
+    (void)sim_text(a, CK_CONTROL_REPORT);
+    sim_destroy(a);
+    return sim_agg_wait(&agg);
+}
+
+static void thesis_write(const struct sim_place *place)
+{
+    char path[PATH_MAX];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/thesis", place->dir);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("my thesis\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_file_of_others_is_no_output(void **state)
+{
+    struct sim_place *place = *state;
+
+    thesis_write(place);
+    assert_int_equal(job_to_thesis(place, NULL), CK_EXIT_FAILED);
+    assert_string_equal(sim_read(place->dir, "thesis", place->text),
+                        "my thesis\n");
+    (void)sim_read(place->run, "ckagg.log", place->text);
+    assert_non_null(strstr(place->text, "--force"));
+}
+
+static void force_replaces_a_file_of_others(void **state)
+{
+    struct sim_place *place = *state;
+
+    thesis_write(place);
+    assert_int_not_equal(job_to_thesis(place, "--force"), CK_EXIT_FAILED);
+    (void)sim_read(place->dir, "thesis", place->text);
+    assert_non_null(strstr(place->text, "\"ck.report\""));
+}
+
 static void stop_ends_a_job_that_goes_on(void **state)
 {
     struct sim_place *place = *state;
@@ -474,6 +531,8 @@ int main(void)
         SIM_CASE(the_report_goes_to_those_who_wait),
         SIM_CASE(a_failing_merge_leaves_the_run),
         SIM_CASE(a_missing_ckmerge_is_reported),
+        SIM_CASE(a_file_of_others_is_no_output),
+        SIM_CASE(force_replaces_a_file_of_others),
         SIM_CASE(ranks_that_are_not_recorded_are_not_waited_for),
         SIM_EMBEDDED(a_rank_that_never_came_is_missed),
         SIM_EMBEDDED(a_directory_of_another_job_is_left_alone),
