@@ -186,7 +186,7 @@ INJECT_ENTRY(void *, malloc, size_t bytes)
         return real.malloc(bytes);
     }
     block = real.malloc(bytes);
-    memorysample_took(block, bytes, &label_malloc, CALLER);
+    (void)memorysample_took(block, bytes, &label_malloc, CALLER);
     return block;
 }
 
@@ -202,7 +202,7 @@ INJECT_ENTRY(void *, calloc, size_t count, size_t each)
     }
     block = real.calloc(count, each);
     if (block != NULL) {
-        memorysample_took(block, count * each, &label_calloc, CALLER);
+        (void)memorysample_took(block, count * each, &label_calloc, CALLER);
     }
     return block;
 }
@@ -246,7 +246,7 @@ static inline void *block_grow(void *block, size_t bytes, const void *from)
     if (was_sampled) {
         memorysample_gone(&held, &label_realloc);
     }
-    memorysample_took(grown, bytes, &label_realloc, from);
+    (void)memorysample_took(grown, bytes, &label_realloc, from);
     return grown;
 }
 
@@ -295,7 +295,7 @@ INJECT_ENTRY(void *, aligned_alloc, size_t alignment, size_t bytes)
         return real.aligned_alloc(alignment, bytes);
     }
     block = real.aligned_alloc(alignment, bytes);
-    memorysample_took(block, bytes, &label_aligned_alloc, CALLER);
+    (void)memorysample_took(block, bytes, &label_aligned_alloc, CALLER);
     return block;
 }
 
@@ -308,7 +308,7 @@ INJECT_ENTRY(int, posix_memalign, void **block, size_t alignment, size_t bytes)
     }
     failed = real.posix_memalign(block, alignment, bytes);
     if (failed == 0) {
-        memorysample_took(*block, bytes, &label_posix_memalign, CALLER);
+        (void)memorysample_took(*block, bytes, &label_posix_memalign, CALLER);
     }
     return failed;
 }
@@ -321,7 +321,7 @@ INJECT_ENTRY(void *, memalign, size_t alignment, size_t bytes)
         return real.memalign(alignment, bytes);
     }
     block = real.memalign(alignment, bytes);
-    memorysample_took(block, bytes, &label_memalign, CALLER);
+    (void)memorysample_took(block, bytes, &label_memalign, CALLER);
     return block;
 }
 
@@ -333,7 +333,7 @@ INJECT_ENTRY(void *, valloc, size_t bytes)
         return real.valloc(bytes);
     }
     block = real.valloc(bytes);
-    memorysample_took(block, bytes, &label_valloc, CALLER);
+    (void)memorysample_took(block, bytes, &label_valloc, CALLER);
     return block;
 }
 
@@ -345,7 +345,7 @@ INJECT_ENTRY(void *, pvalloc, size_t bytes)
         return real.pvalloc(bytes);
     }
     block = real.pvalloc(bytes);
-    memorysample_took(block, bytes, &label_pvalloc, CALLER);
+    (void)memorysample_took(block, bytes, &label_pvalloc, CALLER);
     return block;
 }
 
@@ -376,8 +376,7 @@ static inline void map_took(const void *block,
                             struct inject_label *function,
                             const void *from)
 {
-    memorysample_took(block, bytes, function, from);
-    if (liveblocks_may_have(block)) {
+    if (memorysample_took(block, bytes, function, from)) {
         mapped_add(block, bytes);
     }
 }

@@ -9,6 +9,7 @@
 #include "agent/inject/memory/mapped.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "agent/inject/liveblocks.h"
 #include "agent/inject/memory/memorysample.h"
@@ -20,6 +21,7 @@ static INJECT_ROOM struct {
     _Atomic uint64_t end;
 } mappings[MAPPED_MAX];
 static _Atomic uint32_t used; /* those behind were never used */
+static _Atomic bool is_noted;
 
 void mapped_add(const void *block, size_t bytes)
 {
@@ -43,6 +45,11 @@ void mapped_add(const void *block, size_t bytes)
                                   memory_order_release);
             return;
         }
+    }
+    if (!atomic_exchange(&is_noted, true)) {
+        memorysample_note("more than 4,096 sampled mappings of memory were "
+                          "live: of later ones, parts that went are not known. "
+                          "A larger --allocations samples fewer");
     }
 }
 

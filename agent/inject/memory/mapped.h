@@ -18,8 +18,9 @@
 #include "agent/inject/inject.h"
 #include "agent/inject/liveblocks.h"
 
-/* Sampled mappings that are followed by their addresses; of others the end is
- * seen where munmap() has their first byte. */
+/* Sampled mappings that are followed by their addresses; of others, which a
+ * note in TRUST is about, the end is seen where munmap() has their first byte.
+ */
 #define MAPPED_MAX 4096
 
 /* A block of liveblocks.h is a mapping. */

@@ -181,7 +181,8 @@ static void unfollowed_note(void)
     }
 }
 
-static void block_record(const void *address,
+/* False: it is not followed. */
+static bool block_record(const void *address,
                          size_t bytes,
                          struct inject_label *function,
                          const void *from)
@@ -202,11 +203,15 @@ static void block_record(const void *address,
     }
     block.site = call_site(from);
     block.stack = stack_number_find(from, block.site);
-    if (blockrecord_put(&block, CK_KIND_ALLOCATED, name, inject_now(), 0) &&
-        !liveblocks_add(&block)) {
+    if (!blockrecord_put(&block, CK_KIND_ALLOCATED, name, inject_now(), 0)) {
+        return false;
+    }
+    if (!liveblocks_add(&block)) {
         (void)blockrecord_put(&block, CK_KIND_FREED, name, inject_now(), 0);
         unfollowed_note();
+        return false;
     }
+    return true;
 }
 
 /* Is the thread's count at its end? */
@@ -224,24 +229,39 @@ static bool is_due(void)
     return memorysample_left < 0;
 }
 
-void memorysample_take(const void *block,
+bool memorysample_take(const void *block,
                        size_t bytes,
                        struct inject_label *function,
                        const void *from)
 {
     int saved = errno;
+    bool is_followed = false;
 
     if (is_inside) {
-        return;
+        return false;
     }
     is_inside = true;
     if (is_due()) {
         memorysample_left = distance_draw();
-        if (inject_writer() != NULL) {
-            block_record(block, bytes, function, from);
-        }
+        is_followed = inject_writer() != NULL &&
+                      block_record(block, bytes, function, from);
     }
     is_inside = false;
+    errno = saved;
+    return is_followed;
+}
+
+void memorysample_note(const char *what)
+{
+    int saved = errno;
+
+    if (!is_inside) {
+        is_inside = true;
+        if (inject_writer() != NULL) {
+            (void)inject_say(CK_KIND_NOTE, 0, 0, 0, what);
+        }
+        is_inside = false;
+    }
     errno = saved;
 }
 

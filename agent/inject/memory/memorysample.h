@@ -28,22 +28,25 @@ void memorysample_begin(uint32_t mean);
 /* For TRUST, once something is sampled; a static text. */
 void memorysample_lacks(const char *what);
 
+/* Record a note for TRUST now; a static text. Keeps errno. */
+void memorysample_note(const char *what);
+
 /* The slow path of memorysample_took(). Keeps errno. */
-void memorysample_take(const void *block,
+bool memorysample_take(const void *block,
                        size_t bytes,
                        struct inject_label *function,
                        const void *from);
 
-/* The function got a block for its caller. */
-static inline void memorysample_took(const void *block,
+/* The function got a block for its caller. True: that is sampled, and live
+ * until memorysample_gone(). */
+static inline bool memorysample_took(const void *block,
                                      size_t bytes,
                                      struct inject_label *function,
                                      const void *from)
 {
     memorysample_left -= (int64_t)bytes;
-    if (__builtin_expect(memorysample_left < 0, 0) && block != NULL) {
-        memorysample_take(block, bytes, function, from);
-    }
+    return __builtin_expect(memorysample_left < 0, 0) && block != NULL &&
+           memorysample_take(block, bytes, function, from);
 }
 
 /* Record that a sampled block goes. Keeps errno. */

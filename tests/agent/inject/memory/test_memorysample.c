@@ -43,7 +43,8 @@ static int teardown(void **state)
 
 static void ask(size_t bytes)
 {
-    memorysample_took((const void *)0x10000, bytes, &label_ask, (void *)0x1000);
+    (void)memorysample_took((const void *)0x10000, bytes, &label_ask,
+                            (void *)0x1000);
 }
 
 static void one_in_the_mean_is_sampled(void **state)
@@ -60,6 +61,21 @@ static void one_in_the_mean_is_sampled(void **state)
     }
     /* Of 16 B x 102,400 with 1 - exp(-16 / 1024): 1,588, five deviations. */
     assert_in_range(sampled, 1588 - 200, 1588 + 200);
+}
+
+/* A block whose address has the hash of a sampled one is not sampled. */
+static void who_asks_learns_whether_it_is_sampled(void **state)
+{
+    unsigned told = 0;
+
+    (void)state;
+    injectring_empty();
+    for (uintptr_t i = 1; i <= 1024; i++) {
+        told += memorysample_took((const void *)(0x10000 + 16 * i), 16,
+                                  &label_ask, (void *)0x1000);
+    }
+    assert_in_range(told, 1, 100);
+    assert_int_equal(injectring_count(CK_KIND_ALLOCATED), told);
 }
 
 /* A thread that others have taken the processor's counter from. */
@@ -217,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_in_the_mean_is_sampled),
+        cmocka_unit_test(who_asks_learns_whether_it_is_sampled),
         cmocka_unit_test(a_thread_without_a_writer_needs_no_clock),
         cmocka_unit_test(children_draw_numbers_of_their_own),
         cmocka_unit_test(what_threads_give_back_at_their_end_is_recorded),
