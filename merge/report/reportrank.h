@@ -74,6 +74,7 @@ struct report_rank {
     int asked;          /* signal that asked it to end before it did; 0 = none
                            that its ckagent saw */
     bool is_orphan;     /* its ckagent was killed, and it went on */
+    bool is_dumped;     /* the signal that ended it had the kernel dump it */
     ck_time_t end_time; /* on the axis; 0 = not known */
     enum report_dark dark;
     ck_time_t dark_since; /* on the axis; INT64_MIN = it has no record */
@@ -134,6 +135,7 @@ struct report_launcher {
     int code; /* as a rank's */
     int asked;
     bool is_orphan;
+    bool is_dumped;
     ck_time_t end_time; /* on the axis; 0 = not known */
 };
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "tests/merge/program.h"
 #include "tests/merge/synth.h"
@@ -115,9 +116,34 @@ static void a_rank_that_died_is_recorded_to_the_end(void **state)
     synth_destroy(synth);
     assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
     assert_non_null(strstr(text, "\"complete\": true"));
+    assert_null(strstr(text, "core_dumped"));
     assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
-    assert_non_null(strstr(text, "rank 1 died of signal 11"));
+    assert_non_null(strstr(text, "rank 1 died of signal 11 (Segmentation "
+                                 "fault) at"));
     assert_non_null(strstr(text, "2 of 2 ranks recorded to the end"));
+    free(text);
+    synth_remove(dir);
+}
+
+static void a_core_that_was_dumped_is_reported(void **state)
+{
+    const struct synth_rank who = {.rank = 1,
+                                   .size = 2,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    char *text = NULL;
+    char *dir = ended_run(true, 0);
+    struct synth *synth = synth_create(dir, 8, &who);
+
+    (void)state;
+    synth_exit(synth, 11 | WCOREFLAG, 9 * MS, 0);
+    synth_destroy(synth);
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    assert_non_null(strstr(text, "\"core_dumped\": true"));
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+    assert_non_null(strstr(text, "rank 1 died of signal 11 (Segmentation "
+                                 "fault, core dumped) at"));
     free(text);
     synth_remove(dir);
 }
@@ -389,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
         cmocka_unit_test(a_rank_that_died_is_recorded_to_the_end),
+        cmocka_unit_test(a_core_that_was_dumped_is_reported),
         cmocka_unit_test(nothing_is_idle_behind_a_limit),
         cmocka_unit_test(a_loss_has_an_advice),
         cmocka_unit_test(

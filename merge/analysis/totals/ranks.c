@@ -225,6 +225,7 @@ end_find(const struct defs *defs, uint32_t index, const struct align *align)
     } else if (WIFSIGNALED(agent->status)) {
         row.end = REPORT_END_SIGNAL;
         row.code = WTERMSIG(agent->status);
+        row.is_dumped = WCOREDUMP(agent->status);
     } else {
         row.end = REPORT_END_EXITED;
         row.code = WEXITSTATUS(agent->status);
@@ -251,6 +252,7 @@ static void end_report(const struct report_launcher *end,
     row->code = end->code;
     row->asked = end->asked;
     row->is_orphan = end->is_orphan;
+    row->is_dumped = end->is_dumped;
     row->end_time = end->end_time;
 }
 

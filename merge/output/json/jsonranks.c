@@ -10,10 +10,14 @@ static const char *const end_names[] = {
 
 static const char *const dark_names[] = {"no", "end", "cut", "limit", "open"};
 
-static void put_end(struct ck_json *j, bool is_orphan, ck_time_t end_time)
+static void
+put_end(struct ck_json *j, bool is_orphan, bool is_dumped, ck_time_t end_time)
 {
     if (is_orphan) {
         ck_json_bool(j, "agent_lost", true);
+    }
+    if (is_dumped) {
+        ck_json_bool(j, "core_dumped", true);
     }
     if (end_time != 0) {
         ck_json_int(j, "end_time_ns", end_time);
@@ -133,7 +137,7 @@ static void put_rank(struct ck_json *j,
     } else {
         ck_json_int(j, "code", rank->code);
     }
-    put_end(j, rank->is_orphan, rank->end_time);
+    put_end(j, rank->is_orphan, rank->is_dumped, rank->end_time);
     ck_json_int(j, "asked_signal", rank->asked);
     ck_json_string(j, "dark", dark_names[rank->dark]);
     if (rank->dark != REPORT_DARK_NOT && rank->dark_since != INT64_MIN) {
@@ -316,7 +320,7 @@ static void put_launcher(struct ck_json *j,
     put_numbers(j, "ranks", launcher->ranks, launcher->ranks_count);
     ck_json_string(j, "end", end_names[launcher->end]);
     ck_json_int(j, "code", launcher->code);
-    put_end(j, launcher->is_orphan, launcher->end_time);
+    put_end(j, launcher->is_orphan, launcher->is_dumped, launcher->end_time);
     ck_json_end(j);
 }
 

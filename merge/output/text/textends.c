@@ -35,6 +35,7 @@ static void put_how(const struct page *page,
                     const struct report_rank *first)
 {
     FILE *file = page->file;
+    const char *dumped = rank->is_dumped ? ", core dumped" : "";
 
     if (rank->is_orphan) {
         fputs("lost its ckagent, which was killed, and ", file);
@@ -51,11 +52,11 @@ static void put_how(const struct page *page,
                 rank->asked, strsignal(rank->asked), rank->code,
                 rank->is_unfinalized ? " without MPI_Finalize" : "");
     } else if (report_was_asked(rank)) {
-        fprintf(file, "was interrupted by signal %d (%s)", rank->code,
-                strsignal(rank->code));
+        fprintf(file, "was interrupted by signal %d (%s%s)", rank->code,
+                strsignal(rank->code), dumped);
     } else if (rank->end == REPORT_END_SIGNAL) {
-        fprintf(file, "died of signal %d (%s)", rank->code,
-                strsignal(rank->code));
+        fprintf(file, "died of signal %d (%s%s)", rank->code,
+                strsignal(rank->code), dumped);
     } else if (rank->end == REPORT_END_KILLED && rank->code != 0) {
         fprintf(file, "was interrupted by signal %d (%s), then killed",
                 rank->code, strsignal(rank->code));
