@@ -317,12 +317,24 @@ static void hello_welcome(struct intake *intake,
     (void)reply_welcome(intake->reply, end->peer, text);
 }
 
+/* 0 = an agent of an older version. */
+static int64_t launcher_start_of(const struct ck_control *hello)
+{
+    char text[32];
+
+    return ck_lines_get(hello->text, hello->text_length, "launcher_start", text,
+                        sizeof(text))
+               ? strtoll(text, NULL, 10)
+               : 0;
+}
+
 static void take_hello(struct intake *intake,
                        const struct intake_item *item,
                        const struct ck_control *control)
 {
     char key[JOB_KEY_BYTES] = "";
     char name[256] = "";
+    struct jobs_wish wish = {.key = key, .name = name};
     struct route_end end = {NULL, NULL};
     struct ck_err err;
 
@@ -333,7 +345,9 @@ static void take_hello(struct intake *intake,
                        sizeof(key));
     (void)ck_lines_get(control->text, control->text_length, "job", name,
                        sizeof(name));
-    end.job = jobs_open(intake->jobs, key, name[0] ? name : key, &err);
+    wish.name = name[0] ? name : key;
+    wish.launcher_start = launcher_start_of(control);
+    end.job = jobs_open(intake->jobs, &wish, &err);
     if (end.job) {
         end.peer = job_peer(end.job, control->agent, &err);
     }

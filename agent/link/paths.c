@@ -15,9 +15,6 @@
 #include "schema/time.h"
 
 #define SIBLINGS_MAX 1000
-/* A run that began this long before our launcher is an earlier one, though a
- * --job NAME gave both the same key. */
-#define EARLIER (2 * CK_TIME_S)
 
 static int absolute(char path[PATH_MAX], const char *name, struct ck_err *err)
 {
@@ -46,8 +43,8 @@ is_foreign(const char *dir, const struct identity *identity, char *key)
     }
     strcpy(key, owner.job_key);
     return strcmp(owner.job_key, identity->job_key) != 0 ||
-           (owner.is_done && owner.started != 0 &&
-            owner.started < identity->launcher_start * CK_TIME_S - EARLIER);
+           ck_owner_is_earlier(owner.is_done, owner.started,
+                               identity->launcher_start * CK_TIME_S);
 }
 
 /* Is the directory this job's? Else *key is that of the other one. */

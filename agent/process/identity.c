@@ -640,6 +640,8 @@ void identity_lines(const struct identity *identity,
     ck_lines_put(lines, "command", identity->command);
     ck_lines_put_number(lines, "start_raw", identity->start_raw);
     ck_lines_put_number(lines, "start_realtime", identity->start_realtime);
+    ck_lines_put_number(lines, "launcher_start",
+                        identity->launcher_start * CK_TIME_S);
     ck_lines_put(lines, "launcher", place->launcher);
     if (token != NULL) {
         ck_lines_put(lines, "token", token);

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A service's run directory is named ck-<job>-<hash of the key>, so that a
- * service that was killed finds the run of a job that goes on.
+ * service that was killed finds the run of a job that goes on. Where the key is
+ * used again the next one is ck-<job>-<hash>.2, as an agent does with --dir.
  */
 #include "aggregator/jobs/jobs.h"
 
@@ -15,6 +16,10 @@
 
 #include "aggregator/jobs/manifest.h"
 #include "schema/fnv.h"
+#include "schema/store/owner.h"
+
+/* Runs of one key. */
+#define SIBLINGS_MAX 1000
 
 struct jobs {
     struct jobs_options options;
@@ -93,48 +98,93 @@ struct job *jobs_at(const struct jobs *jobs, size_t i)
     return jobs->items[i];
 }
 
+/* Of the jobs of a key that are not earlier than the launcher the first; where
+ * that is not known the last. */
+static struct job *
+job_pick(const struct jobs *jobs, const char *key, int64_t launcher_start)
+{
+    struct job *found = NULL;
+
+    for (size_t i = 0; i < jobs->count; i++) {
+        struct job *job = jobs->items[i];
+        const struct job_facts *facts = job_facts(job);
+
+        if (strcmp(facts->key, key) == 0 &&
+            !ck_owner_is_earlier(facts->state == JOB_DONE,
+                                 facts->started_realtime, launcher_start) &&
+            (!found || (facts->opened < job_facts(found)->opened) ==
+                           (launcher_start > 0))) {
+            found = job;
+        }
+    }
+    return found;
+}
+
 struct job *jobs_find(const struct jobs *jobs, const char *key)
 {
     if (!key[0]) {
         return jobs->count == 1 ? jobs->items[0] : NULL;
     }
-    for (size_t i = 0; i < jobs->count; i++) {
-        if (strcmp(job_facts(jobs->items[i])->key, key) == 0) {
-            return jobs->items[i];
-        }
-    }
-    return NULL;
+    return job_pick(jobs, key, 0);
 }
 
-struct job *jobs_open(struct jobs *jobs,
-                      const char *key,
-                      const char *name,
-                      struct ck_err *err)
+/* The name of the run behind those of earlier jobs of the key. 0, or -1 with
+ * err. */
+static int run_dir_find(const struct jobs *jobs,
+                        const struct jobs_wish *wish,
+                        char dir[PATH_MAX],
+                        struct ck_err *err)
 {
-    struct job *job = jobs_find(jobs, key);
-    struct job_options options = {
-        .key = key, .name = name, .keep = jobs->options.keep};
     char clean[JOB_NAME_BYTES];
+    char sibling[16] = "";
+    struct ck_owner owner;
+
+    job_name_clean(wish->name, clean);
+    for (int i = 2; i < SIBLINGS_MAX; i++) {
+        if (snprintf(dir, PATH_MAX, "%s/ck-%s-%016" PRIx64 "%s",
+                     jobs->options.dir, clean,
+                     ck_fnv_text(CK_FNV_START, wish->key),
+                     sibling) >= PATH_MAX) {
+            return ck_err_set(err, "path of the run directory is too long");
+        }
+        if (!ck_owner_read(dir, &owner) ||
+            !ck_owner_is_earlier(owner.is_done, owner.started,
+                                 wish->launcher_start)) {
+            return 0;
+        }
+        (void)snprintf(sibling, sizeof(sibling), ".%d", i);
+    }
+    errno = EEXIST;
+    return ck_err_set(err, "%s and %d more hold earlier runs of this job", dir,
+                      SIBLINGS_MAX - 3);
+}
+
+struct job *
+jobs_open(struct jobs *jobs, const struct jobs_wish *wish, struct ck_err *err)
+{
+    struct job_options options = {
+        .key = wish->key, .name = wish->name, .keep = jobs->options.keep};
+    struct job *job;
     char dir[PATH_MAX];
 
-    if (job && key[0]) {
-        return job;
-    }
     if (jobs->options.is_embedded) {
         job = jobs->items[0];
-        if (!job_facts(job)->key[0]) {
+        if (!job_facts(job)->key[0] ||
+            strcmp(job_facts(job)->key, wish->key) == 0) {
             return job;
         }
         return ck_err_null(err, "this ckagg serves the job %.64s, not %.64s",
-                           job_facts(job)->key, key);
+                           job_facts(job)->key, wish->key);
     }
-    if (!key[0]) {
+    if (!wish->key[0]) {
         return ck_err_null(err, "the hello names no job_key");
     }
-    job_name_clean(name, clean);
-    if (snprintf(dir, sizeof(dir), "%s/ck-%s-%016" PRIx64, jobs->options.dir,
-                 clean, ck_fnv_text(CK_FNV_START, key)) >= (int)sizeof(dir)) {
-        return ck_err_null(err, "path of the run directory is too long");
+    job = job_pick(jobs, wish->key, wish->launcher_start);
+    if (job) {
+        return job;
+    }
+    if (run_dir_find(jobs, wish, dir, err) != 0) {
+        return NULL;
     }
     options.dir = dir;
     return jobs_add(jobs, &options, err);

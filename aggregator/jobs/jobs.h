@@ -38,14 +38,20 @@ void jobs_destroy(struct jobs *jobs);
 
 size_t jobs_count(const struct jobs *jobs);
 struct job *jobs_at(const struct jobs *jobs, size_t i); /* borrowed */
-/* The job of a key, NULL when there is none. With key "" the only job. */
+/* The job of a key, of several the newest; NULL when there is none. With key ""
+ * the only job. */
 struct job *jobs_find(const struct jobs *jobs, const char *key);
-/* As jobs_find(), but opens the run directory at need. `name` is for people
- * and becomes part of the directory's name. NULL with err. */
-struct job *jobs_open(struct jobs *jobs,
-                      const char *key,
-                      const char *name,
-                      struct ck_err *err);
+
+/* What a hello names. */
+struct jobs_wish {
+    const char *key;
+    const char *name;       /* for people, and part of the directory's name */
+    int64_t launcher_start; /* ns since 1970; 0 = not known */
+};
+/* The job of the key, but none that ended before that launcher began; opens the
+ * run directory at need. NULL with err. */
+struct job *
+jobs_open(struct jobs *jobs, const struct jobs_wish *wish, struct ck_err *err);
 
 /* Bind a connection to a peer; an older connection of the peer is let go. 0,
  * or -1 with err. */

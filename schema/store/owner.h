@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "schema/time.h"
+
 #define CK_OWNER_KEY_BYTES 256
 #define CK_OWNER_ENDPOINT_BYTES 256
 
@@ -25,5 +27,18 @@ struct ck_owner {
  * *owner when something of a run is there; false where there is no directory,
  * or nothing of a run in it. */
 bool ck_owner_read(const char *dir, struct ck_owner *owner);
+
+/* A run that began this long before a launcher is an earlier one's, though
+ * --job NAME, or a batch system that queues a job again, gave both one key. */
+#define CK_OWNER_EARLIER (2 * CK_TIME_S)
+
+/* Is a run with this end and first hello an earlier one's than a launcher that
+ * began then, ns since 1970? 0 = not known. */
+static inline bool
+ck_owner_is_earlier(bool is_done, int64_t started, int64_t launcher_start)
+{
+    return is_done && started > 0 && launcher_start > 0 &&
+           started < launcher_start - CK_OWNER_EARLIER;
+}
 
 #endif

@@ -21,6 +21,7 @@
 #include "launch/child.h"
 #include "launch/cli.h"
 #include "schema/store/run.h"
+#include "schema/time.h"
 #include "tests/aggregator/sim.h"
 
 static void ranks_that_are_not_recorded_are_not_waited_for(void **state)
@@ -439,6 +440,47 @@ static void jobs_retain(struct sim_place *place, void (*made)(const char *run))
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
+/* A job of one rank, of a launcher that began so many s from now. */
+static void job_pass(const struct sim_agg *agg, uint8_t id, int64_t launcher)
+{
+    struct sim *a = sim_create(agg->endpoint, id);
+    char line[64];
+
+    (void)snprintf(
+        line, sizeof(line), "launcher_start=%lld\n",
+        (long long)(ck_time_of(CLOCK_REALTIME) + launcher * CK_TIME_S));
+    sim_hello(a, 0, 1, line);
+    assert_non_null(sim_wait(a, CK_CONTROL_WELCOME));
+    sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
+    sim_control(a, CK_CONTROL_REPORT, "");
+    assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
+    sim_destroy(a);
+}
+
+/* As of --job NAME used again, and of a job that a batch system runs again. */
+static void the_next_job_of_a_key_has_a_run_of_its_own(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--listen", place->url,   "--dir",
+                                place->run, "--no-merge", NULL};
+    struct sim_agg agg;
+
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    job_pass(&agg, 0xa0, -1);
+    job_pass(&agg, 0xa1, -1); /* another agent of the same one, late */
+    assert_int_equal(runs_count(place->run), 1);
+    job_pass(&agg, 0xa2, 10);
+    assert_int_equal(runs_count(place->run), 2);
+    job_pass(&agg, 0xa3, -1);
+    assert_int_equal(runs_count(place->run), 2);
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+    /* Another ckagg knows them by their files. */
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    job_pass(&agg, 0xa4, 20);
+    assert_int_equal(runs_count(place->run), 3);
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+}
+
 /* What a killed ckagg and a killed ckmerge leave. */
 static void leftovers_put(const char *run)
 {
@@ -538,6 +580,7 @@ int main(void)
         SIM_EMBEDDED(a_directory_of_another_job_is_left_alone),
         SIM_EMBEDDED(stop_ends_a_job_that_goes_on),
         SIM_EMBEDDED(status_lists_all_jobs),
+        SIM_CASE(the_next_job_of_a_key_has_a_run_of_its_own),
         SIM_CASE(old_runs_are_removed_by_retain),
         SIM_CASE(a_run_with_a_strange_file_is_kept_whole),
         SIM_CASE(a_file_whose_name_begins_as_ours_is_strange),
