@@ -399,6 +399,18 @@ struct report_kernel {
     const char *rank_list; /* "0-3,7"; "" = none */
 };
 
+/* A kernel whose calls took longer on one rank than on the others. */
+struct report_uneven_kernel {
+    const char *name; /* NULL = there is none */
+    int32_t rank;
+    uint64_t calls;        /* of that rank */
+    ck_time_t mean;        /* of these */
+    ck_time_t others_mean; /* the median of the other ranks' means */
+    ck_time_t excess;      /* what its calls took beyond that */
+    ck_time_t rank_total;  /* of all its kernels */
+    uint32_t ranks;        /* that called it */
+};
+
 /* One input of a kernel-only merge. */
 struct report_input {
     const char *path;
@@ -865,6 +877,7 @@ struct report {
     uint32_t own_cpu_ranks;
     uint64_t bytes;
     bool is_ledger_closed;
+    struct report_uneven_kernel uneven_kernel;
 };
 
 /* So much of a CPU that other programs use is worth a word. */

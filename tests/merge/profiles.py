@@ -107,6 +107,57 @@ class Case(unittest.TestCase):
         return report
 
 
+class Uneven(Case):
+    """Kernels that take one rank longer than the others."""
+
+    def profile(self, rank, world, lengths):
+        """200 calls of each kernel: {name: us}."""
+        events, time = [], 1000
+        for _ in range(200):
+            for name, length in lengths.items():
+                events.append({"ph": "X", "cat": "kernel", "name": name,
+                               "pid": 0, "tid": 7, "ts": time, "dur": length,
+                               "args": {"device": 0, "stream": 7}})
+                time += length + 20
+        return self.write("rank%d.json" % rank, {
+            "traceEvents": events,
+            "distributedInfo": {"rank": rank, "world_size": world}})
+
+    def reported(self, *lengths):
+        """The member of the report, and its text."""
+        files = [self.profile(i, len(lengths), each)
+                 for i, each in enumerate(lengths)]
+        done = subprocess.run([CKMERGE, "--kernel-only", *files, self.out],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.out) as file:
+            return (json.load(file)["ck"].get("uneven_kernel"),
+                    " ".join(done.stdout.split()))
+
+    def test_the_rank_and_the_kernel_are_named(self):
+        usual = {"matmul": 100, "relu": 10}
+        row, text = self.reported(usual, {"matmul": 140, "relu": 10}, usual)
+        self.assertEqual(row, {
+            "name": "matmul", "rank": 1, "calls": 200, "mean_ns": 140000,
+            "others_mean_ns": 100000, "excess_ns": 8 * MS,
+            "rank_total_ns": 30 * MS, "ranks": 3})
+        self.assertIn("matmul took rank 1 longest: 140 us a call, 100 us on "
+                      "the other 2 ranks (median). That cost 8.00 ms of its "
+                      "30.0 ms in kernels.", text)
+
+    def test_equal_ranks_have_no_sentence(self):
+        row, text = self.reported({"matmul": 100}, {"matmul": 104})
+        self.assertIsNone(row)
+        self.assertNotIn("longest:", text)
+
+    def test_who_waits_in_a_collective_is_not_slow(self):
+        name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+        row, text = self.reported({"matmul": 100, name: 10},
+                                  {"matmul": 100, name: 90})
+        self.assertIsNone(row)
+        self.assertNotIn("longest:", text)
+
+
 class Kineto(Case):
     def test_busy_overlap_and_counts_agree(self):
         for seed in range(4):

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis/devices/devices.h"
+#include "merge/analysis/devices/kernelranks.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/quantile.h"
@@ -27,6 +29,7 @@ struct kernel {
     ck_time_t max;
     struct quantile lengths;
     uint8_t *ranks; /* a bit a rank of the definitions */
+    bool is_communication;
 };
 
 struct kernels {
@@ -37,6 +40,7 @@ struct kernels {
     size_t count;
     size_t room;
     struct report_copy copies[COPY_KINDS];
+    struct kernelranks *by_rank; /* by number; of those that compute */
     /* Kernels by address of their name: kept texts stay where they are. */
     struct {
         const char *name; /* NULL = unused */
@@ -51,6 +55,7 @@ struct kernels *kernels_create(const struct defs *defs, struct region region)
     kernels->defs = defs;
     kernels->region = region;
     kernels->names = table_create();
+    kernels->by_rank = kernelranks_create(defs);
     return kernels;
 }
 
@@ -64,6 +69,7 @@ void kernels_destroy(struct kernels *kernels)
         free(kernels->items[i].ranks);
     }
     table_destroy(kernels->names);
+    kernelranks_destroy(kernels->by_rank);
     free(kernels->items);
     free(kernels);
 }
@@ -83,6 +89,7 @@ static int64_t kernel_find(struct kernels *kernels, const char *name)
     kernel = &kernels->items[number];
     memset(kernel, 0, sizeof(*kernel));
     kernel->name = name == NULL ? UNNAMED : name;
+    kernel->is_communication = devices_is_communication(kernel->name);
     quantile_init(&kernel->lengths);
     kernel->ranks = xcalloc(kernels->defs->ranks_count / 8 + 1, 1);
     kernels->count++;
@@ -134,6 +141,10 @@ static void kernel_take(struct kernels *kernels,
     }
     if (rank != DEFS_NONE) {
         kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
+    }
+    if (rank != DEFS_NONE && !kernel->is_communication) {
+        kernelranks_add(kernels->by_rank, (size_t)number, rank,
+                        part.end - part.start, is_call);
     }
     if (is_call) {
         quantile_add(&kernel->lengths, record->dur);
@@ -229,6 +240,14 @@ static void busy_add(struct kernels *kernels, const struct report *report)
     }
 }
 
+static void uneven_report(const struct kernels *kernels,
+                          struct report_uneven_kernel *row)
+{
+    int64_t number = kernelranks_worst(kernels->by_rank, row);
+
+    row->name = number < 0 ? NULL : kernels->items[number].name;
+}
+
 void kernels_report(struct kernels *kernels, struct report *report)
 {
     static const char *const names[COPY_KINDS] = {"h2d", "d2h",  "d2d",
@@ -238,6 +257,7 @@ void kernels_report(struct kernels *kernels, struct report *report)
     report->kernels = xcalloc(kernels->count + 1, sizeof(*report->kernels));
     report->copies = xcalloc(COPY_KINDS, sizeof(*report->copies));
     rows_report(kernels, report);
+    uneven_report(kernels, &report->uneven_kernel);
     qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
           by_busy);
     for (size_t i = 0; i < COPY_KINDS; i++) {

@@ -13,7 +13,7 @@ struct kernels;
 struct kernels *kernels_create(const struct defs *defs, struct region region);
 void kernels_destroy(struct kernels *kernels);
 int kernels_take(void *kernels, const struct timeline_event *event);
-/* Write report->kernels (most busy first) and report->copies, after
+/* Write report->kernels (most busy first), uneven_kernel and copies, after
  * lines_report(): a kernel's busy time is that of its lines, so these add up to
  * the devices' kernel unions. */
 void kernels_report(struct kernels *kernels, struct report *report);

@@ -541,6 +541,24 @@ static void put_trust(struct ck_json *j, const struct report *report)
     ck_json_end(j);
 }
 
+static void put_uneven(struct ck_json *j,
+                       const struct report_uneven_kernel *row)
+{
+    if (row->name == NULL) {
+        return;
+    }
+    ck_json_object(j, "uneven_kernel");
+    json_text(j, "name", row->name);
+    ck_json_int(j, "rank", row->rank);
+    ck_json_uint(j, "calls", row->calls);
+    ck_json_int(j, "mean_ns", row->mean);
+    ck_json_int(j, "others_mean_ns", row->others_mean);
+    ck_json_int(j, "excess_ns", row->excess);
+    ck_json_int(j, "rank_total_ns", row->rank_total);
+    ck_json_uint(j, "ranks", row->ranks);
+    ck_json_end(j);
+}
+
 static void put_inputs(struct ck_json *j, const struct report *report)
 {
     if (report->inputs_count == 0) {
@@ -642,6 +660,7 @@ void output_json_put(struct ck_json *j,
     if (report->inputs_count > 0) {
         ck_json_bool(j, "dates", report->has_dates);
         put_dates(j, report);
+        put_uneven(j, &report->uneven_kernel);
     }
     put_scalene(j, &report->scalene);
     json_ranks(j, report);

@@ -370,6 +370,7 @@ static void put_answer(const struct page *page)
                 word_percent(most->idle, most->wall).text,
                 word_time(most->longest_gap).text);
     }
+    page_uneven_answer(page);
     page_threads_answer(page);
     page_load(page);
 }

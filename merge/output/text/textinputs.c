@@ -1,4 +1,4 @@
-/* textinputs.c - profiles in which no device works
+/* textinputs.c - profiles in which no device works, or one works longer
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -74,4 +74,44 @@ void page_inputs_answer(const struct page *page)
                 blind == 1 ? "its device" : "their devices");
     }
     free(ranks);
+}
+
+/* Columns of its name. */
+#define KERNEL_NAME 40
+
+static void put_uneven(const struct page *page,
+                       const struct report_uneven_kernel *row)
+{
+    FILE *file = page->file;
+
+    page_cell(page, row->name, KERNEL_NAME);
+    fprintf(file, " took %s longest: %s a call, ",
+            page_who(page, row->rank).text, word_time(row->mean).text);
+    fprintf(file, "%s on the other ", word_time(row->others_mean).text);
+    if (row->ranks == 2) {
+        fputs("rank", file);
+    } else {
+        fprintf(file, "%u ranks (median)", row->ranks - 1);
+    }
+    fprintf(file, ". That cost %s of its %s in kernels.",
+            word_time(row->excess).text, word_time(row->rank_total).text);
+}
+
+void page_uneven_answer(const struct page *page)
+{
+    const struct report_uneven_kernel *row = &page->report->uneven_kernel;
+    struct page inner = *page;
+    char *text = NULL;
+    size_t length;
+
+    if (page->report->inputs_count == 0 || row->name == NULL) {
+        return;
+    }
+    inner.file = xmemstream(&text, &length);
+    put_uneven(&inner, row);
+    (void)fclose(inner.file);
+    fputc(' ', page->file);
+    page_wrap(page, text, 1, 3);
+    fputc('\n', page->file);
+    free(text);
 }
