@@ -409,10 +409,11 @@ static void points_sift(struct clockline *line, size_t first)
 static void point_rate_alone(const struct fitter *fitter,
                              struct clockline_point *point)
 {
+    point->doubt_ppb = point->rate_ppb;
     point->rate_ppb += fitter->wander_ppb;
     if (point->rate_ppb >= fitter->blind_ppb) {
         point->slope = 0;
-        point->rate_ppb = fitter->blind_ppb;
+        point->doubt_ppb = point->rate_ppb = fitter->blind_ppb;
     }
 }
 
@@ -428,11 +429,12 @@ static void points_rate(const struct fitter *fitter, size_t first)
         bool has_left = i > first && !point[-1].is_last;
 
         if (has_next) {
-            point->rate_ppb =
-                fitter->wander_ppb + 1 +
+            point->doubt_ppb =
                 (int64_t)((__int128)(point->half + point[1].half) * 1000000000 /
                           (point[1].at - point->at));
+            point->rate_ppb = fitter->wander_ppb + 1 + point->doubt_ppb;
         } else if (has_left) {
+            point->doubt_ppb = point[-1].doubt_ppb;
             point->rate_ppb = point[-1].rate_ppb;
         } else {
             point_rate_alone(fitter, point);
@@ -520,6 +522,7 @@ void clockline_guess(struct clockline *line,
     window_point(&fitter, 0, count, &gap);
     line->points[line->count - 1].is_last = true;
     line->points[line->count - 1].rate_ppb = blind_ppb;
+    line->points[line->count - 1].doubt_ppb = blind_ppb;
     free(fitter.upper);
     free(fitter.lower);
 }

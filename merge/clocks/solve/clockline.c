@@ -73,6 +73,20 @@ static bool is_between(const struct clockline *line, size_t index, ck_time_t at)
            at < point->since;
 }
 
+/* How far an instant is from the points that the line is drawn through. */
+static ck_time_t
+beyond(const struct clockline *line, size_t index, ck_time_t at)
+{
+    const struct clockline_point *point = &line->points[index];
+    bool is_alone = point->is_last && (index == 0 || point[-1].is_last);
+
+    if (is_alone || (point->is_last && at > point->at) ||
+        (!point->is_last && at < point->at)) {
+        return ck_clock_distance(at, point->at);
+    }
+    return 0;
+}
+
 bool clockline_at(const struct clockline *line,
                   ck_time_t at,
                   ck_time_t *theta,
@@ -94,6 +108,7 @@ bool clockline_at(const struct clockline *line,
     if (!point->is_last && point[1].half > *half) {
         *half = point[1].half;
     }
+    *half += ck_clock_drift(beyond(line, index, at), point->doubt_ppb);
     return true;
 }
 

@@ -20,11 +20,12 @@
 struct clockline_point {
     ck_time_t at; /* local clock */
     ck_time_t theta;
-    ck_time_t half;   /* theta may be wrong by it here */
-    ck_time_t vague;  /* a fact and the next one of the other side leave it at
-                         least so far to both sides */
-    int64_t rate_ppb; /* to the next point; the last: beyond it */
-    ck_time_t since;  /* first and last fact that it is made of */
+    ck_time_t half;    /* theta may be wrong by it here */
+    ck_time_t vague;   /* a fact and the next one of the other side leave it at
+                          least so far to both sides */
+    int64_t rate_ppb;  /* to the next point; the last: beyond it */
+    int64_t doubt_ppb; /* beyond its points the line may be off by it */
+    ck_time_t since;   /* first and last fact that it is made of */
     ck_time_t until;
     double slope; /* used where it is alone in its stretch */
     bool is_last; /* of its stretch: then the clock jumped */
