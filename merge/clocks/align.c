@@ -573,6 +573,17 @@ static int bounds_at(const struct align *align,
     return 0;
 }
 
+/* What two clocks know of each other is about the lines that their maps follow;
+ * where a map has none, nothing but its own error holds. */
+static bool is_blind(const struct align *align, uint32_t agent, ck_time_t time)
+{
+    const struct map *map = &align->maps[align->axis.domains[agent]];
+
+    return map->on->clock != NULL && clockmap_has_blind(map->on->clock) &&
+           clockmap_is_blind(map->on->clock,
+                             axis_undo(&align->axis, agent, time));
+}
+
 int align_pair_bound(const struct align *align,
                      uint32_t agent,
                      uint32_t other,
@@ -598,7 +609,8 @@ int align_pair_bound(const struct align *align,
      * two stamps that have this time are known differently well. */
     if (known[0].error > 0 && known[1].error > 0 && !known[0].is_jump &&
         !known[1].is_jump && align->axis.maps[domain].clock != NULL &&
-        align->axis.maps[its].clock != NULL) {
+        align->axis.maps[its].clock != NULL && !is_blind(align, agent, time) &&
+        !is_blind(align, other, time)) {
         pair = calibration_pair(align->calibration, domain, its, time);
         pair += pair == CK_CLOCK_NONE ? 0
                                       : align_doubt(align, agent, time) +
@@ -749,6 +761,10 @@ static void parts_lower(const struct align *align,
                                    from + (ck_time_t)width + 1 + parts[i]};
 
         if (parts[i] != CLOCKMAP_ERROR_UNKNOWN && pair[i] < parts[i] &&
+            !is_blind(align, agents[0], span[0]) &&
+            !is_blind(align, agents[0], span[1]) &&
+            !is_blind(align, agents[1], span[0]) &&
+            !is_blind(align, agents[1], span[1]) &&
             clockfold_error(&maps[0]->on->fold, span) == 0 &&
             clockfold_error(&maps[1]->on->fold, span) == 0) {
             parts[i] = pair[i];

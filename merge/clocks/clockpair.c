@@ -31,6 +31,7 @@ struct course {
     ck_time_t *moved;  /* sum of the slacks so far */
     uint32_t *stretch; /* the clock jumped between two of them */
     size_t count;
+    uint32_t last_stretch; /* that g's last node is of, bounded or not */
     int64_t rate_ppb[2]; /* before the first, and behind the last */
 };
 
@@ -129,6 +130,7 @@ course_init(struct course *course, const struct clocksolve *solve, uint32_t g)
             course->stretch[i] = stretch;
             course->count++;
         }
+        course->last_stretch = stretch;
         stretch += nodes[k].slack == CK_CLOCK_NONE;
         moved += nodes[k].slack == CK_CLOCK_NONE ? 0 : nodes[k].slack;
     }
@@ -207,7 +209,9 @@ static void nodes_make(const struct clocksolve *solve,
 {
     for (size_t k = 0; k < solve->relax.nodes_count; k++) {
         const struct clockrelax_node *node = &solve->relax.nodes[k];
-        bool is_g = k >= solve->first[g] && k < solve->first[g + 1];
+        /* Where g itself is not known, next to a jump, nothing is. */
+        bool is_g = k >= solve->first[g] && k < solve->first[g + 1] &&
+                    is_bounded(node);
 
         nodes[k] = (struct clockrelax_node){
             .upper = is_g ? 0 : CK_CLOCK_NONE,
@@ -248,6 +252,49 @@ static void links_make(const struct clocksolve *solve,
     }
 }
 
+/* A clock's nodes from one to a later one are not of one stretch. */
+static bool has_jump(const struct clocksolve *solve, size_t from, size_t to)
+{
+    while (from < to && solve->relax.nodes[from].slack != CK_CLOCK_NONE) {
+        from++;
+    }
+    return from < to;
+}
+
+/* Where a clock or g jumped in front of what is known of both, or behind it,
+ * nothing goes on there. `ends`: the first and the last node that is a point.
+ */
+static void ends_close(const struct clocksolve *solve,
+                       const struct course *course,
+                       const size_t ends[2],
+                       struct clockmap_point **points,
+                       size_t *count)
+{
+    uint32_t domain = solve->relax.places[ends[0]].domain;
+    struct instant first = course_at(course, (*points)[0].at);
+    struct instant last = course_at(course, (*points)[*count - 1].at);
+    size_t room = *count;
+
+    if (last.stretch != course->last_stretch ||
+        has_jump(solve, ends[1], solve->first[domain + 1] - 1)) {
+        array_grow(points, &room, *count, sizeof(**points));
+        (*points)[*count - 1].is_last = true;
+        (*points)[*count] =
+            (struct clockmap_point){.at = (*points)[*count - 1].at + 1,
+                                    .bound = CLOCKMAP_ERROR_UNKNOWN};
+        (*count)++;
+    }
+    if (first.stretch != 0 || course->stretch[0] != 0 ||
+        has_jump(solve, solve->first[domain], ends[0])) {
+        array_grow(points, &room, *count, sizeof(**points));
+        memmove(*points + 1, *points, *count * sizeof(**points));
+        (*points)[0] = (struct clockmap_point){.at = (*points)[1].at - 1,
+                                               .bound = CLOCKMAP_ERROR_UNKNOWN,
+                                               .is_last = true};
+        (*count)++;
+    }
+}
+
 /* The bounds of a domain against g, as a map from the axis. */
 static void bounds_map(const struct clocksolve *solve,
                        const struct course *course,
@@ -256,7 +303,7 @@ static void bounds_map(const struct clocksolve *solve,
                        struct clockmap *map)
 {
     struct clockmap_point *points = NULL;
-    size_t count = 0, room = 0;
+    size_t count = 0, room = 0, ends[2] = {0, 0};
 
     for (size_t k = solve->first[domain]; k < solve->first[domain + 1]; k++) {
         ck_time_t time = time_of(solve, k);
@@ -288,10 +335,17 @@ static void bounds_map(const struct clocksolve *solve,
                     ? 0
                     : 2 * nodes[k].slack - solve->relax.nodes[k].slack;
         points[count].rate_ppb =
-            span <= 0 ? 0 : (int64_t)((__int128)slack * 1000000000 / span) + 1;
+            slack == 0 ? solve->relax.places[k].rate_ppb + course->rate_ppb[0]
+                       : (int64_t)((__int128)slack * 1000000000 / span) + 1;
+        ends[count > 0] = k;
         count++;
     }
     if (count > 1) {
+        /* In front of a map its first stretch goes on by the rate that the last
+         * point of that has, behind it its last one. */
+        points[count - 1].rate_ppb =
+            solve->relax.places[ends[1]].rate_ppb + course->rate_ppb[1];
+        ends_close(solve, course, ends, &points, &count);
         (void)clockmap_make(map, points, count);
     }
     free(points);

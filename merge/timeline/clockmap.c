@@ -317,6 +317,19 @@ ck_time_t clockmap_far(const struct clockmap *map, ck_time_t at)
                                 CLOCKMAP_SLOPE_BITS);
 }
 
+bool clockmap_has_blind(const struct clockmap *map)
+{
+    return map->rate_ppb[0] >= RATE_BLIND || map->rate_ppb[1] >= RATE_BLIND;
+}
+
+bool clockmap_is_blind(const struct clockmap *map, ck_time_t at)
+{
+    const struct clockmap_piece *last = &map->pieces[map->count - 1];
+
+    return (at < map->pieces[0].c0 && map->rate_ppb[0] >= RATE_BLIND) ||
+           (at >= last->c0 + last->length && map->rate_ppb[1] >= RATE_BLIND);
+}
+
 ck_time_t clockmap_error(struct clockmap *map, ck_time_t at)
 {
     const struct clockmap_piece *piece = clockmap_seek(map, at);

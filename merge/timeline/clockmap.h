@@ -92,6 +92,11 @@ static inline ck_time_t clock_map(struct clockmap *map, ck_time_t at)
             CLOCKMAP_SLOPE_BITS);
 }
 
+/* Outside of the map, where no slope is known of it; whether there is such a
+ * side. */
+bool clockmap_is_blind(const struct clockmap *map, ck_time_t at);
+bool clockmap_has_blind(const struct clockmap *map);
+
 /* How wrong that may be; CLOCKMAP_ERROR_UNKNOWN = nothing is known. */
 ck_time_t clockmap_error(struct clockmap *map, ck_time_t at);
 
