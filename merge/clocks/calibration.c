@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "merge/clocks/clockback.h"
+#include "merge/clocks/clockcuts.h"
 #include "merge/clocks/clockedges.h"
 #include "merge/clocks/clockjump.h"
 #include "merge/clocks/clockpair.h"
+#include "merge/clocks/clockreach.h"
 #include "merge/clocks/solve/clockgraph.h"
 #include "merge/clocks/solve/clocksolve.h"
 #include "merge/model/array.h"
@@ -334,33 +336,32 @@ static void probe_put(struct calibration *calibration,
     }
 }
 
-/* What a band shows of a jump. A clock that was set back shows as much twice:
- * on both sides, as many readings may be of the other one. */
-static struct clock_cut cut_of(uint32_t domain,
-                               const struct ck_clock_fault *fault)
-{
-    ck_time_t twice = fault->step > 0 ? fault->step + fault->bound : 0;
-
-    return (struct clock_cut){domain, fault->from - twice, fault->to + twice};
-}
-
-/* Where a band shows that a clock jumped. */
+/* Where bands, and the order of probes, show that clocks jumped. */
 static void cuts_put(struct calibration *calibration)
 {
-    for (uint32_t d = 0; d < calibration->domains_count; d++) {
-        const struct ck_clockband *band = calibration->domains[d].band;
-        const struct ck_clock_fault *fault;
+    struct clockcuts_clock *clocks =
+        xcalloc(calibration->domains_count + 1, sizeof(*clocks));
 
-        for (size_t i = 0;
-             band != NULL && (fault = ck_clockband_fault(band, i)) != NULL;
-             i++) {
-            struct clock_cut cut = cut_of(d, fault);
+    for (size_t i = 0; i < calibration->domains_count; i++) {
+        const struct domain *domain = &calibration->domains[i];
 
-            if (fault->kind == CK_CLOCK_FAULT_STEP) {
-                clockgraph_cut(calibration->graph, &cut);
-            }
-        }
+        clocks[i] = (struct clockcuts_clock){
+            .band = domain->band,
+            .rtt_min = domain->facts.band.rtt_min,
+            .from = domain->facts.band.from,
+            .to = domain->facts.band.to,
+        };
     }
+    clockcuts_put(
+        &(struct clockcuts){
+            .clocks = clocks,
+            .count = (uint32_t)calibration->domains_count,
+            .reference = reference_node(calibration),
+            .backs = calibration->backs,
+            .backs_count = calibration->backs_count,
+        },
+        calibration->graph);
+    free(clocks);
 }
 
 static void graph_fill(struct calibration *calibration,
@@ -409,9 +410,11 @@ static void knots_map(const struct calibration *calibration,
 {
     struct clockmap_point *points;
     const struct clocksolve_knot *knots;
+    struct clockreach reach;
     size_t count, kept;
 
     knots = clocksolve_knots(calibration->solve, domain, &count);
+    reach = (struct clockreach){calibration->graph, domain, knots, count};
     clockjump_points(knots, count, &points, &kept);
     of->facts.method = CALIBRATION_NONE;
     of->facts.offset = 0;
@@ -424,6 +427,9 @@ static void knots_map(const struct calibration *calibration,
         of->facts.drift_ppb = clockjump_drift(points, kept);
         of->facts.wander_ppb = clocksolve_wander(calibration->solve, domain,
                                                  &of->facts.hidden_ppb);
+        clockreach_between(&reach, points, kept);
+        kept = clockjump_clear(points, kept);
+        clockreach_ends(&reach, &points, &kept);
         (void)clockmap_make(&of->map, points, kept);
         clockback_mark(calibration->backs, calibration->backs_count, domain,
                        &of->map);

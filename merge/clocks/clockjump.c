@@ -74,10 +74,17 @@ is_back(const struct clockmap_point *points, size_t at, ck_time_t *most)
     return step > bound;
 }
 
+/* Put a point where the clock may have left it by now. */
+static void point_move(struct clockmap_point *point, ck_time_t at)
+{
+    point->bound +=
+        ck_clock_drift(ck_clock_distance(at, point->at), RATE_BLIND);
+    point->at = at;
+}
+
 /* The first point behind a jump back whose readings are there once only; what
  * is set back again in between has readings that are there twice, too. */
-static size_t
-back_end(const struct clockmap_point *points, size_t count, size_t jump)
+static size_t back_end(struct clockmap_point *points, size_t count, size_t jump)
 {
     ck_time_t most = 0, until = INT64_MIN;
     size_t at = jump;
@@ -88,6 +95,9 @@ back_end(const struct clockmap_point *points, size_t count, size_t jump)
         }
         at++;
     } while (at + 1 < count && points[at].at < until);
+    if (points[at].at < until) {
+        point_move(&points[at], until);
+    }
     return at;
 }
 
@@ -109,7 +119,7 @@ size_t clockjump_clear(struct clockmap_point *points, size_t count)
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        ck_time_t most;
+        ck_time_t most, until;
         size_t first = kept, end;
 
         points[kept++] = points[i];
@@ -118,8 +128,12 @@ size_t clockjump_clear(struct clockmap_point *points, size_t count)
         }
         /* Readings from a step before to a step after are there twice. */
         end = back_end(points, count, i);
-        while (first > 0 && points[first].at > points[i].at - most) {
+        until = points[i].at - most;
+        while (first > 0 && points[first].at > until) {
             first--;
+        }
+        if (points[first].at > until) {
+            point_move(&points[first], until);
         }
         reach_over(&points[first], &points[first + 1], kept - first - 1);
         reach_over(&points[first], &points[i + 1], end - i - 1);

@@ -35,8 +35,10 @@ struct clock_member {
 /* A domain's clock is not trusted to be one from `from` to `to`. */
 struct clock_cut {
     uint32_t domain;
+    uint32_t shown_by; /* the domain whose probes show it */
     ck_time_t from;
     ck_time_t to;
+    ck_time_t size; /* theta is no further from one side to the other */
 };
 
 /* An edge as seen from the domain at one of its ends. */

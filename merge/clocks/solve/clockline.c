@@ -73,6 +73,14 @@ static bool is_between(const struct clockline *line, size_t index, ck_time_t at)
            at < point->since;
 }
 
+/* On the far side of the first jump or of the last one, and no point is there.
+ */
+static bool is_outside(const struct clockline *line, ck_time_t at)
+{
+    return (line->has_begin && at < line->begin) ||
+           (line->has_end && at > line->end);
+}
+
 /* How far an instant is from the points that the line is drawn through. */
 static ck_time_t
 beyond(const struct clockline *line, size_t index, ck_time_t at)
@@ -95,7 +103,7 @@ bool clockline_at(const struct clockline *line,
     const struct clockline_point *point;
     size_t index;
 
-    if (line->count == 0) {
+    if (line->count == 0 || is_outside(line, at)) {
         return false;
     }
     index = point_find(line, at);
@@ -137,7 +145,8 @@ clockline_slack(const struct clockline *line, ck_time_t from, ck_time_t to)
     __int128 sum = 0;
     ck_time_t at = from;
 
-    if (is_between(line, index, from) || is_between(line, end, to)) {
+    if (is_between(line, index, from) || is_between(line, end, to) ||
+        is_outside(line, from) || is_outside(line, to)) {
         return CK_CLOCK_NONE;
     }
     for (size_t i = index; i < end; i++) {

@@ -35,6 +35,10 @@ struct clockline_point {
 struct clockline {
     struct clockline_point *points;
     size_t count, room;
+    /* A jump before `begin`, or behind `end`, has nothing known on its far
+     * side. */
+    ck_time_t begin, end;
+    bool has_begin, has_end;
 };
 
 void clockline_fini(struct clockline *line);
@@ -60,8 +64,8 @@ void clockline_guess(struct clockline *line,
 /* A line without error: theta = 0 for ever. */
 void clockline_exact(struct clockline *line);
 
-/* theta, and how wrong it may be; false where the clock jumped near `at` or
- * the line has no points. */
+/* theta, and how wrong it may be; false where the clock jumped near `at`, on
+ * the far side of a jump that has no points, or without any. */
 bool clockline_at(const struct clockline *line,
                   ck_time_t at,
                   ck_time_t *theta,

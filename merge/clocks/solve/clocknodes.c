@@ -41,14 +41,17 @@ static struct clockrelax_place *node_add(struct clocksolve *solve)
     return place;
 }
 
-/* Rate of the line around an instant. */
+/* Rate of the line around an instant: behind it, or before a jump. */
 static int64_t line_rate(const struct clocksolve *solve,
                          const struct clockline *line,
                          ck_time_t at)
 {
-    return clockline_slack(line, at, at + CK_TIME_S) == CK_CLOCK_NONE
-               ? solve->rates.blind_ppb
-               : clockline_slack(line, at, at + CK_TIME_S);
+    ck_time_t slack = clockline_slack(line, at, at + CK_TIME_S);
+
+    if (slack == CK_CLOCK_NONE) {
+        slack = clockline_slack(line, at - CK_TIME_S, at);
+    }
+    return slack == CK_CLOCK_NONE ? solve->rates.blind_ppb : slack;
 }
 
 /* The node of an end, a new one unless the last is near enough. */

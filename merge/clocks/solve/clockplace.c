@@ -290,6 +290,36 @@ static void meetings_tell(struct place *place, uint32_t domain)
     }
 }
 
+/* A cut that no point is in front of, or behind: what is known on its other
+ * side goes on up to it, and not beyond. */
+static void line_end(struct clockline *line, const struct clock_cut *cut)
+{
+    if (line->count == 0) {
+        return;
+    }
+    if (line->points[0].at > cut->from) {
+        line->begin =
+            line->has_begin && line->begin > cut->to ? line->begin : cut->to;
+        line->has_begin = true;
+    }
+    if (line->points[line->count - 1].at < cut->to) {
+        line->end =
+            line->has_end && line->end < cut->from ? line->end : cut->from;
+        line->has_end = true;
+    }
+}
+
+static void line_ends(const struct clockgraph *graph,
+                      uint32_t domain,
+                      struct clockline *line)
+{
+    for (size_t i = 0; i < graph->cuts_count; i++) {
+        if (graph->cuts[i].domain == domain) {
+            line_end(line, &graph->cuts[i]);
+        }
+    }
+}
+
 void clockplace_fit(const struct clockgraph *graph,
                     uint32_t domain,
                     const struct clockplace_rates *rates,
@@ -320,6 +350,7 @@ void clockplace_fit(const struct clockgraph *graph,
             at++;
         }
     }
+    line_ends(graph, domain, line);
 }
 
 /* The line of a domain from what is placed. Where only one direction is known,

@@ -136,6 +136,10 @@ static void knots_make(struct clocksolve *solve)
             .at = place->at,
             .offset = place->trend,
             .bound = CK_CLOCK_NONE,
+            .upper = node->upper == CK_CLOCK_NONE ? CK_CLOCK_NONE
+                                                  : place->trend + node->upper,
+            .lower = node->lower == -CK_CLOCK_NONE ? -CK_CLOCK_NONE
+                                                   : place->trend + node->lower,
             .rate_ppb = place->rate_ppb + hidden,
             .is_last = node->slack == CK_CLOCK_NONE,
         };

@@ -29,6 +29,8 @@ struct clocksolve_knot {
     ck_time_t at;
     ck_time_t offset;
     ck_time_t bound;  /* CK_CLOCK_NONE: not bounded */
+    ck_time_t upper;  /* of the offset, where one side alone is bounded; */
+    ck_time_t lower;  /* CK_CLOCK_NONE, -CK_CLOCK_NONE: it is not */
     int64_t rate_ppb; /* theta leaves the straight line to the next no faster */
     bool is_last;     /* the clock jumped before the next */
 };
