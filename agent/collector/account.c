@@ -136,6 +136,8 @@ void account_exit(const struct account *account)
         {"outlived_ns", targetstate_outlived(account->targetstate)},
         {"signal", account->targetstate->signal},
         {"asked", account->targetstate->asked},
+        {"stops", account->targetstate->stops},
+        {"stopped_ns", account->targetstate->stopped_ns},
         {"user_ns", end->user_ns},
         {"system_ns", end->system_ns},
         {"rss_kb", end->rss_kb},

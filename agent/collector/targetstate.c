@@ -63,6 +63,24 @@ static void end_take(struct targetstate *targetstate,
     targetstate->is_end_known = true;
 }
 
+static void stop_begin(struct targetstate *targetstate, pid_t front)
+{
+    targetstate->stopped_front = front;
+    if (targetstate->stopped_at == 0) {
+        targetstate->stopped_at = ck_time_raw();
+        targetstate->stops++;
+    }
+}
+
+/* It runs again, or is no more. */
+static void stop_end(struct targetstate *targetstate, ck_time_t now)
+{
+    if (targetstate->stopped_at != 0) {
+        targetstate->stopped_ns += now - targetstate->stopped_at;
+        targetstate->stopped_at = 0;
+    }
+}
+
 static void word_take(struct targetstate *targetstate,
                       const struct frontpipe_message *message)
 {
@@ -88,12 +106,14 @@ static void word_take(struct targetstate *targetstate,
         end_take(targetstate, &message->u.end);
         break;
     case FRONTPIPE_STOPS:
-        targetstate->stopped_front = message->u.pid;
+        stop_begin(targetstate, message->u.pid);
         break;
     case FRONTPIPE_WOKEN:
         targetstate->stopped_front = 0;
+        stop_end(targetstate, ck_time_raw());
         break;
     case FRONTPIPE_ENDED:
+        stop_end(targetstate, ck_time_raw());
         end_take(targetstate, &message->u.end);
         break;
     default: /* the collector's own words */
@@ -224,9 +244,13 @@ void targetstate_follow(struct targetstate *targetstate, ck_time_t now)
     if (targetstate->is_front_gone) {
         targetstate->stopped_front = 0;
     }
-    if (targetstate->stopped_front != 0 && !is_stopped(targetstate->target) &&
-        is_stopped(targetstate->stopped_front)) {
-        (void)kill(targetstate->stopped_front, SIGCONT);
+    if ((targetstate->stopped_front != 0 || targetstate->stopped_at != 0) &&
+        !is_stopped(targetstate->target)) {
+        stop_end(targetstate, now);
+        if (targetstate->stopped_front != 0 &&
+            is_stopped(targetstate->stopped_front)) {
+            (void)kill(targetstate->stopped_front, SIGCONT);
+        }
     }
     if (!targetstate->is_killed && targetstate->target_fd >= 0 &&
         is_orphaned(targetstate)) {

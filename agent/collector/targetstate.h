@@ -23,6 +23,9 @@ struct targetstate {
     pid_t front;          /* our parent */
     bool is_killed;       /* the target, for the front's end */
     pid_t stopped_front;  /* it stopped as the target did; 0 = it runs */
+    ck_time_t stopped_at; /* the target, RAW; 0 = it runs */
+    ck_time_t stopped_ns; /* in all, before */
+    uint32_t stops;       /* how often */
     bool is_meeting;      /* it runs, or waits for the aggregator */
     bool is_begun;        /* it runs */
     bool is_never;        /* it could not be run */

@@ -75,6 +75,8 @@ struct report_rank {
                            that its ckagent saw */
     bool is_orphan;     /* its ckagent was killed, and it went on */
     bool is_dumped;     /* the signal that ended it had the kernel dump it */
+    uint32_t stops;     /* by SIGSTOP or the like; 0 = none that is known */
+    ck_time_t stopped;  /* for so long in all */
     ck_time_t end_time; /* on the axis; 0 = not known */
     enum report_dark dark;
     ck_time_t dark_since; /* on the axis; INT64_MIN = it has no record */
@@ -136,6 +138,8 @@ struct report_launcher {
     int asked;
     bool is_orphan;
     bool is_dumped;
+    uint32_t stops;
+    ck_time_t stopped;
     ck_time_t end_time; /* on the axis; 0 = not known */
 };
 

@@ -148,6 +148,33 @@ static void a_core_that_was_dumped_is_reported(void **state)
     synth_remove(dir);
 }
 
+static void a_rank_that_was_stopped_is_named(void **state)
+{
+    const struct synth_rank who = {.rank = 1,
+                                   .size = 2,
+                                   .host = "node",
+                                   .timens = "t",
+                                   .clock = CK_CLOCK_RAW};
+    static const char lines[] = "status=0\nended=9000000\nstops=2\n"
+                                "stopped_ns=1500000000\n";
+    char *text = NULL;
+    char *dir = ended_run(true, 0);
+    struct synth *synth = synth_create(dir, 8, &who);
+
+    (void)state;
+    synth_stream(synth, 0, CK_SLOT_COLLECTOR, 0);
+    synth_text(synth, CK_KIND_EXIT, 0, 0, 0, lines, strlen(lines));
+    synth_destroy(synth);
+    assert_int_equal(program_merge(&text, "/", "-o json %s", dir), 0);
+    assert_non_null(strstr(text, "\"stops\": 2"));
+    assert_non_null(strstr(text, "\"stopped_ns\": 1500000000"));
+    assert_int_equal(program_merge(&text, "/", "%s", dir), 0);
+    assert_non_null(strstr(text, "Stopped by a signal (SIGSTOP, SIGTSTP): rank "
+                                 "1, for 1.50 s;"));
+    free(text);
+    synth_remove(dir);
+}
+
 static void nothing_is_idle_behind_a_limit(void **state)
 {
     char *text = NULL;
@@ -416,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_rank_without_an_end_has_an_unattributed_tail),
         cmocka_unit_test(a_rank_that_died_is_recorded_to_the_end),
         cmocka_unit_test(a_core_that_was_dumped_is_reported),
+        cmocka_unit_test(a_rank_that_was_stopped_is_named),
         cmocka_unit_test(nothing_is_idle_behind_a_limit),
         cmocka_unit_test(a_loss_has_an_advice),
         cmocka_unit_test(

@@ -215,6 +215,8 @@ end_find(const struct defs *defs, uint32_t index, const struct align *align)
     outlived = defs_exit_number(agent, "outlived_ns", -1);
     row.asked = (int)defs_exit_number(agent, "asked", 0);
     row.is_orphan = outlived >= ORPHAN_LEAST;
+    row.stops = (uint32_t)defs_exit_number(agent, "stops", 0);
+    row.stopped = defs_exit_number(agent, "stopped_ns", 0);
     if (row.is_orphan && !agent->is_exit_known) {
         row.end = REPORT_END_UNKNOWN;
     } else if (!agent->is_exit_known ||
@@ -253,6 +255,8 @@ static void end_report(const struct report_launcher *end,
     row->asked = end->asked;
     row->is_orphan = end->is_orphan;
     row->is_dumped = end->is_dumped;
+    row->stops = end->stops;
+    row->stopped = end->stopped;
     row->end_time = end->end_time;
 }
 

@@ -139,6 +139,10 @@ static void put_rank(struct ck_json *j,
     }
     put_end(j, rank->is_orphan, rank->is_dumped, rank->end_time);
     ck_json_int(j, "asked_signal", rank->asked);
+    if (rank->stops > 0) {
+        ck_json_uint(j, "stops", rank->stops);
+        ck_json_int(j, "stopped_ns", rank->stopped);
+    }
     ck_json_string(j, "dark", dark_names[rank->dark]);
     if (rank->dark != REPORT_DARK_NOT && rank->dark_since != INT64_MIN) {
         ck_json_int(j, "dark_since_ns", rank->dark_since);

@@ -200,6 +200,8 @@ void page_launches_answer(const struct page *page);
 /* Profiles without device work: that of some ranks; true and in a sentence, if
  * it is all (textinputs.c). */
 void page_inputs_answer(const struct page *page);
+/* The rank that a signal stopped for longest, if it did. */
+void page_stopped_answer(const struct page *page);
 /* Of a kernel-only merge: the kernel that took a rank longer than others. */
 void page_uneven_answer(const struct page *page);
 bool page_inputs_blind(const struct page *page);

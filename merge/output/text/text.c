@@ -340,6 +340,7 @@ static void put_answer(const struct page *page)
     if (most == NULL) {
         page_host_answer(page);
         page_launches_answer(page);
+        page_stopped_answer(page);
         page_load(page);
         return;
     }
@@ -371,6 +372,7 @@ static void put_answer(const struct page *page)
                 word_time(most->longest_gap).text);
     }
     page_uneven_answer(page);
+    page_stopped_answer(page);
     page_threads_answer(page);
     page_load(page);
 }

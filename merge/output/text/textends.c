@@ -502,3 +502,31 @@ void page_ends(const struct page *page)
     put_darks(page);
     free(ends);
 }
+
+/* A stop that is worth a word. */
+#define STOPPED_LEAST (10 * CK_TIME_MS)
+
+void page_stopped_answer(const struct page *page)
+{
+    const struct report *report = page->report;
+    const struct report_rank *most = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->ranks_count; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+
+        if (rank->stops > 0 && rank->stopped >= STOPPED_LEAST) {
+            count++;
+            most = most == NULL || rank->stopped > most->stopped ? rank : most;
+        }
+    }
+    if (most == NULL) {
+        return;
+    }
+    fprintf(page->file, " Stopped by a signal (SIGSTOP, SIGTSTP): %s, for %s",
+            page_who(page, most->number).text, word_time(most->stopped).text);
+    if (count > 1) {
+        fprintf(page->file, ", and %zu more", count - 1);
+    }
+    fputs(";\n   what a rank was in then took that much longer.\n", page->file);
+}

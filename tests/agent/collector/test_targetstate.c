@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,11 +145,79 @@ static void a_target_is_killed_only_for_a_front_that_was(void **state)
                 false);
 }
 
+static bool is_in_state(pid_t pid, char state)
+{
+    char path[64], line[512] = "";
+    FILE *file;
+    const char *rest;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_int_equal(fclose(file), 0);
+    rest = strrchr(line, ')');
+    assert_non_null(rest);
+    return rest[2] == state;
+}
+
+static void front_sends(int channel, enum frontpipe_type type, int32_t pid)
+{
+    assert_int_equal(frontpipe_send(channel, type, &pid,
+                                    type == FRONTPIPE_STOPS ? sizeof(pid) : 0),
+                     0);
+}
+
+/* A signal stops it, and another one wakes it. */
+static void the_time_that_a_target_was_stopped_is_known(void **state)
+{
+    struct family family = family_begin(0);
+    struct targetstate targetstate;
+    ck_time_t at;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(frontpipe_open(ends), 0);
+    targetstate_init(&targetstate, ends[1], family.child, true);
+    assert_int_equal(kill(family.child, SIGSTOP), 0);
+    while (!is_in_state(family.child, 'T')) {
+        (void)usleep(1000);
+    }
+    front_sends(ends[0], FRONTPIPE_STOPS, (int32_t)family.parent);
+    targetstate_step(&targetstate);
+    at = targetstate.stopped_at;
+    assert_true(at != 0);
+    targetstate_follow(&targetstate, at + CK_TIME_S);
+    assert_int_equal(targetstate.stopped_ns, 0);
+    assert_int_equal(kill(family.child, SIGCONT), 0);
+    while (is_in_state(family.child, 'T')) {
+        (void)usleep(1000);
+    }
+    targetstate_follow(&targetstate, at + 2 * CK_TIME_S);
+    targetstate_follow(&targetstate, at + 3 * CK_TIME_S);
+    front_sends(ends[0], FRONTPIPE_WOKEN, 0);
+    targetstate_step(&targetstate);
+    assert_int_equal(targetstate.stopped_ns, 2 * CK_TIME_S);
+    assert_int_equal(targetstate.stops, 1);
+    front_sends(ends[0], FRONTPIPE_STOPS, (int32_t)family.parent);
+    front_sends(ends[0], FRONTPIPE_WOKEN, 0);
+    targetstate_step(&targetstate);
+    assert_int_equal(targetstate.stops, 2);
+    assert_int_equal(targetstate.stopped_at, 0);
+    (void)close(family.go);
+    (void)close(family.hold);
+    assert_int_equal(waitpid(family.parent, NULL, 0), family.parent);
+    targetstate_fini(&targetstate);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_that_no_parent_has_noted_yet_is_read),
         cmocka_unit_test(a_target_is_killed_only_for_a_front_that_was),
+        cmocka_unit_test(the_time_that_a_target_was_stopped_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
