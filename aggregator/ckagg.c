@@ -603,6 +603,9 @@ static const char *format_wanted(void)
     return options.is_json ? "json" : "table";
 }
 
+/* Jobs are not to wait for who reads the log. */
+#define STDERR_PATIENCE_MS 2000
+
 int main(int argc, char **argv)
 {
     struct ck_endpoint to;
@@ -636,6 +639,7 @@ int main(int argc, char **argv)
                                 : ask_status(&to, format_wanted(), &err);
         return code == CK_EXIT_DONE ? code : die(code, &err);
     }
+    ck_log_patience(STDERR_PATIENCE_MS);
     raise_files();
     bound_heap();
     service_block_signals();

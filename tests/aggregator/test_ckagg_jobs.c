@@ -481,6 +481,47 @@ static void the_next_job_of_a_key_has_a_run_of_its_own(void **state)
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
+/* A program that starts ckagg with a pipe for stderr that is full. The end that
+ * keeps it open. */
+static int unread_make(const struct sim_place *place, char program[PATH_MAX])
+{
+    static const char piece[4096];
+    char pipe[PATH_MAX];
+    FILE *script;
+    int fd;
+
+    (void)snprintf(pipe, sizeof(pipe), "%s/unread", place->dir);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    fd = open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    while (write(fd, piece, sizeof(piece)) > 0) {
+    }
+    (void)snprintf(program, PATH_MAX, "%s/start", place->dir);
+    script = fopen(program, "we");
+    assert_non_null(script);
+    (void)fprintf(script, "#!/bin/sh\nexec 2<>'%s'\nexec '%s' \"$@\"\n", pipe,
+                  SIM_CKAGG);
+    assert_int_equal(fclose(script), 0);
+    assert_int_equal(chmod(program, 0700), 0);
+    return fd;
+}
+
+static void a_service_whose_log_no_one_reads_goes_on(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--listen", place->url,   "--dir",
+                                place->run, "--no-merge", NULL};
+    char program[PATH_MAX];
+    int fd = unread_make(place, program);
+    struct sim_agg agg;
+
+    assert_int_equal(sim_agg_start(&agg, program, place->dir, args), 0);
+    job_pass(&agg, 0xa0, -1);
+    assert_int_equal(runs_count(place->run), 1);
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+    (void)close(fd);
+}
+
 /* What a killed ckagg and a killed ckmerge leave. */
 static void leftovers_put(const char *run)
 {
@@ -581,6 +622,7 @@ int main(void)
         SIM_EMBEDDED(stop_ends_a_job_that_goes_on),
         SIM_EMBEDDED(status_lists_all_jobs),
         SIM_CASE(the_next_job_of_a_key_has_a_run_of_its_own),
+        SIM_CASE(a_service_whose_log_no_one_reads_goes_on),
         SIM_CASE(old_runs_are_removed_by_retain),
         SIM_CASE(a_run_with_a_strange_file_is_kept_whole),
         SIM_CASE(a_file_whose_name_begins_as_ours_is_strange),
