@@ -32,7 +32,7 @@ struct course {
     uint32_t *stretch; /* the clock jumped between two of them */
     size_t count;
     uint32_t last_stretch; /* that g's last node is of, bounded or not */
-    int64_t rate_ppb[2]; /* before the first, and behind the last */
+    int64_t rate_ppb[2];   /* before the first, and behind the last */
 };
 
 /* All clocks against one. */
@@ -210,8 +210,8 @@ static void nodes_make(const struct clocksolve *solve,
     for (size_t k = 0; k < solve->relax.nodes_count; k++) {
         const struct clockrelax_node *node = &solve->relax.nodes[k];
         /* Where g itself is not known, next to a jump, nothing is. */
-        bool is_g = k >= solve->first[g] && k < solve->first[g + 1] &&
-                    is_bounded(node);
+        bool is_g =
+            k >= solve->first[g] && k < solve->first[g + 1] && is_bounded(node);
 
         nodes[k] = (struct clockrelax_node){
             .upper = is_g ? 0 : CK_CLOCK_NONE,

@@ -81,7 +81,8 @@ static bool is_outside(const struct clockline *line, ck_time_t at)
            (line->has_end && at > line->end);
 }
 
-/* How far an instant is from the points that the line is drawn through. */
+/* How far an instant is from the points that the line is drawn through. As far
+ * as their facts reach, a slope that is wrong is in the error of the points. */
 static ck_time_t
 beyond(const struct clockline *line, size_t index, ck_time_t at)
 {
@@ -101,6 +102,7 @@ bool clockline_at(const struct clockline *line,
                   ck_time_t *half)
 {
     const struct clockline_point *point;
+    ck_time_t doubt;
     size_t index;
 
     if (line->count == 0 || is_outside(line, at)) {
@@ -116,7 +118,8 @@ bool clockline_at(const struct clockline *line,
     if (!point->is_last && point[1].half > *half) {
         *half = point[1].half;
     }
-    *half += ck_clock_drift(beyond(line, index, at), point->doubt_ppb);
+    doubt = ck_clock_drift(beyond(line, index, at), point->doubt_ppb);
+    *half = doubt > *half ? doubt : *half;
     return true;
 }
 
