@@ -4,10 +4,10 @@
  *
  * Each merge is a ckmerge of what is stored so far, at a lower priority. Its
  * CPU time is expected from the two before it, and from how much the run has
- * grown since: it begins when that is LIVEMERGE_SHARE of the time since the last one
- * began, and only where the page was asked for lately. One that takes far more
- * CPU time than expected, or wall time, is ended. They write below DIR/live
- * (livedir.h), which is removed when the job has ended.
+ * grown since: it begins when that is LIVEMERGE_SHARE of the time since the
+ * last one began, and only where the page was asked for lately. One that takes
+ * far more CPU time than expected, or wall time, is ended. They write below
+ * DIR/live (livedir.h), which is removed when the job has ended.
  */
 #ifndef CK_AGGREGATOR_LIVE_LIVEMERGE_H
 #define CK_AGGREGATOR_LIVE_LIVEMERGE_H
