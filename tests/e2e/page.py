@@ -827,8 +827,9 @@ class Page:
             self.same(". is the next item", True, self.browser.run("theTimeline.picked.at > window.second"))
         self.browser.key("q", "KeyQ")
         self.browser.wait("theTimeline.listed.body.querySelectorAll('tbody tr').length > 0", "q lists what is in view")
-        lists = """theTimeline.listed.of[0] === theTimeline.span[0] && theTimeline.listed.of[1] === theTimeline.span[1] && theTimeline.listed.table.rows
-            .every(({level, i}) => level.start[i] < theTimeline.span[1] && level.end[i] > theTimeline.span[0])"""
+        lists = """theTimeline.listed.of[0] === theTimeline.span[0] && theTimeline.listed.of[1] === theTimeline.span[1] &&
+            JSON.stringify(theTimeline.listed.table.rows.map(item => [item.level.start[item.i], item.length])) ===
+            JSON.stringify(theTimeline.itemsInView().map(item => [item.level.start[item.i], item.length]))"""
         self.browser.key("0", "Digit0")
         self.browser.wait(lists, "the list is of the whole run")
         self.same("the longest items in view are listed", True, self.browser.run("""(() => { const t = theTimeline, all = [], [from, to] = t.span;

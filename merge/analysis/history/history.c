@@ -16,6 +16,7 @@
 #include "merge/model/cause.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "merge/model/threadindex.h"
 
 /* Spans that begin together and are put in order. */
 #define INNER_MAX 16
@@ -54,9 +55,7 @@ struct history {
     bool *are_device_waits;  /* by number of that */
     size_t waits_count, waits_room;
     struct what known[WHATS_KNOWN];
-    struct table *keys;   /* process, tid -> thread */
-    struct table *images; /* agent, incarnation -> process */
-    size_t processes;
+    struct threadindex *index;
     struct timedfacts *offs;
     struct timedfacts *samples;
     struct timedfacts *waits; /* in the kernel, with a stack */
@@ -64,24 +63,6 @@ struct history {
     size_t count;
     size_t limit; /* spans of one thread */
 };
-
-/* Numbers in the tables are those of the definitions. */
-static void history_number(struct history *history, const struct defs *defs)
-{
-    for (size_t i = 0; i < defs->processes_count; i++) {
-        struct table_key key = {defs->processes[i].agent,
-                                defs->processes[i].incarnation, 0};
-
-        table_number(history->images, key);
-    }
-    for (size_t i = 0; i < history->count; i++) {
-        struct table_key key = {defs->threads[i].process, defs->threads[i].tid,
-                                0};
-
-        history->threads[i].known_from = INT64_MIN;
-        table_number(history->keys, key);
-    }
-}
 
 struct history *history_create(const struct defs *defs, size_t limit)
 {
@@ -94,18 +75,19 @@ struct history *history_create(const struct defs *defs, size_t limit)
         history->limit = HISTORY_SPANS_MIN;
     }
     history->limit = limit > 0 ? limit : history->limit;
-    history->processes = defs->processes_count;
-    history->keys = table_create();
-    history->images = table_create();
+    history->index = threadindex_create(defs);
     history->whats = table_create();
     history->offs = timedfacts_create(history->count);
     history->samples =
         timedfacts_create(history->count + defs->processes_count);
     history->waits = timedfacts_create(history->count);
     history->threads = xcalloc(history->count + 1, sizeof(*history->threads));
-    history_number(history, defs);
+    for (size_t i = 0; i < history->count; i++) {
+        history->threads[i].known_from = INT64_MIN;
+    }
     return history;
 }
+
 void history_destroy(struct history *history)
 {
     if (history == NULL) {
@@ -114,8 +96,7 @@ void history_destroy(struct history *history)
     for (size_t i = 0; history->threads != NULL && i < history->count; i++) {
         free(history->threads[i].spans);
     }
-    table_destroy(history->keys);
-    table_destroy(history->images);
+    threadindex_destroy(history->index);
     table_destroy(history->whats);
     free(history->are_device_waits);
     timedfacts_destroy(history->offs);
@@ -128,23 +109,14 @@ void history_destroy(struct history *history)
 uint32_t
 history_thread(const struct history *history, uint32_t process, uint32_t tid)
 {
-    struct table_key key = {process, tid, 0};
-    int64_t number = table_number(history->keys, key);
-
-    return number < 0 || (size_t)number >= history->count ? HISTORY_NONE
-                                                          : (uint32_t)number;
+    return threadindex_thread(history->index, process, tid);
 }
 
 uint32_t history_process(const struct history *history,
                          uint32_t agent,
                          uint32_t incarnation)
 {
-    struct table_key key = {agent, incarnation, 0};
-    int64_t number = table_number(history->images, key);
-
-    return number < 0 || (size_t)number >= history->processes
-               ? DEFS_NONE
-               : (uint32_t)number;
+    return threadindex_process(history->index, agent, incarnation);
 }
 
 uint32_t history_told(const struct history *history,

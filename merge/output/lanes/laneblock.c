@@ -184,8 +184,9 @@ static void title_of(const struct writer *writer,
 }
 
 static const char *const kinds[LANES_KINDS] = {
-    [LANES_IDLE] = "idle",     [LANES_QUEUE] = "queue", [LANES_STEPS] = "steps",
-    [LANES_RANGES] = "ranges", [LANES_CALLS] = "calls",
+    [LANES_IDLE] = "idle",   [LANES_QUEUE] = "queue",
+    [LANES_STEPS] = "steps", [LANES_RANGES] = "ranges",
+    [LANES_CALLS] = "calls", [LANES_OFFCPU] = "offcpu",
 };
 
 /* Its items at the level of the block: those of the row, or a copy of them for

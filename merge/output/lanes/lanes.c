@@ -12,6 +12,7 @@
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "merge/model/threadindex.h"
 #include "merge/output/lanes/longest.h"
 #include "merge/output/lanes/placednames.h"
 #include "schema/order.h"
@@ -80,6 +81,7 @@ struct lanes {
     struct closeups *closeups;
     struct raster *raster; /* NULL = few ranks */
     struct placednames *placed;
+    struct threadindex *threads;
     struct known known[KNOWN];
     struct known_call known_calls[KNOWN];
     struct known_rows known_rows[KNOWN_ROWS];
@@ -114,6 +116,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
     lanes->longest.most = WAITS_MOST;
     lanes->closeups = closeups_create();
     lanes->placed = placednames_create(defs);
+    lanes->threads = threadindex_create(defs);
     if (defs->ranks_count > RASTER_RANKS_SHOWN &&
         defs->ranks_count <= ROWS_MOST / DEPTHS) {
         lanes->raster = raster_create(part, defs->ranks_count, LANES_CLASSES);
@@ -136,6 +139,7 @@ void lanes_destroy(struct lanes *lanes)
     closeups_destroy(lanes->closeups);
     raster_destroy(lanes->raster);
     placednames_destroy(lanes->placed);
+    threadindex_destroy(lanes->threads);
     free(lanes);
 }
 
@@ -416,9 +420,35 @@ static void take_device(struct lanes *lanes, const struct timeline_event *event)
     }
 }
 
+/* A collector recorded it of one of its processes. Threads that recorded
+ * nothing themselves have no row. */
+static void take_off(struct lanes *lanes, const struct timeline_event *event)
+{
+    const struct ck_mark *mark = (const struct ck_mark *)event->record;
+    uint32_t process = threadindex_process(
+        lanes->threads, lanes->defs->processes[event->process].agent,
+        mark->e.name);
+    uint32_t thread = process == DEFS_NONE
+                          ? DEFS_NONE
+                          : threadindex_thread(lanes->threads, process,
+                                               (uint32_t)mark->value);
+
+    if (thread != DEFS_NONE) {
+        put(lanes, where_of(LANES_OFFCPU, process, thread),
+            lanes->defs->processes[process].rank,
+            item_of(event,
+                    mark->e.kind == CK_KIND_PREEMPTED ? CAUSE_OFFCPU_RUNNABLE
+                                                      : CAUSE_OFFCPU_BLOCKED,
+                    NULL));
+    }
+}
+
 static void take_mark(struct lanes *lanes, const struct timeline_event *event)
 {
-    if (event->record->kind == CK_KIND_STEP) {
+    if (event->record->kind == CK_KIND_PREEMPTED ||
+        event->record->kind == CK_KIND_BLOCKED) {
+        take_off(lanes, event);
+    } else if (event->record->kind == CK_KIND_STEP) {
         closeups_step(lanes->closeups, event->end - event->start);
         put(lanes, where_of(LANES_STEPS, event->process, event->thread),
             event->rank, item_of(event, LANES_STEP, NULL));

@@ -3,10 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of each rank: why its devices were idle, its device queues, its threads'
- * calls (rows below each other where they nest), ranges and steps; and the
- * longest waits for other ranks. Items are exact as long as there are no more
- * than asked for; then all lanes are folded (lane.h), coarser as the run goes
- * on. Of a run that has far more records they are folded from the start.
+ * calls (rows below each other where they nest), times off the CPU, ranges and
+ * steps; and the longest waits for other ranks. Items are exact as long as
+ * there are no more than asked for; then all lanes are folded (lane.h), coarser
+ * as the run goes on. Of a run that has far more records they are folded from
+ * the start.
  */
 #ifndef CK_MERGE_OUTPUT_LANES_LANES_H
 #define CK_MERGE_OUTPUT_LANES_LANES_H
@@ -35,6 +36,7 @@ enum lanes_kind {
     LANES_STEPS, /* of a thread, as the rest */
     LANES_RANGES,
     LANES_CALLS,
+    LANES_OFFCPU, /* ready to run without a CPU, or blocked in the kernel */
     LANES_KINDS
 };
 

@@ -253,7 +253,7 @@ class Lane {
   }
 }
 
-const LANE_KINDS = ['idle', 'queue', 'steps', 'ranges', 'calls'];
+const LANE_KINDS = ['idle', 'queue', 'steps', 'ranges', 'calls', 'offcpu'];
 const NAMES_MOST = 1 << 20;
 const TICK_LONGEST = 1e15;
 

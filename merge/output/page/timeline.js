@@ -6,9 +6,10 @@ const GUTTER = 190; /* pixels of the names, at most */
 const GUTTER_PART = 0.32; /* of a narrow window */
 const RULER = 22;
 const NAME_SIZE = 11;
-const HEIGHTS = {idle: 16, queue: 12, steps: 9, ranges: 11, calls: 13};
-const KIND_ORDER = ['steps', 'idle', 'queue', 'ranges', 'calls'];
-const KIND_TITLES = {idle: 'idle because', queue: 'device', steps: 'steps', ranges: 'ranges', calls: 'calls'};
+const HEIGHTS = {idle: 16, queue: 12, steps: 9, ranges: 11, calls: 13, offcpu: 9};
+const KIND_ORDER = ['steps', 'idle', 'queue', 'ranges', 'calls', 'offcpu'];
+const KIND_TITLES = {idle: 'idle because', queue: 'device', steps: 'steps', ranges: 'ranges', calls: 'calls',
+  offcpu: 'off the CPU'};
 const RANKS_OPEN = 16; /* of more, only selected ones are shown in full */
 const VIEW_TALLEST = 560;
 const LABEL_APART = 12; /* pixels between the names of two ranks, at least */
@@ -872,7 +873,7 @@ class Timeline {
         this.index.classes[level.kind[i]] + '; longest ' + time(level.longest[i]) + ' ' + safe(this.nameOf(level, i));
     }
     const [name, kind] = [this.nameOf(level, i), this.index.classes[level.kind[i]]];
-    const why = row.lane.info.kind === 'idle' ? meaning(kind) : '';
+    const why = ['idle', 'offcpu'].includes(row.lane.info.kind) ? meaning(kind) : '';
 
     return whose + safe(name) + (name !== kind ? ' (' + kind + ') ' : why ? ' (' + why + ') ' : ' ') + span;
   }

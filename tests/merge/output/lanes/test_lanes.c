@@ -1,5 +1,5 @@
 /* test_lanes.c - the timeline's rows: what the picture of all ranks is made
- * from has room beside any number of threads
+ * from has room beside any number of threads, and whose times off the CPU are
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -107,11 +107,50 @@ late_devices_and_ranks_have_rows_beside_any_number_of_threads(void **state)
     defs_destroy(defs);
 }
 
+/* Of a thread of another process of that agent, which recorded what it did
+ * itself; of a thread that did not there is no row. */
+static void times_off_the_cpu_are_rows_of_the_threads_they_are_of(void **state)
+{
+    struct ck_mark ready = {.e = {.kind = CK_KIND_PREEMPTED, .name = 1},
+                            .value = PID};
+    struct ck_mark blocked = {.e = {.kind = CK_KIND_BLOCKED, .name = 1},
+                              .value = PID};
+    struct ck_mark strange = {.e = {.kind = CK_KIND_BLOCKED, .name = 1},
+                              .value = 77};
+    struct ck_mark unborn = {.e = {.kind = CK_KIND_BLOCKED, .name = 9},
+                             .value = PID};
+    struct defs *defs = world();
+    struct lanes *lanes =
+        lanes_create(defs, (struct region){0, LENGTH}, THREADS);
+    const struct lanes_row *rows;
+    size_t count;
+
+    (void)state;
+    defs->processes[3].rank = 3;
+    take(lanes, &ready.e, 3, 0, 0);
+    take(lanes, &blocked.e, 3, 0, LENGTH / 2);
+    take(lanes, &strange.e, 3, 0, 0);
+    take(lanes, &unborn.e, 3, 0, 0);
+    lanes_finish(lanes);
+    rows = lanes_rows(lanes, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(rows[0].kind, LANES_OFFCPU);
+    assert_int_equal(rows[0].rank, 3);
+    assert_int_equal(rows[0].number, 3);
+    assert_true(lanes_is_main(defs, &rows[0]));
+    assert_int_equal(rows[0].lane.count, 2);
+    assert_int_equal(rows[0].lane.items[0].class, CAUSE_OFFCPU_RUNNABLE);
+    assert_int_equal(rows[0].lane.items[1].class, CAUSE_OFFCPU_BLOCKED);
+    lanes_destroy(lanes);
+    defs_destroy(defs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             late_devices_and_ranks_have_rows_beside_any_number_of_threads),
+        cmocka_unit_test(times_off_the_cpu_are_rows_of_the_threads_they_are_of),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
