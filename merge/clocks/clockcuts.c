@@ -22,6 +22,8 @@
 #define NEAR (1500 * CK_TIME_MS)
 /* Steps this much smaller may hide in the delays of another clock's probes. */
 #define HIDDEN 4
+/* Larger ones are damage; sums of some are to fit. */
+#define SIZE_MOST (CK_CLOCK_NONE / 64)
 
 /* From the last reading of the old time to the first one of the new. */
 struct span {
@@ -38,7 +40,10 @@ struct jump {
 /* How far theta is from one side to the other. */
 static ck_time_t size_of(const struct ck_clock_fault *fault)
 {
-    return ck_clock_distance(fault->step, 0) + fault->bound;
+    ck_time_t step = ck_clock_distance(fault->step, 0);
+
+    return (step < SIZE_MOST ? step : SIZE_MOST) +
+           (fault->bound < SIZE_MOST ? fault->bound : SIZE_MOST);
 }
 
 /* The reference's clock meanwhile. */

@@ -175,7 +175,7 @@ static ck_time_t cuts_beyond(const struct clockreach *reach,
 
         if (cut->domain == reach->domain &&
             (is_before ? cut->from < point->at : cut->to > point->at)) {
-            sum += cut->size;
+            sum = sum < CK_CLOCK_NONE / 16 ? sum + cut->size : sum;
         }
     }
     return sum;
