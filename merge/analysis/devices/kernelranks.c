@@ -66,7 +66,8 @@ void kernelranks_add(struct kernelranks *ranks,
 {
     struct sum *sum;
 
-    if (ranks->defs->ranks_count > KERNELRANKS_MAX) {
+    if (ranks->defs->ranks_count > KERNELRANKS_MAX ||
+        kernel >= KERNELRANKS_SUMS / ranks->defs->ranks_count) {
         return;
     }
     while (ranks->count <= kernel) {

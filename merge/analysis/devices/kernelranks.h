@@ -10,6 +10,9 @@
 
 /* Where there are more ranks, nothing is compared. */
 #define KERNELRANKS_MAX 1024
+/* Sums that are kept, of 16 bytes each: of kernels with higher numbers, which
+ * began later, nothing is. */
+#define KERNELRANKS_SUMS ((size_t)1 << 20)
 
 struct kernelranks;
 /* `defs` is borrowed. */

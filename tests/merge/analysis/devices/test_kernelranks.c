@@ -135,6 +135,17 @@ static void beyond_the_limit_nothing_is_compared(void **state)
     assert_int_equal(kernelranks_worst(ranks, &row), -1);
 }
 
+/* Any number of names takes some memory only. */
+static void of_late_kernels_nothing_is_kept(void **state)
+{
+    (void)state;
+    run_all(KERNELRANKS_SUMS / RANKS - 1, (const ck_time_t[]){1, 1, 9, 1});
+    run_all(KERNELRANKS_SUMS / RANKS, (const ck_time_t[]){1, 1, 1, 900});
+    run_all(SIZE_MAX / 2, (const ck_time_t[]){1, 1, 1, 900});
+    assert_int_equal(kernelranks_worst(ranks, &row),
+                     KERNELRANKS_SUMS / RANKS - 1);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -148,6 +159,7 @@ int main(void)
         CASE(two_ranks_are_compared_with_each_other),
         CASE(a_kernel_of_one_rank_is_not_compared),
         CASE(beyond_the_limit_nothing_is_compared),
+        CASE(of_late_kernels_nothing_is_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
