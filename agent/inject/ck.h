@@ -14,11 +14,10 @@
  *
  * Nothing to link (before glibc 2.34: -ldl); C11 and C++11. Without ckagent
  * every call is a predicted branch. Under ckagent a call writes one record into
- * memory that the agent reads: no lock, no allocation, no system call (the
- * first call of a process looks for the recorder by dlsym()). No call fails or
- * waits; what finds no room is counted, and the report has the count. Each
- * thread has its own steps and ranges; a child of fork() begins with copies of
- * its parent's that it may end.
+ * memory that the agent reads: no lock, no allocation, no system call, so that
+ * handlers of signals may call, too. No call fails or waits; what finds no room
+ * is counted, and the report has the count. Each thread has its own steps and
+ * ranges; a child of fork() begins with copies of its parent's that it may end.
  *
  * A name is a text, usually UTF-8, or NULL. It is copied at its first use, so
  * it may be freed or changed afterwards. At most 4096 different names of a
@@ -29,6 +28,7 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +50,16 @@ struct ck_api {
 
 typedef const struct ck_api *(*ck_api_get_f)(uint32_t version);
 
+/* The dynamic linker has it, or 0, before the program begins. Of a program with
+ * a fixed address the linker has decided that there is none. */
+#if defined(__PIC__) || defined(__PIE__)
+static const struct ck_api *ck_api_linked(uint32_t version)
+    __attribute__((weakref("ck_api_get")));
+#define CK_API_LINKED ck_api_linked
+#else
+#define CK_API_LINKED ((ck_api_get_f)0)
+#endif
+
 static const struct ck_api *ck_api_found;
 
 static inline const struct ck_api *ck_api_find(void)
@@ -61,8 +71,13 @@ static inline const struct ck_api *ck_api_find(void)
     } symbol;
     const struct ck_api *api = 0;
 
-    symbol.object = dlsym(RTLD_DEFAULT, "ck_api_get");
-    if (symbol.object != 0) {
+    symbol.get = CK_API_LINKED;
+    /* Not without ckagent: a search in vain allocates, which the handler of a
+     * signal must not do. */
+    if (symbol.get == 0 && getenv("CKAGENT_RING") != 0) {
+        symbol.object = dlsym(RTLD_DEFAULT, "ck_api_get");
+    }
+    if (symbol.get != 0) {
         api = symbol.get(CK_H_VERSION);
     }
     if (api == 0) {

@@ -83,6 +83,12 @@ for name in $("$images"); do
     cat "$work/said"
 done
 
+# Without ckagent, too, a handler may interrupt the first call.
+for ((run = 0; run < 40; run++)); do
+    timeout 60 "$images" interrupted >/dev/null ||
+        fail "interrupted, alone: status $?"
+done
+
 # Shells between: a chain of programs is one rank.
 "$bin/ckagent" --report none --dir "$work/chain" -- sh -c \
     "sh -c '$images after-exec; exit 0' && exec env $images after-exec" ||
