@@ -63,3 +63,14 @@ uint32_t threadindex_thread(const struct threadindex *index,
 {
     return number_of(index->threads, process, tid);
 }
+
+uint32_t threadindex_told(const struct threadindex *index,
+                          uint32_t agent,
+                          uint32_t incarnation,
+                          uint32_t tid)
+{
+    uint32_t process = threadindex_process(index, agent, incarnation);
+
+    return process == DEFS_NONE ? DEFS_NONE
+                                : threadindex_thread(index, process, tid);
+}

@@ -20,5 +20,11 @@ uint32_t threadindex_process(const struct threadindex *index,
 uint32_t threadindex_thread(const struct threadindex *index,
                             uint32_t process,
                             uint32_t tid);
+/* Thread that a record of a collector is about, which names an image of its own
+ * agent; DEFS_NONE = not in the run. */
+uint32_t threadindex_told(const struct threadindex *index,
+                          uint32_t agent,
+                          uint32_t incarnation,
+                          uint32_t tid);
 
 #endif

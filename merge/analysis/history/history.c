@@ -124,11 +124,9 @@ uint32_t history_told(const struct history *history,
                       const struct timeline_event *event,
                       uint32_t tid)
 {
-    uint32_t agent = defs->processes[event->process].agent;
-    uint32_t process = history_process(history, agent, event->record->name);
-
-    return process == DEFS_NONE ? HISTORY_NONE
-                                : history_thread(history, process, tid);
+    return threadindex_told(history->index,
+                            defs->processes[event->process].agent,
+                            event->record->name, tid);
 }
 
 uint32_t history_rest(const struct history *history, uint32_t process)

@@ -7,10 +7,11 @@
  *    "items_hidden", "names": [text], "places": [of each name where its calls
  *               were called from: {"file", "line"} or {"function"}; null = not
  *               known], "classes": [text],
- *    "lanes": [{"kind": "idle|queue|steps|ranges|calls|offcpu", "rank",
- * "title", "main" (its process's first thread), "depth", "items", "tick_ns",
- * "offset", "bytes"}], "waits": {"left_out", "start": [ns], "length": [ns],
- * "rank": [], "whom": [-1 = the clocks cannot show it], "kind": [text],
+ *    "lanes": [{"kind": "idle|queue|steps|ranges|calls|offcpu",
+ *               "rank", "title", "main" (its process's first thread), "depth",
+ *               "items", "tick_ns", "offset", "bytes"}],
+ *    "waits": {"left_out", "start": [ns], "length": [ns], "rank": [],
+ *              "whom": [-1 = the clocks cannot show it], "kind": [text],
  *              "error": [ns]} or null}
  *
  * Times count from `zero`, and end at length_ns; what there is of them begins

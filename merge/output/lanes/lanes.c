@@ -425,22 +425,21 @@ static void take_device(struct lanes *lanes, const struct timeline_event *event)
 static void take_off(struct lanes *lanes, const struct timeline_event *event)
 {
     const struct ck_mark *mark = (const struct ck_mark *)event->record;
-    uint32_t process = threadindex_process(
+    uint32_t thread = threadindex_told(
         lanes->threads, lanes->defs->processes[event->process].agent,
-        mark->e.name);
-    uint32_t thread = process == DEFS_NONE
-                          ? DEFS_NONE
-                          : threadindex_thread(lanes->threads, process,
-                                               (uint32_t)mark->value);
+        mark->e.name, (uint32_t)mark->value);
+    uint32_t process;
 
-    if (thread != DEFS_NONE) {
-        put(lanes, where_of(LANES_OFFCPU, process, thread),
-            lanes->defs->processes[process].rank,
-            item_of(event,
-                    mark->e.kind == CK_KIND_PREEMPTED ? CAUSE_OFFCPU_RUNNABLE
-                                                      : CAUSE_OFFCPU_BLOCKED,
-                    NULL));
+    if (thread == DEFS_NONE) {
+        return;
     }
+    process = lanes->defs->threads[thread].process;
+    put(lanes, where_of(LANES_OFFCPU, process, thread),
+        lanes->defs->processes[process].rank,
+        item_of(event,
+                mark->e.kind == CK_KIND_PREEMPTED ? CAUSE_OFFCPU_RUNNABLE
+                                                  : CAUSE_OFFCPU_BLOCKED,
+                NULL));
 }
 
 static void take_mark(struct lanes *lanes, const struct timeline_event *event)
