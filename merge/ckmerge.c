@@ -419,7 +419,8 @@ static int job_consumers(struct job *job, struct ck_err *err)
     region_begins(job->defs, align_axis(job->align), &job->report);
     region_windows(job->defs, align_axis(job->align));
     job->devices = devices_create(job->defs, region, job->report.whole);
-    job->kernels = kernels_create(job->defs, region);
+    job->kernels =
+        kernels_create(job->defs, region, job->options->is_kernel_only);
     job->lines = lines_create(job->defs, region);
     job->calls = calls_create(job->defs, region_calls(&job->report));
     job->ranges = ranges_create(job->defs, region);

@@ -40,7 +40,7 @@ struct kernels {
     size_t count;
     size_t room;
     struct report_copy copies[COPY_KINDS];
-    struct kernelranks *by_rank; /* by number; of those that compute */
+    struct kernelranks *by_rank; /* of those that compute; NULL = none */
     /* Kernels by address of their name: kept texts stay where they are. */
     struct {
         const char *name; /* NULL = unused */
@@ -48,14 +48,15 @@ struct kernels {
     } known[NAMES_KNOWN];
 };
 
-struct kernels *kernels_create(const struct defs *defs, struct region region)
+struct kernels *
+kernels_create(const struct defs *defs, struct region region, bool has_ranks)
 {
     struct kernels *kernels = xcalloc(1, sizeof(*kernels));
 
     kernels->defs = defs;
     kernels->region = region;
     kernels->names = table_create();
-    kernels->by_rank = kernelranks_create(defs);
+    kernels->by_rank = has_ranks ? kernelranks_create(defs) : NULL;
     return kernels;
 }
 
@@ -142,7 +143,8 @@ static void kernel_take(struct kernels *kernels,
     if (rank != DEFS_NONE) {
         kernel->ranks[rank / 8] |= (uint8_t)(1 << rank % 8);
     }
-    if (rank != DEFS_NONE && !kernel->is_communication) {
+    if (kernels->by_rank != NULL && rank != DEFS_NONE &&
+        !kernel->is_communication) {
         kernelranks_add(kernels->by_rank, (size_t)number, rank,
                         part.end - part.start, is_call);
     }
@@ -257,7 +259,9 @@ void kernels_report(struct kernels *kernels, struct report *report)
     report->kernels = xcalloc(kernels->count + 1, sizeof(*report->kernels));
     report->copies = xcalloc(COPY_KINDS, sizeof(*report->copies));
     rows_report(kernels, report);
-    uneven_report(kernels, &report->uneven_kernel);
+    if (kernels->by_rank != NULL) {
+        uneven_report(kernels, &report->uneven_kernel);
+    }
     qsort(report->kernels, report->kernels_count, sizeof(*report->kernels),
           by_busy);
     for (size_t i = 0; i < COPY_KINDS; i++) {

@@ -10,7 +10,9 @@
 
 struct kernels;
 /* `defs` is borrowed. */
-struct kernels *kernels_create(const struct defs *defs, struct region region);
+/* `has_ranks`: ranks are compared, for uneven_kernel. */
+struct kernels *
+kernels_create(const struct defs *defs, struct region region, bool has_ranks);
 void kernels_destroy(struct kernels *kernels);
 int kernels_take(void *kernels, const struct timeline_event *event);
 /* Write report->kernels (most busy first), uneven_kernel and copies, after
