@@ -144,8 +144,8 @@ static size_t closeups_of(const struct htmlpage *page,
 {
     for (size_t i = 0; i < causes_count && count < CLOSEUPS; i++) {
         const struct closeup *one =
-            closeups_find(lanes_closeups(page->lanes), causes[i].example,
-                          causes[i].example_rank);
+            closeups_find(lanes_closeups(page->lanes), causes[i].example.part,
+                          causes[i].example.rank);
         size_t known = 0;
 
         while (known < count && closeups[known] != one) {

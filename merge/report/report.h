@@ -244,6 +244,13 @@ struct report_windows {
                        steps */
 };
 
+/* A part of the run in which a cause can be looked at. */
+struct report_piece {
+    struct region part; /* empty = none is known */
+    int32_t rank;       /* whose device was idle then, or who waited */
+    uint32_t device;    /* physical, that was idle; DEFS_NONE = none */
+};
+
 /* Idle time of devices that has one cause. */
 struct report_cause {
     enum cause cause;
@@ -275,10 +282,8 @@ struct report_cause {
     ck_time_t seen_ns;      /* of those, in: */
     struct report_activity seen;
     struct report_windows windows;
-    struct region example; /* the longest piece of it; empty = none is known */
-    int32_t example_rank;  /* whose device was idle then, or who waited */
-    struct region typical; /* a piece of median length; as the example */
-    int32_t typical_rank;
+    struct report_piece example; /* the longest; empty = none is known */
+    struct report_piece typical; /* of median length; as the example */
 };
 
 /* It comes but once in a run, however long that is. */

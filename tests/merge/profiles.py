@@ -264,6 +264,29 @@ class Kineto(Case):
         self.assertEqual(causes["gpu_api"]["ns"], 40 * 1000)
         self.assertEqual(causes["gpu_api"]["host"]["call"], "cudaEventQuery")
 
+    def test_an_example_names_the_device_of_a_rank_that_has_two(self):
+        def event(cat, name, ts, dur, **args):
+            return {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 1,
+                    "ts": ts, "dur": dur, "args": args}
+
+        def kernel(device, start, length, number):
+            return [event("cuda_runtime", "cudaLaunchKernel", start - 10, 4,
+                          correlation=number),
+                    event("kernel", "k", start, length, device=device,
+                          stream=7, correlation=number)]
+        # Device 0 works throughout, device 1 stands still from 200 on.
+        path = self.write("a.json", {"traceEvents": [
+            *kernel(0, 20, 980, 1), *kernel(1, 40, 160, 2),
+            event("cuda_runtime", "cudaEventQuery", 190, 700, correlation=3),
+            *kernel(1, 910, 90, 4)]})
+        status, _, report = merge(path, self.out)
+        self.assertEqual(status, 0)
+        names = [device["name"] for device in report["ck"]["devices"]]
+        cause = {c["cause"]: c for c in report["ck"]["causes"]}["gpu_api"]
+        for piece in (cause["example"], cause["typical"]):
+            self.assertEqual(names[piece["device"]], "GPU 1")
+            self.assertEqual(piece["end_ns"] - piece["start_ns"], 690 * 1000)
+
     def test_two_processes_may_have_a_thread_of_one_number(self):
         def event(pid, cat, name, ts, dur, **args):
             return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 5,

@@ -88,8 +88,8 @@ static struct ledger_row *row_new(struct rows *rows,
     row->count = 0;
     row->error = 0;
     row->wrong = 0;
-    row->latest = row->longest = (struct region){0, 0};
-    row->longest_rank = row->rank;
+    row->latest = (struct region){0, 0};
+    row->longest = (struct rows_piece){{0, 0}, row->rank, row->device};
     row->is_sampled = rows->count <= ROWS_SAMPLED;
     row->more = NULL;
     return row;
@@ -130,7 +130,7 @@ static struct rows_sample *sample_grown(struct rows_sample *sample)
 }
 
 /* Each piece has the same chance to be among those that are kept. */
-void rows_sample(struct ledger_row *row, int32_t rank, bool is_grown)
+void rows_sample(struct ledger_row *row, struct rows_piece piece, bool is_grown)
 {
     struct rows_sample *sample;
     uint64_t at;
@@ -141,7 +141,7 @@ void rows_sample(struct ledger_row *row, int32_t rank, bool is_grown)
     sample = more_of(row)->sample;
     if (is_grown && sample != NULL) {
         if (sample->last < ROWS_SAMPLE) {
-            sample->pieces[sample->last].part = row->latest;
+            sample->pieces[sample->last].part = piece.part;
         }
         return;
     }
@@ -152,10 +152,10 @@ void rows_sample(struct ledger_row *row, int32_t rank, bool is_grown)
     sample->count++;
     at = sample->kept < ROWS_SAMPLE
              ? sample->kept++
-             : random_below(sample->count, row->latest.start);
+             : random_below(sample->count, piece.part.start);
     sample->last = at < ROWS_SAMPLE ? (uint32_t)at : ROWS_SAMPLE;
     if (at < ROWS_SAMPLE) {
-        sample->pieces[at] = (struct rows_piece){row->latest, rank};
+        sample->pieces[at] = piece;
     }
 }
 
@@ -213,7 +213,7 @@ static double weights_fill(struct weighed *pieces,
 struct rows_piece rows_typical(const struct ledger_row *const *rows,
                                size_t count)
 {
-    struct rows_piece typical = {{0, 0}, DEFS_RANK_UNKNOWN};
+    struct rows_piece typical = {{0, 0}, DEFS_RANK_UNKNOWN, DEFS_NONE};
     struct weighed *pieces;
     double whole, before = 0;
     size_t kept = 0, at = 0;

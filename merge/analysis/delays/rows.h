@@ -25,7 +25,8 @@
 #define ROWS_SAMPLED ((size_t)1024)
 struct rows_piece {
     struct region part;
-    int32_t rank; /* whose it was */
+    int32_t rank;    /* whose it was */
+    uint32_t device; /* physical, that was idle; DEFS_NONE = none */
 };
 struct rows_sample {
     uint64_t count; /* pieces that there were */
@@ -68,8 +69,7 @@ struct ledger_row {
                              sent before were received later (wrongorder.h) */
     struct region latest; /* the piece that was added last, with those that it
                              goes on from */
-    struct region longest;  /* of these; empty = none was shown */
-    int32_t longest_rank;   /* whose it was */
+    struct rows_piece longest; /* of these; empty = none was shown */
     struct rows_more *more; /* NULL = it is one rank's, and no piece is kept */
 };
 
@@ -85,23 +85,23 @@ rows_sample_of(const struct ledger_row *row)
 }
 
 /* One more piece, or the latest one grown. */
-void rows_sample(struct ledger_row *row, int32_t rank, bool is_grown);
+void rows_sample(struct ledger_row *row,
+                 struct rows_piece piece,
+                 bool is_grown);
 
 /* Remember a piece of its time, so that there are examples of it. */
-static inline void
-rows_example(struct ledger_row *row, struct region piece, int32_t rank)
+static inline void rows_example(struct ledger_row *row, struct rows_piece piece)
 {
-    bool is_grown =
-        piece.start == row->latest.end && row->latest.start < piece.start;
+    bool is_grown = piece.part.start == row->latest.end &&
+                    row->latest.start < piece.part.start;
 
     if (is_grown) {
-        piece.start = row->latest.start;
+        piece.part.start = row->latest.start;
     }
-    row->latest = piece;
-    rows_sample(row, rank, is_grown);
-    if (region_length(piece) > region_length(row->longest)) {
+    row->latest = piece.part;
+    rows_sample(row, piece, is_grown);
+    if (region_length(piece.part) > region_length(row->longest.part)) {
         row->longest = piece;
-        row->longest_rank = rank;
     }
 }
 

@@ -179,8 +179,8 @@ static void typical_find(struct grouping *grouping,
         grouping->rows[i] = items[i].row;
     }
     piece = rows_typical(grouping->rows, count);
-    cause->typical = piece.part;
-    cause->typical_rank = piece.rank;
+    cause->typical =
+        (struct report_piece){piece.part, piece.rank, piece.device};
 }
 
 /* What the launching threads did for the largest part of a group. */
@@ -344,12 +344,14 @@ static void windows_find(struct grouping *grouping,
 static void example_find(const struct ledger_row *row,
                          struct report_cause *cause)
 {
+    const struct rows_piece *piece = &row->longest;
     ck_time_t more =
-        region_length(row->longest) - region_length(cause->example);
+        region_length(piece->part) - region_length(cause->example.part);
 
-    if (more > 0 || (more == 0 && row->longest.start < cause->example.start)) {
-        cause->example = row->longest;
-        cause->example_rank = row->longest_rank;
+    if (more > 0 ||
+        (more == 0 && piece->part.start < cause->example.part.start)) {
+        cause->example =
+            (struct report_piece){piece->part, piece->rank, piece->device};
     }
 }
 

@@ -27,6 +27,11 @@ void json_sampled(struct ck_json *j,
                   const struct report_sampled *sampled);
 /* null where it is unknown. */
 void json_rank(struct ck_json *j, const char *name, int32_t rank);
+/* Its index in `devices`, null where it is not there. */
+void json_device(struct ck_json *j,
+                 const char *name,
+                 const struct report *report,
+                 uint32_t physical);
 /* Of a time that compares clocks; nothing where it is 0. */
 void json_unsure(struct ck_json *j, const char *name, ck_time_t error);
 /* What a thread did, and what made ranks late (jsonactivity.c). */

@@ -146,19 +146,20 @@ static void put_blamed(struct ck_json *j, const struct report_cause *cause)
     json_activity(j, "seen_during", &cause->seen);
 }
 
-/* A part of the run in which the cause can be looked at. */
-static void put_example(struct ck_json *j,
-                        const struct report *report,
-                        const char *name,
-                        struct region part,
-                        int32_t rank)
+static void put_piece(struct ck_json *j,
+                      const struct report *report,
+                      const char *name,
+                      const struct report_piece *piece)
 {
+    struct region part = piece->part;
+
     if (region_length(part) <= 0) {
         ck_json_null(j, name);
         return;
     }
     ck_json_object(j, name);
-    json_rank(j, "rank", rank);
+    json_rank(j, "rank", piece->rank);
+    json_device(j, "device", report, piece->device);
     json_time(j, "start", part.start, report);
     json_time(j, "end", part.end, report);
     ck_json_int(j, "start_ns", part.start);
@@ -186,8 +187,8 @@ static void put_causes(struct ck_json *j,
         json_unsure(j, "error_ns", cause->error);
         json_unsure(j, "wrong_order_ns", cause->wrong_order);
         ck_json_uint(j, "count", cause->count);
-        put_example(j, report, "example", cause->example, cause->example_rank);
-        put_example(j, report, "typical", cause->typical, cause->typical_rank);
+        put_piece(j, report, "example", &cause->example);
+        put_piece(j, report, "typical", &cause->typical);
         ck_json_int(j, "host_ns", cause->did_ns);
         json_activity(j, "host", &cause->did);
         json_dependence(j, report, cause);

@@ -15,12 +15,13 @@ static const struct report_device *device_find(const struct report *report,
     return NULL;
 }
 
-/* Its index among `devices`, null where it is not there. */
-static void put_index(struct ck_json *j,
-                      const char *name,
-                      const struct report_device *of,
-                      const struct report *report)
+void json_device(struct ck_json *j,
+                 const char *name,
+                 const struct report *report,
+                 uint32_t physical)
 {
+    const struct report_device *of = device_find(report, physical);
+
     if (of == NULL) {
         ck_json_null(j, name);
     } else {
@@ -33,12 +34,12 @@ void json_dependence(struct ck_json *j,
                      const struct report_cause *cause)
 {
     if (cause->cause == CAUSE_DEP_REMOTE || cause->cause == CAUSE_DEP_EVENT) {
-        put_index(j, "device", device_find(report, cause->device), report);
-        put_index(j, "awaited_device",
-                  cause->cause == CAUSE_DEP_REMOTE
-                      ? device_find(report, cause->awaited)
-                      : NULL,
-                  report);
+        json_device(j, "device", report, cause->device);
+        if (cause->cause == CAUSE_DEP_REMOTE) {
+            json_device(j, "awaited_device", report, cause->awaited);
+        } else {
+            ck_json_null(j, "awaited_device");
+        }
     }
     if (cause->cause != CAUSE_STARTUP) {
         return;
@@ -60,7 +61,7 @@ static void put_subs(struct ck_json *j, const struct report *report)
         const struct report_sub *sub = &report->subs[i];
 
         ck_json_object(j, NULL);
-        put_index(j, "device", device_find(report, sub->physical), report);
+        json_device(j, "device", report, sub->physical);
         ck_json_uint(j, "number", sub->index);
         json_text(j, "name", sub->name);
         ck_json_uint(j, "pid", sub->pid);

@@ -74,6 +74,13 @@ function findingChange(name, which = 'example') {
     ranks: [...ranks].filter(rank => Number.isInteger(rank)).sort((a, b) => a - b)};
 }
 
+/* The device of a stretch, where its rank has several. */
+function deviceOf(part) {
+  const devices = theReport.devices || [], device = devices[part.device];
+
+  return device && devices.filter(one => one.ranks.includes(part.rank)).length > 1 ? ' (' + deviceName(device) + ')' : '';
+}
+
 /* What the timeline shows of it. */
 function findingWords(name) {
   const item = findingItem(name), cause = item && causeOf(theReport, item);
@@ -85,7 +92,7 @@ function findingWords(name) {
   const part = isTypical ? cause.typical : cause.example, range = exampleOf(cause, isTypical ? 'typical' : 'example');
   const rank = part ? part.rank : cause.rank, whom = cause.blamed_rank ?? cause.last_rank;
 
-  return 'Finding ' + item.dataset.finding + ': ' + (part ? (isTypical ? 'a stretch of median length, ' : 'its longest stretch, ') + time(range[1] - range[0]) + ', on ' + rankName(rank) :
+  return 'Finding ' + item.dataset.finding + ': ' + (part ? (isTypical ? 'a stretch of median length, ' : 'its longest stretch, ') + time(range[1] - range[0]) + ', on ' + rankName(rank) + deviceOf(part) :
     range ? 'where most of it is' : 'no single place shows it') + (Number.isInteger(whom) && whom !== rank ? ', because of ' + rankName(whom) : '') +
     '. ' + (range ? 'The marked time is what it is about.' : '') +
     (selection.ranks.length > 0 && selection.ranks.length < (theReport.ranks || []).length ? ' Other ranks are pale.' : '');

@@ -221,8 +221,8 @@ static struct ledger_row *pieces_put(struct rows *rows,
     for (size_t i = 0; i < count; i++) {
         ck_time_t start = from + (ck_time_t)i * 10000;
 
-        rows_example(row, (struct region){start, start + lengths[i % kinds]},
-                     9);
+        rows_example(row, (struct rows_piece){
+                              {start, start + lengths[i % kinds]}, 9, 1});
     }
     return row;
 }
@@ -284,13 +284,15 @@ static void a_piece_that_goes_on_is_one_piece(void **state)
     struct ledger_row *row = pieces_put(rows, 3, one, 1, 1, 0);
 
     (void)state;
-    rows_example(row, (struct region){7, 50}, 9);
-    rows_example(row, (struct region){50, 60}, 9);
-    rows_example(row, (struct region){100, 101}, 9);
+    rows_example(row, (struct rows_piece){{7, 50}, 9, 1});
+    rows_example(row, (struct rows_piece){{50, 60}, 9, 1});
+    rows_example(row, (struct rows_piece){{100, 101}, 9, 2});
     assert_int_equal(row->more->sample->count, 2);
     assert_int_equal(row->more->sample->pieces[0].part.start, 0);
     assert_int_equal(row->more->sample->pieces[0].part.end, 60);
-    assert_int_equal(row->longest.end, 60);
+    assert_int_equal(row->longest.part.end, 60);
+    assert_int_equal(row->longest.device, 1);
+    assert_int_equal(row->more->sample->pieces[1].device, 2);
     rows_destroy(rows);
 }
 
