@@ -506,7 +506,8 @@ function secondsMap(flames, kind) {
   const label = (row, column) => {
     const at = Math.max(0, grid.timeOf(row, column));
 
-    return 'from ' + time(at) + ': about ' + time(grid.about(row, column)) + ' ' + FLAME_WORDS[kind.name] +
+    return 'from ' + time(at) + ' to ' + time(at + grid.width) + ': ' +
+      (grid.about(row, column) > 0 ? 'about ' + time(grid.about(row, column)) : 'no') + ' ' + FLAME_WORDS[kind.name] +
       (isBegun() ? '; a click here ends the range' : '');
   };
 

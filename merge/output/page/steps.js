@@ -138,6 +138,18 @@ function orderedSteps(report, rows, median) {
 
 const CAUSES_OF_STEPS = 6; /* rows of the second grid, at most */
 
+/* A time that has the darkest colour, and whether there are longer ones: one long
+ * step alone does not make all others pale. */
+const STEP_FEW = 0.05; /* of the times may be above it */
+const STEP_ABOVE = 2; /* times the longest of the others */
+
+function darkestOf(times) {
+  const above = times.filter(ns => ns > 0).sort((a, b) => b - a);
+  const most = above[0] || 1, usual = above[Math.floor(above.length * STEP_FEW)] * STEP_ABOVE;
+
+  return usual < most ? {ns: usual, isPassed: true} : {ns: most, isPassed: false};
+}
+
 /* What ranks waited and what devices were idle for, step by step. */
 function stepWaits(rows) {
   const causes = new Map();
@@ -147,13 +159,14 @@ function stepWaits(rows) {
     ...[...causes].sort((a, b) => b[1] - a[1]).slice(0, CAUSES_OF_STEPS).map(([name]) =>
       ({name, what: 'devices were idle because of ' + name, of: row => (row.idle || {})[name] || 0}))];
   const shown = lanes.filter(lane => rows.some(row => lane.of(row) > 0));
-  const most = Math.max(1, ...shown.map(lane => largestOf(rows.map(lane.of))));
+  const darkest = darkestOf(shown.flatMap(lane => rows.map(lane.of)));
 
-  return shown.length === 0 ? [] : [el('h3', null, 'Waits and idle time of each step, all ranks added up'), heatLegend('0', time(most)), new HeatGrid({
+  return shown.length === 0 ? [] : [el('h3', null, 'Waits and idle time of each step, all ranks added up'),
+    heatLegend('0', time(darkest.ns) + (darkest.isPassed ? ' or more' : '')), new HeatGrid({
     name: 'waits and idle time (down) of each step (across)', rows: shown.length, columns: rows.length, rowName: row => shown[row].name, mark: stepMark(rows),
     hint: 'Click: select that step.' + (shown[0].name !== 'ranks waited' ? ' Rows: why devices were idle.' :
       shown.length > 1 ? ' Below the first row: why devices were idle.' : ''),
-    part: (row, column) => shown[row].of(rows[column]) / most,
+    part: (row, column) => shown[row].of(rows[column]) / darkest.ns,
     label: (row, column) => 'step ' + rows[column].number + ': ' + shown[row].what + ', ' + time(shown[row].of(rows[column])) +
       (row === 0 && Number.isInteger(rows[column].worst_rank) ? ', mostly for ' + rankName(rows[column].worst_rank) : ''),
     choose: (row, column) => selectStep(rows[column], []), choosePart: stepPart(rows),
