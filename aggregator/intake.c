@@ -317,15 +317,22 @@ static void hello_welcome(struct intake *intake,
     (void)reply_welcome(intake->reply, end->peer, text);
 }
 
-/* 0 = an agent of an older version. */
-static int64_t launcher_start_of(const struct ck_control *hello)
+/* When the hello's launcher began; nothing of an agent of an older version. */
+static void launcher_read(const struct ck_control *hello,
+                          struct jobs_wish *wish)
 {
+    struct ck_domain ours = {.boot_id = ""};
+    char theirs[sizeof(ours.boot_id)] = "";
     char text[32];
 
-    return ck_lines_get(hello->text, hello->text_length, "launcher_start", text,
-                        sizeof(text))
-               ? strtoll(text, NULL, 10)
-               : 0;
+    if (ck_lines_get(hello->text, hello->text_length, "launcher_start", text,
+                     sizeof(text))) {
+        wish->launcher_start = strtoll(text, NULL, 10);
+    }
+    (void)ck_lines_get(hello->text, hello->text_length, "boot_id", theirs,
+                       sizeof(theirs));
+    wish->is_local = ck_domain_read(&ours, NULL) == 0 && ours.boot_id[0] &&
+                     strcmp(theirs, ours.boot_id) == 0;
 }
 
 static void take_hello(struct intake *intake,
@@ -346,7 +353,7 @@ static void take_hello(struct intake *intake,
     (void)ck_lines_get(control->text, control->text_length, "job", name,
                        sizeof(name));
     wish.name = name[0] ? name : key;
-    wish.launcher_start = launcher_start_of(control);
+    launcher_read(control, &wish);
     end.job = jobs_open(intake->jobs, &wish, &err);
     if (end.job) {
         end.peer = job_peer(end.job, control->agent, &err);

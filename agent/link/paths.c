@@ -44,7 +44,7 @@ is_foreign(const char *dir, const struct identity *identity, char *key)
     strcpy(key, owner.job_key);
     return strcmp(owner.job_key, identity->job_key) != 0 ||
            ck_owner_is_earlier(owner.is_done, owner.started,
-                               identity->launcher_start * CK_TIME_S);
+                               identity->launcher_start * CK_TIME_S, false);
 }
 
 /* Is the directory this job's? Else *key is that of the other one. */

@@ -353,6 +353,10 @@ static unsigned long long launcher_find(struct identity *identity,
     identity->launcher_start =
         boot_seconds() +
         (int64_t)(start / (unsigned long long)sysconf(_SC_CLK_TCK));
+    identity->launcher_realtime =
+        ck_time_of(CLOCK_REALTIME) -
+        (ck_time_of(CLOCK_BOOTTIME) - ck_time_space("boottime")) +
+        (int64_t)start * (CK_TIME_S / sysconf(_SC_CLK_TCK));
     return start;
 }
 
@@ -640,8 +644,7 @@ void identity_lines(const struct identity *identity,
     ck_lines_put(lines, "command", identity->command);
     ck_lines_put_number(lines, "start_raw", identity->start_raw);
     ck_lines_put_number(lines, "start_realtime", identity->start_realtime);
-    ck_lines_put_number(lines, "launcher_start",
-                        identity->launcher_start * CK_TIME_S);
+    ck_lines_put_number(lines, "launcher_start", identity->launcher_realtime);
     ck_lines_put(lines, "launcher", place->launcher);
     if (token != NULL) {
         ck_lines_put(lines, "token", token);

@@ -46,8 +46,10 @@ struct identity {
                                ancestor that has not our rank, else the
                                parent */
     int64_t launcher_start; /* seconds since 1970 */
-    int64_t start_raw;      /* ns */
-    int64_t start_realtime; /* ns */
+    int64_t launcher_realtime; /* the same in ns, as exactly as the kernel
+                                  tells it (10 ms) and never too late */
+    int64_t start_raw;         /* ns */
+    int64_t start_realtime;    /* ns */
 };
 
 /* Value of a variable in an environment (NULL-terminated), or NULL. */

@@ -100,8 +100,8 @@ struct job *jobs_at(const struct jobs *jobs, size_t i)
 
 /* Of the jobs of a key that are not earlier than the launcher the first; where
  * that is not known the last. */
-static struct job *
-job_pick(const struct jobs *jobs, const char *key, int64_t launcher_start)
+static struct job *job_pick(const struct jobs *jobs,
+                            const struct jobs_wish *wish)
 {
     struct job *found = NULL;
 
@@ -109,11 +109,12 @@ job_pick(const struct jobs *jobs, const char *key, int64_t launcher_start)
         struct job *job = jobs->items[i];
         const struct job_facts *facts = job_facts(job);
 
-        if (strcmp(facts->key, key) == 0 &&
+        if (strcmp(facts->key, wish->key) == 0 &&
             !ck_owner_is_earlier(facts->state == JOB_DONE,
-                                 facts->started_realtime, launcher_start) &&
+                                 facts->started_realtime, wish->launcher_start,
+                                 wish->is_local) &&
             (!found || (facts->opened < job_facts(found)->opened) ==
-                           (launcher_start > 0))) {
+                           (wish->launcher_start > 0))) {
             found = job;
         }
     }
@@ -125,7 +126,7 @@ struct job *jobs_find(const struct jobs *jobs, const char *key)
     if (!key[0]) {
         return jobs->count == 1 ? jobs->items[0] : NULL;
     }
-    return job_pick(jobs, key, 0);
+    return job_pick(jobs, &(struct jobs_wish){.key = key});
 }
 
 /* The name of the run behind those of earlier jobs of the key. 0, or -1 with
@@ -149,7 +150,7 @@ static int run_dir_find(const struct jobs *jobs,
         }
         if (!ck_owner_read(dir, &owner) ||
             !ck_owner_is_earlier(owner.is_done, owner.started,
-                                 wish->launcher_start)) {
+                                 wish->launcher_start, wish->is_local)) {
             return 0;
         }
         (void)snprintf(sibling, sizeof(sibling), ".%d", i);
@@ -179,7 +180,7 @@ jobs_open(struct jobs *jobs, const struct jobs_wish *wish, struct ck_err *err)
     if (!wish->key[0]) {
         return ck_err_null(err, "the hello names no job_key");
     }
-    job = job_pick(jobs, wish->key, wish->launcher_start);
+    job = job_pick(jobs, wish);
     if (job) {
         return job;
     }

@@ -47,6 +47,7 @@ struct jobs_wish {
     const char *key;
     const char *name;       /* for people, and part of the directory's name */
     int64_t launcher_start; /* ns since 1970; 0 = not known */
+    bool is_local;          /* by this machine's clock */
 };
 /* The job of the key, but none that ended before that launcher began; opens the
  * run directory at need. NULL with err. */

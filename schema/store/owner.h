@@ -29,16 +29,22 @@ struct ck_owner {
 bool ck_owner_read(const char *dir, struct ck_owner *owner);
 
 /* A run that began this long before a launcher is an earlier one's, though
- * --job NAME, or a batch system that queues a job again, gave both one key. */
+ * --job NAME, or a batch system that queues a job again, gave both one key: by
+ * the clocks of two machines, and by one clock, as starts of processes are
+ * known. */
 #define CK_OWNER_EARLIER (2 * CK_TIME_S)
+#define CK_OWNER_EARLIER_HERE (20 * CK_TIME_MS)
 
 /* Is a run with this end and first hello an earlier one's than a launcher that
  * began then, ns since 1970? 0 = not known. */
-static inline bool
-ck_owner_is_earlier(bool is_done, int64_t started, int64_t launcher_start)
+static inline bool ck_owner_is_earlier(bool is_done,
+                                       int64_t started,
+                                       int64_t launcher_start,
+                                       bool is_one_clock)
 {
     return is_done && started > 0 && launcher_start > 0 &&
-           started < launcher_start - CK_OWNER_EARLIER;
+           started < launcher_start - (is_one_clock ? CK_OWNER_EARLIER_HERE
+                                                    : CK_OWNER_EARLIER);
 }
 
 #endif

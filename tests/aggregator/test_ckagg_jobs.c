@@ -440,7 +440,7 @@ static void jobs_retain(struct sim_place *place, void (*made)(const char *run))
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
-/* A job of one rank, of a launcher that began so many s from now. */
+/* A job of one rank, of a launcher that began so many ms from now. */
 static void job_pass(const struct sim_agg *agg, uint8_t id, int64_t launcher)
 {
     struct sim *a = sim_create(agg->endpoint, id);
@@ -448,7 +448,7 @@ static void job_pass(const struct sim_agg *agg, uint8_t id, int64_t launcher)
 
     (void)snprintf(
         line, sizeof(line), "launcher_start=%lld\n",
-        (long long)(ck_time_of(CLOCK_REALTIME) + launcher * CK_TIME_S));
+        (long long)(ck_time_of(CLOCK_REALTIME) + launcher * CK_TIME_MS));
     sim_hello(a, 0, 1, line);
     assert_non_null(sim_wait(a, CK_CONTROL_WELCOME));
     sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
@@ -466,18 +466,21 @@ static void the_next_job_of_a_key_has_a_run_of_its_own(void **state)
     struct sim_agg agg;
 
     assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
-    job_pass(&agg, 0xa0, -1);
-    job_pass(&agg, 0xa1, -1); /* another agent of the same one, late */
+    job_pass(&agg, 0xa0, -1000);
+    job_pass(&agg, 0xa1, -1000); /* another agent of the same one, late */
     assert_int_equal(runs_count(place->run), 1);
-    job_pass(&agg, 0xa2, 10);
+    /* One clock tells that it began behind the hello of the first. */
+    job_pass(&agg, 0xa2, 100);
     assert_int_equal(runs_count(place->run), 2);
-    job_pass(&agg, 0xa3, -1);
-    assert_int_equal(runs_count(place->run), 2);
+    job_pass(&agg, 0xa3, 10000);
+    assert_int_equal(runs_count(place->run), 3);
+    job_pass(&agg, 0xa4, -1000);
+    assert_int_equal(runs_count(place->run), 3);
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
     /* Another ckagg knows them by their files. */
     assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
-    job_pass(&agg, 0xa4, 20);
-    assert_int_equal(runs_count(place->run), 3);
+    job_pass(&agg, 0xa5, 20000);
+    assert_int_equal(runs_count(place->run), 4);
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
@@ -516,7 +519,7 @@ static void a_service_whose_log_no_one_reads_goes_on(void **state)
     struct sim_agg agg;
 
     assert_int_equal(sim_agg_start(&agg, program, place->dir, args), 0);
-    job_pass(&agg, 0xa0, -1);
+    job_pass(&agg, 0xa0, -1000);
     assert_int_equal(runs_count(place->run), 1);
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
     (void)close(fd);
