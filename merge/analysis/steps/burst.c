@@ -37,7 +37,22 @@ static void next_raise(struct burst *burst, ck_time_t ns)
     burst->next = ns > burst->next ? ns : burst->next;
 }
 
-static void stretch_take(struct burst *burst, const struct burst_stretch *more)
+/* Field by field: where `more` was just filled, copying it as a whole waits
+ * until it has left the processor's store buffer, with all that was stored
+ * before it. */
+static inline void stretch_copy(struct burst_stretch *to,
+                                const struct burst_stretch *more)
+{
+    to->part.start = more->part.start;
+    to->part.end = more->part.end;
+    to->longest.start = more->longest.start;
+    to->longest.end = more->longest.end;
+    to->rank = more->rank;
+    to->ns = more->ns;
+}
+
+static inline __attribute__((always_inline)) void
+stretch_take(struct burst *burst, const struct burst_stretch *more)
 {
     if (more->ns <= 0) {
         return;
@@ -50,7 +65,7 @@ static void stretch_take(struct burst *burst, const struct burst_stretch *more)
         stretch_add(&burst->open, more);
     } else {
         next_raise(burst, burst->open.ns);
-        burst->open = *more;
+        stretch_copy(&burst->open, more);
     }
     if (burst->open.ns > burst->most.ns) {
         next_raise(burst, burst->most.ns);
