@@ -159,16 +159,21 @@ static int32_t rank_of(const struct writers *writers, uint32_t thread)
                : defs->processes[defs->threads[thread].process].rank;
 }
 
-/* Call f(writers, the note) in its turn. */
-static void note_give(struct writers *writers,
-                      follower_note_f f,
-                      const void *note,
-                      size_t bytes)
+/* Where a note is filled for f(writers, note) in its turn: with no thread for
+ * it `own`, which the caller shows at once. */
+static void *
+note_begin(struct writers *writers, follower_note_f f, void *own, size_t bytes)
 {
-    if (writers->follower != NULL) {
-        follower_note(writers->follower, f, writers, note, bytes);
-    } else {
-        f(writers, note);
+    return writers->follower == NULL
+               ? own
+               : follower_note(writers->follower, f, writers, bytes);
+}
+
+static void
+note_end(struct writers *writers, follower_note_f f, const void *own)
+{
+    if (writers->follower == NULL) {
+        f(writers, own);
     }
 }
 
@@ -214,18 +219,19 @@ static void wait_show(void *state, const void *noted)
 static void wait_take(void *state, const struct waitstates_seen *seen)
 {
     struct writers *writers = state;
-    const struct wait_note note = {
-        .shown = {.thread = seen->thread,
-                  .rank = rank_of(writers, seen->thread),
-                  .part = seen->part,
-                  .kind = wait_kind_name(seen->wait->kind),
-                  .whom = seen->is_below ? DEFS_RANK_UNKNOWN
-                                         : rank_of(writers, seen->wait->thread),
-                  .error = seen->wait->error},
-        .whom = seen->is_below ? DEFS_NONE : seen->wait->thread,
-    };
+    struct wait_note own;
+    struct wait_note *note = note_begin(writers, wait_show, &own, sizeof(own));
 
-    note_give(writers, wait_show, &note, sizeof(note));
+    note->shown.thread = seen->thread;
+    note->shown.rank = rank_of(writers, seen->thread);
+    note->shown.part.start = seen->part.start;
+    note->shown.part.end = seen->part.end;
+    note->shown.kind = wait_kind_name(seen->wait->kind);
+    note->shown.whom = seen->is_below ? DEFS_RANK_UNKNOWN
+                                      : rank_of(writers, seen->wait->thread);
+    note->shown.error = seen->wait->error;
+    note->whom = seen->is_below ? DEFS_NONE : seen->wait->thread;
+    note_end(writers, wait_show, &own);
 }
 
 /* What the report keeps such causes of idle time apart by: of a wait its call,
@@ -262,54 +268,66 @@ static uint64_t did_of(struct writers *writers, const struct ledger_row *row)
     return *did;
 }
 
-/* A piece of idle time, with what it is an example of. */
-static struct lanes_gap gap_of(struct writers *writers,
-                               const struct ledger_row *row,
-                               struct region part)
-{
-    bool is_dep =
-        row->cause == CAUSE_DEP_REMOTE || row->cause == CAUSE_DEP_EVENT;
-    bool is_wait = row->cause == CAUSE_MPI_WAIT;
-    const struct closeup_of why = {.cause = row->cause,
-                                   .wait = is_dep ? row->device : row->wait,
-                                   .rank =
-                                       is_wait ? DEFS_RANK_UNKNOWN : row->rank,
-                                   .blamed = row->blamed,
-                                   .did = did_of(writers, row),
-                                   .is_start = row->is_start};
-
-    return (struct lanes_gap){row->device, row->rank, part, why, row->last};
-}
-
-/* A piece of idle time, as it is shown. */
+/* A piece of idle time with its row of the ledger, in few bytes: there are as
+ * many as events. */
 struct idle_note {
-    struct lanes_gap lanes;
-    struct flames_gap flames;
+    struct region part;
+    uint64_t is_example_of; /* did_of() */
+    uint32_t device;
+    int32_t rank;
+    int32_t blamed;
+    int32_t last;
+    uint32_t did;
+    uint32_t blamed_did;
+    uint8_t cause;
+    uint8_t wait;
     bool is_start;
 };
+
+static_assert(CAUSE_KINDS <= UINT8_MAX && WAIT_KINDS <= UINT8_MAX,
+              "they have room");
+
+/* What it is an example of. */
+static struct lanes_gap gap_of(const struct idle_note *note)
+{
+    bool is_dep =
+        note->cause == CAUSE_DEP_REMOTE || note->cause == CAUSE_DEP_EVENT;
+    const struct closeup_of why = {
+        .cause = note->cause,
+        .wait = is_dep ? note->device : note->wait,
+        .rank = note->cause == CAUSE_MPI_WAIT ? DEFS_RANK_UNKNOWN : note->rank,
+        .blamed = note->blamed,
+        .did = note->is_example_of,
+        .is_start = note->is_start};
+
+    return (struct lanes_gap){note->device, note->rank, note->part, why,
+                              note->last};
+}
 
 static void idle_show(void *state, const void *noted)
 {
     const struct writers *writers = state;
     const struct idle_note *note = noted;
-    uint32_t device = note->lanes.physical;
-    struct region part = note->lanes.part;
-    enum cause cause = note->flames.cause;
-    const struct sqlite_idle idle = {
-        device,        part, cause, note->flames.rank, note->flames.blamed,
-        note->is_start};
+    enum cause cause = (enum cause)note->cause;
+    const struct lanes_gap gap = gap_of(note);
+    const struct flames_gap flame = {cause,      (enum wait_kind)note->wait,
+                                     note->rank, note->blamed,
+                                     note->did,  note->blamed_did};
+    const struct sqlite_idle idle = {note->device, note->part,
+                                     cause,        note->rank,
+                                     note->blamed, note->is_start};
 
     if (writers->lanes != NULL) {
-        lanes_idle(writers->lanes, &note->lanes);
+        lanes_idle(writers->lanes, &gap);
     }
     if (writers->flames != NULL) {
-        flames_idle(writers->flames, &note->flames, part);
+        flames_idle(writers->flames, &flame, note->part);
     }
     if (writers->chrome != NULL && !writers->is_held) {
-        chrome_idle(writers->chrome, device, part, cause);
+        chrome_idle(writers->chrome, note->device, note->part, cause);
     }
     if (writers->perfetto != NULL) {
-        perfetto_idle(writers->perfetto, device, part, cause);
+        perfetto_idle(writers->perfetto, note->device, note->part, cause);
     }
     if (writers->sqlite != NULL) {
         sqlite_idle(writers->sqlite, &idle);
@@ -320,14 +338,23 @@ static void
 idle_take(void *state, const struct ledger_row *row, struct region part)
 {
     struct writers *writers = state;
-    const struct idle_note note = {
-        .lanes = gap_of(writers, row, part),
-        .flames = {row->cause, row->wait, row->rank, row->blamed, row->did,
-                   row->blamed_did},
-        .is_start = row->is_start,
-    };
+    uint64_t did = did_of(writers, row);
+    struct idle_note own;
+    struct idle_note *note = note_begin(writers, idle_show, &own, sizeof(own));
 
-    note_give(writers, idle_show, &note, sizeof(note));
+    note->part.start = part.start;
+    note->part.end = part.end;
+    note->is_example_of = did;
+    note->device = row->device;
+    note->rank = row->rank;
+    note->blamed = row->blamed;
+    note->last = row->last;
+    note->did = row->did;
+    note->blamed_did = row->blamed_did;
+    note->cause = (uint8_t)row->cause;
+    note->wait = (uint8_t)row->wait;
+    note->is_start = row->is_start;
+    note_end(writers, idle_show, &own);
 }
 
 static void site_show(void *state, const void *noted)
@@ -342,10 +369,12 @@ static void site_show(void *state, const void *noted)
 static int site_take(void *state, const struct timeline_event *event)
 {
     struct writers *writers = state;
-    uint64_t site = copyplaces_site(writers->copies);
+    uint64_t own;
+    uint64_t *site = note_begin(writers, site_show, &own, sizeof(own));
 
     (void)event;
-    note_give(writers, site_show, &site, sizeof(site));
+    *site = copyplaces_site(writers->copies);
+    note_end(writers, site_show, &own);
     return 0;
 }
 

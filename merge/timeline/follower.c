@@ -309,11 +309,10 @@ int follower_event(struct follower *follower,
     return rc;
 }
 
-void follower_note(struct follower *follower,
-                   follower_note_f f,
-                   void *state,
-                   const void *noted,
-                   size_t bytes)
+void *follower_note(struct follower *follower,
+                    follower_note_f f,
+                    void *state,
+                    size_t bytes)
 {
     size_t all = (sizeof(struct note) + bytes + 7) / 8 * 8;
     struct block *block = follower->noted;
@@ -328,8 +327,8 @@ void follower_note(struct follower *follower,
                           .state = state,
                           .at = (uint32_t)follower->noted_at,
                           .bytes = (uint32_t)all};
-    memcpy(note + 1, noted, bytes);
     block->notes_used += all;
+    return note + 1;
 }
 
 /* ---- the end ------------------------------------------------------------ */

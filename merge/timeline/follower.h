@@ -53,13 +53,14 @@ int follower_event(struct follower *follower,
                    const struct timeline_event *event,
                    enum ck_class cls,
                    bool is_wanted);
-/* For the first consumers, while they take an event: f(state, copy of the note)
- * in the second thread, before that event and behind those before it. */
-void follower_note(struct follower *follower,
-                   follower_note_f f,
-                   void *state,
-                   const void *note,
-                   size_t bytes);
+/* For the first consumers, while they take an event: f(state, note) in the
+ * second thread, before that event and behind those before it. Returns where
+ * the caller fills the note, until the next call: filled elsewhere and copied
+ * it would be stored twice. */
+void *follower_note(struct follower *follower,
+                    follower_note_f f,
+                    void *state,
+                    size_t bytes);
 /* Wait until all that was given is taken. Nothing may be given afterwards. 0,
  * or -1 with the errno of a consumer that failed. */
 int follower_finish(struct follower *follower);

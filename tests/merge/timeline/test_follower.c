@@ -60,8 +60,9 @@ static void seen_tell(const struct seen *seen,
 
     for (ck_time_t i = event->start % 5; seen->noted != NULL && i > 2; i--) {
         if (seen->notes != NULL) {
-            follower_note(seen->notes, seen_note, seen->noted, note,
-                          sizeof(note));
+            memcpy(follower_note(seen->notes, seen_note, seen->noted,
+                                 sizeof(note)),
+                   note, sizeof(note));
         } else {
             seen_note(seen->noted, note);
         }
