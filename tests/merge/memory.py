@@ -23,7 +23,7 @@ RUNS = ((1024, 40, 68 * MIB + 1024 * 32 * 1024),
 # than 64 ranks a picture of 2^20 cells in two layers of four bytes. 8 MiB of it
 # are for the blocks between threads: most for notes on waits and idle time, of
 # which each event has one here.
-PAGE = 64 * MIB
+PAGE = 32 * MIB
 PICTURE = 8 * MIB
 
 

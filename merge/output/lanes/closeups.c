@@ -92,6 +92,16 @@ struct closeups *closeups_create(void)
     return closeups;
 }
 
+static void ring_free(struct closeups *closeups)
+{
+    free(closeups->ring.items);
+    free(closeups->ring.rows);
+    free(closeups->depths);
+    closeups->ring.items = NULL;
+    closeups->ring.rows = NULL;
+    closeups->depths = NULL;
+}
+
 void closeups_destroy(struct closeups *closeups)
 {
     if (closeups == NULL) {
@@ -100,9 +110,7 @@ void closeups_destroy(struct closeups *closeups)
     for (size_t i = 0; i < PLACES; i++) {
         free(closeups->places[i].taken.items);
     }
-    free(closeups->ring.items);
-    free(closeups->ring.rows);
-    free(closeups->depths);
+    ring_free(closeups);
     free(closeups->rows);
     free(closeups);
 }
@@ -504,6 +512,7 @@ void closeups_finish(struct closeups *closeups)
             place_take(closeups, &closeups->places[i], true);
         }
     }
+    ring_free(closeups); /* the page has a use for its memory */
 }
 
 static ck_time_t overlap(struct region one, struct region other)

@@ -12,6 +12,9 @@
  *
  * (Joining runs of short items to one with a count is Tracy's way of drawing;
  * keeping the longest of what falls together is Perfetto's.)
+ *
+ * All but the last item, which alone changes, are kept as numbers of as few
+ * bytes as they need (lanebytes.c): a fourth of their memory.
  */
 #ifndef CK_MERGE_OUTPUT_LANES_LANE_H
 #define CK_MERGE_OUTPUT_LANES_LANE_H
@@ -33,12 +36,24 @@ struct lane_item {
     uint8_t class;        /* that most of its time has */
 };
 
+struct lane_bytes;
 struct lane {
-    struct lane_item *items; /* by start; the end of each is no later than the
-                                start of the next */
+    struct lane_item last; /* of count */
+    size_t count;
+    ck_time_t end; /* of the last item; of none it means nothing */
+    struct {
+        struct lane_bytes *first, *open;
+        ck_time_t end;    /* of the last of them */
+        const char *name; /* of that one */
+    } before; /* the items before the last one, by start; the end of each is no
+                 later than the start of the next */
+};
+
+/* Items that were read: freed by the owner; all 0 = none. */
+struct lane_items {
+    struct lane_item *all;
     size_t count;
     size_t room;
-    ck_time_t end; /* of the last item; of none it means nothing */
 };
 
 /* One exact item. */
@@ -62,8 +77,7 @@ static inline void lane_put(struct lane *lane,
                             const char *name,
                             ck_time_t w)
 {
-    struct lane_item *run =
-        lane->count == 0 ? NULL : &lane->items[lane->count - 1];
+    struct lane_item *run = lane->count == 0 ? NULL : &lane->last;
     ck_time_t length = part.end - part.start;
     ck_time_t half = (ck_time_t)((uint64_t)w / 2);
 
@@ -89,5 +103,11 @@ static inline void lane_put(struct lane *lane,
 }
 /* Fold all items again at a coarser level. */
 void lane_fold(struct lane *lane, ck_time_t w);
+/* Room for so many items in place of those that were read. */
+void lane_items_reserve(struct lane_items *items, size_t count);
+/* Read all items, into the place of what was read there before. */
+void lane_read(const struct lane *lane, struct lane_items *items);
+/* Fold what was read. */
+void lane_items_fold(struct lane_items *items, ck_time_t w);
 
 #endif

@@ -37,6 +37,7 @@ struct writer {
     struct known_name *known; /* KNOWN of them */
     struct ck_json *json;
     struct numbers *items;
+    struct lane_items read; /* of the lane that is put */
     ck_time_t level;
     unsigned shift; /* a tick is so many times doubled a ns */
     ck_time_t zero;
@@ -74,15 +75,15 @@ static uint64_t tick_up(const struct writer *writer, ck_time_t time)
 /* Gaps, then lengths, at `at`. Rounding makes no two items overlap. Returns
  * what is behind them. */
 static unsigned char *put_times(const struct writer *writer,
-                                const struct lane *lane,
+                                const struct lane_items *lane,
                                 unsigned char *at)
 {
     uint64_t *lengths = xmalloc((lane->count + 1) * sizeof(*lengths));
     uint64_t before = 0;
 
     for (size_t i = 0; i < lane->count; i++) {
-        uint64_t start = tick_down(writer, lane->items[i].start);
-        uint64_t end = tick_up(writer, lane->items[i].end);
+        uint64_t start = tick_down(writer, lane->all[i].start);
+        uint64_t end = tick_up(writer, lane->all[i].end);
 
         start = start < before ? before : start;
         end = end < start ? start : end;
@@ -115,23 +116,22 @@ static int64_t name_number(const struct writer *writer, const char *name)
 
 /* What folded items have besides. */
 static unsigned char *put_folded(const struct writer *writer,
-                                 const struct lane *lane,
+                                 const struct lane_items *lane,
                                  unsigned char *at)
 {
     for (size_t i = 0; i < lane->count; i++) {
-        at = number_write(at, lane->items[i].count);
+        at = number_write(at, lane->all[i].count);
     }
     for (size_t i = 0; i < lane->count; i++) {
-        at = number_write(at, (uint64_t)lane->items[i].busy >> writer->shift);
+        at = number_write(at, (uint64_t)lane->all[i].busy >> writer->shift);
     }
     for (size_t i = 0; i < lane->count; i++) {
-        at =
-            number_write(at, (uint64_t)lane->items[i].longest >> writer->shift);
+        at = number_write(at, (uint64_t)lane->all[i].longest >> writer->shift);
     }
     return at;
 }
 
-static int put_items(const struct writer *writer, const struct lane *lane)
+static int put_items(const struct writer *writer, const struct lane_items *lane)
 {
     struct numbers *file = writer->items;
     unsigned char *at;
@@ -139,10 +139,10 @@ static int put_items(const struct writer *writer, const struct lane *lane)
     numbers_reserve(file, COLUMNS * lane->count);
     at = put_times(writer, lane, file->at + file->used);
     for (size_t i = 0; i < lane->count; i++) {
-        at = number_write(at, lane->items[i].class);
+        at = number_write(at, lane->all[i].class);
     }
     for (size_t i = 0; i < lane->count; i++) {
-        int64_t name = name_number(writer, lane->items[i].name);
+        int64_t name = name_number(writer, lane->all[i].name);
 
         if (name < 0) {
             return -1;
@@ -189,46 +189,25 @@ static const char *const kinds[LANES_KINDS] = {
     [LANES_CALLS] = "calls", [LANES_OFFCPU] = "offcpu",
 };
 
-/* Its items at the level of the block: those of the row, or a copy of them for
- * lane_fini(). */
-static void lane_at(const struct writer *writer,
-                    const struct lanes_row *row,
-                    struct lane *lane)
+/* Its items at the level of the block. */
+static void lane_at(struct writer *writer, const struct lane *lane)
 {
-    *lane = (struct lane){0};
-    for (size_t i = 0; i < row->lane.count; i++) {
-        lane_add(lane, &row->lane.items[i], writer->level);
+    lane_read(lane, &writer->read);
+    if (writer->level > lanes_level(writer->lanes)) {
+        lane_items_fold(&writer->read, writer->level);
     }
 }
 
-static int
-put_row(struct writer *writer, const struct lanes_row *row, size_t *count)
-{
-    struct lane lane;
-    int rc;
-
-    if (writer->closeups != NULL ||
-        writer->level <= lanes_level(writer->lanes)) {
-        *count = row->lane.count;
-        return put_items(writer, &row->lane);
-    }
-    lane_at(writer, row, &lane);
-    *count = lane.count;
-    rc = put_items(writer, &lane);
-    lane_fini(&lane);
-    return rc;
-}
-
-/* `closeup`: the number of the one that the row is of, -1 = it is a whole
- * lane. */
+/* A row with what was read of it. `closeup`: the number of the one that it is
+ * of, -1 = it is a whole lane. */
 static int
 put_lane(struct writer *writer, const struct lanes_row *row, int64_t closeup)
 {
     size_t offset = writer->items->used;
-    size_t count;
+    size_t count = writer->read.count;
     char title[300];
 
-    if (put_row(writer, row, &count) != 0) {
+    if (put_items(writer, &writer->read) != 0) {
         return -1;
     }
     writer->count += count;
@@ -254,26 +233,24 @@ put_lane(struct writer *writer, const struct lanes_row *row, int64_t closeup)
 static int put_closeup(struct writer *writer, size_t number)
 {
     const struct closeup *closeup = writer->closeups[number];
-    struct lane_item *items = xmalloc(closeup->count * sizeof(*items));
+    struct lane_items *read = &writer->read;
     size_t count;
     const struct lanes_row *rows = lanes_rows(writer->lanes, &count);
     int rc = 0;
 
+    lane_items_reserve(read, closeup->count);
     for (size_t i = 0, next; i < closeup->count && rc == 0; i = next) {
-        struct lanes_row row = rows[closeup->items[i].row];
-
-        row.lane = (struct lane){.items = items};
+        read->count = 0;
         for (next = i; next < closeup->count &&
                        closeup->items[next].row == closeup->items[i].row;
              next++) {
             const struct closeup_item *item = &closeup->items[next];
 
-            items[row.lane.count++] =
+            read->all[read->count++] =
                 lane_item(item->start, item->end, item->class, item->name);
         }
-        rc = put_lane(writer, &row, (int64_t)number);
+        rc = put_lane(writer, &rows[closeup->items[i].row], (int64_t)number);
     }
-    free(items);
     return rc;
 }
 
@@ -305,6 +282,7 @@ static int put_lanes(struct writer *writer)
         rc = put_closeup(writer, i);
     }
     for (size_t i = 0; i < count && writer->closeups == NULL && rc == 0; i++) {
+        lane_at(writer, &rows[i].lane);
         rc = put_lane(writer, &rows[i], -1);
     }
     ck_json_end(writer->json);
@@ -449,6 +427,7 @@ static int block_make(struct laneblock *block, struct writer *writer)
         ck_json_destroy(writer->json);
     }
     table_destroy(writer->names);
+    free(writer->read.all);
     if (rc != 0 || block->index == NULL) {
         errno = ENOMEM;
         return -1;

@@ -28,6 +28,7 @@
 struct picture {
     struct svg svg;
     struct region part;
+    struct lane_items read; /* of the row that is put */
     const struct lanes_row *shown[ROWS_MOST];
     size_t count;
 };
@@ -74,7 +75,7 @@ static double x_of(const struct picture *picture, ck_time_t time)
 
 /* The group with most time in each pixel, so that none is left out. */
 static void groups_fill(const struct picture *picture,
-                        const struct lane *lane,
+                        const struct lane_items *lane,
                         const char *groups[PIXELS])
 {
     double best[PIXELS];
@@ -84,8 +85,8 @@ static void groups_fill(const struct picture *picture,
         best[i] = -1;
     }
     for (size_t i = 0; i < lane->count; i++) {
-        double from = x_of(picture, lane->items[i].start) - LEFT;
-        double to = x_of(picture, lane->items[i].end) - LEFT;
+        double from = x_of(picture, lane->all[i].start) - LEFT;
+        double to = x_of(picture, lane->all[i].end) - LEFT;
         int first = from < 0 ? 0 : (int)from;
 
         for (int at = first; at < PIXELS && (at < to || at == first); at++) {
@@ -94,7 +95,7 @@ static void groups_fill(const struct picture *picture,
 
             if (right - left > best[at] && to >= 0) {
                 best[at] = right - left;
-                groups[at] = svg_group(lane->items[i].class);
+                groups[at] = svg_group(lane->all[i].class);
             }
         }
     }
@@ -108,7 +109,8 @@ static void put_row(struct picture *picture, size_t row)
 
     (void)snprintf(label, sizeof(label), "rank %d", picture->shown[row]->rank);
     svg_text(&picture->svg, LEFT - 6, y + 10, "e", label);
-    groups_fill(picture, &picture->shown[row]->lane, groups);
+    lane_read(&picture->shown[row]->lane, &picture->read);
+    groups_fill(picture, &picture->read, groups);
     for (size_t from = 0, to; from < PIXELS; from = to) {
         for (to = from + 1; to < PIXELS && groups[to] == groups[from]; to++) {
         }
@@ -244,6 +246,7 @@ char *output_svg_timeline(const struct report *report,
     put_deaths(picture, report);
     svg_legend(&picture->svg, TOP + (double)picture->count * ROW + 20);
     text = svg_close(&picture->svg, length);
+    free(picture->read.all);
     free(picture);
     return text;
 }

@@ -40,7 +40,7 @@ static size_t items_draw(struct lane_item *items)
 }
 
 /* Is each item in one of the lane, and each that is kept there as it is? */
-static bool has_all(const struct lane *lane,
+static bool has_all(const struct lane_items *lane,
                     const struct lane_item *items,
                     size_t count,
                     ck_time_t w)
@@ -51,10 +51,10 @@ static bool has_all(const struct lane *lane,
         const struct lane_item *in;
         ck_time_t length = items[i].end - items[i].start;
 
-        while (at < lane->count && lane->items[at].end < items[i].end) {
+        while (at < lane->count && lane->all[at].end < items[i].end) {
             at++;
         }
-        in = &lane->items[at];
+        in = &lane->all[at];
         if (at == lane->count || in->start > items[i].start ||
             in->longest < length ||
             (length >= w / 2 &&
@@ -66,8 +66,9 @@ static bool has_all(const struct lane *lane,
     return true;
 }
 
-static bool
-has_sums(const struct lane *lane, const struct lane_item *items, size_t count)
+static bool has_sums(const struct lane_items *lane,
+                     const struct lane_item *items,
+                     size_t count)
 {
     ck_time_t busy = 0;
     uint64_t many = 0;
@@ -76,10 +77,10 @@ has_sums(const struct lane *lane, const struct lane_item *items, size_t count)
         busy += items[i].busy;
     }
     for (size_t i = 0; i < lane->count; i++) {
-        busy -= lane->items[i].busy;
-        many += lane->items[i].count;
-        if (lane->items[i].class_busy > lane->items[i].busy ||
-            (i > 0 && lane->items[i].start < lane->items[i - 1].end)) {
+        busy -= lane->all[i].busy;
+        many += lane->all[i].count;
+        if (lane->all[i].class_busy > lane->all[i].busy ||
+            (i > 0 && lane->all[i].start < lane->all[i - 1].end)) {
             return false;
         }
     }
@@ -91,8 +92,15 @@ static bool is_right(const struct lane *lane,
                      size_t count,
                      ck_time_t w)
 {
-    return has_all(lane, items, count, w) && has_sums(lane, items, count) &&
-           lane->count <= 4 * (size_t)LENGTH / (size_t)w + 1;
+    struct lane_items read = {NULL, 0, 0};
+    bool right;
+
+    lane_read(lane, &read);
+    right = read.count == lane->count && has_all(&read, items, count, w) &&
+            has_sums(&read, items, count) &&
+            lane->count <= 4 * (size_t)LENGTH / (size_t)w + 1;
+    free(read.all);
+    return right;
 }
 
 static void fill(struct lane *lane,
@@ -150,12 +158,68 @@ static void a_run_names_its_longest_item(void **state)
         lane_add(&lane, &items[i], 100);
     }
     assert_int_equal(lane.count, 1);
-    assert_int_equal(lane.items[0].count, 3);
-    assert_int_equal(lane.items[0].busy, 8);
-    assert_int_equal(lane.items[0].longest, 5);
-    assert_string_equal(lane.items[0].name, "long");
-    assert_int_equal(lane.items[0].class, 2);
+    assert_int_equal(lane.last.count, 3);
+    assert_int_equal(lane.last.busy, 8);
+    assert_int_equal(lane.last.longest, 5);
+    assert_string_equal(lane.last.name, "long");
+    assert_int_equal(lane.last.class, 2);
     lane_fini(&lane);
+}
+
+/* Any number of any size and sign, and any name, as a damaged file may have. */
+static ck_time_t any_time(void)
+{
+    return (ck_time_t)(((uint64_t)chance_below(INT64_MAX) << 1) >>
+                       chance_below(64));
+}
+
+static bool is_other(void *state)
+{
+    struct lane_item *items = state;
+    const size_t count = 1 + (size_t)chance_below(ITEMS_MOST);
+    struct lane lane = {.count = 0};
+    struct lane_items read = {NULL, 0, 0};
+    bool is_other;
+
+    for (size_t i = 0; i < count; i++) {
+        bool is_exact = chance_below(2) == 0;
+        ck_time_t start = any_time(), length = any_time();
+
+        items[i] = (struct lane_item){
+            .start = start,
+            .end = (ck_time_t)((uint64_t)start + (uint64_t)length),
+            .busy = is_exact ? length : any_time(),
+            .longest = is_exact ? length : any_time(),
+            .class_busy = is_exact ? length : any_time(),
+            .name = (const char *)(uintptr_t)any_time(),
+            .count = is_exact ? 1 : 2 + (uint32_t)chance_below(UINT32_MAX - 2),
+            .class = (uint8_t)chance_below(256)};
+        lane_add(&lane, &items[i], 0);
+    }
+    lane_read(&lane, &read);
+    is_other = read.count != count;
+    for (size_t i = 0; !is_other && i < count; i++) {
+        const struct lane_item *one = &items[i], *other = &read.all[i];
+
+        is_other = one->start != other->start || one->end != other->end ||
+                   one->busy != other->busy || one->longest != other->longest ||
+                   one->class_busy != other->class_busy ||
+                   one->name != other->name || one->count != other->count ||
+                   one->class != other->class;
+    }
+    free(read.all);
+    lane_fini(&lane);
+    return is_other;
+}
+
+static void any_item_is_read_as_it_was_added(void **state)
+{
+    struct lane_item *items = calloc(ITEMS_MOST, sizeof(*items));
+
+    (void)state;
+    assert_non_null(items);
+    chance_worlds(100, is_other, items);
+    free(items);
 }
 
 int main(void)
@@ -163,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folding_leaves_nothing_out_at_any_level),
         cmocka_unit_test(a_run_names_its_longest_item),
+        cmocka_unit_test(any_item_is_read_as_it_was_added),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "merge/model/defs.h"
 #include "merge/model/memory.h"
 #include "merge/output/lanes/lanes.h"
@@ -123,6 +125,7 @@ static void times_off_the_cpu_are_rows_of_the_threads_they_are_of(void **state)
     struct lanes *lanes =
         lanes_create(defs, (struct region){0, LENGTH}, THREADS);
     const struct lanes_row *rows;
+    struct lane_items items = {NULL, 0, 0};
     size_t count;
 
     (void)state;
@@ -138,9 +141,11 @@ static void times_off_the_cpu_are_rows_of_the_threads_they_are_of(void **state)
     assert_int_equal(rows[0].rank, 3);
     assert_int_equal(rows[0].number, 3);
     assert_true(lanes_is_main(defs, &rows[0]));
-    assert_int_equal(rows[0].lane.count, 2);
-    assert_int_equal(rows[0].lane.items[0].class, CAUSE_OFFCPU_RUNNABLE);
-    assert_int_equal(rows[0].lane.items[1].class, CAUSE_OFFCPU_BLOCKED);
+    lane_read(&rows[0].lane, &items);
+    assert_int_equal(items.count, 2);
+    assert_int_equal(items.all[0].class, CAUSE_OFFCPU_RUNNABLE);
+    assert_int_equal(items.all[1].class, CAUSE_OFFCPU_BLOCKED);
+    free(items.all);
     lanes_destroy(lanes);
     defs_destroy(defs);
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "merge/model/defs.h"
 #include "merge/output/lanes/lanes.h"
 #include "merge/output/lanes/placednames.h"
@@ -97,7 +99,7 @@ static void items_of_calls_have_their_place_and_others_none(void **state)
 {
     struct defs *defs = world();
     struct lanes *lanes = lanes_create(defs, (struct region){0, LENGTH}, 100);
-    const struct lane *lane;
+    struct lane_items lane = {NULL, 0, 0};
     size_t rows;
 
     (void)state;
@@ -105,15 +107,16 @@ static void items_of_calls_have_their_place_and_others_none(void **state)
     take(lanes, CK_KIND_MPI_CALL, 200, LENGTH / 4);
     take(lanes, CK_KIND_SYNC, 100, LENGTH / 2);
     lanes_finish(lanes);
-    lane = &lanes_rows(lanes, &rows)->lane;
+    lane_read(&lanes_rows(lanes, &rows)->lane, &lane);
     assert_int_equal(rows, 1);
-    assert_int_equal(lane->count, 3);
-    assert_int_equal(lanes_place(lanes, lane->items[0].name)->line, 40);
-    assert_int_equal(lanes_place(lanes, lane->items[1].name)->line, 50);
-    assert_null(lanes_place(lanes, lane->items[2].name));
-    for (size_t i = 0; i < lane->count; i++) {
-        assert_string_equal(lane->items[i].name, name);
+    assert_int_equal(lane.count, 3);
+    assert_int_equal(lanes_place(lanes, lane.all[0].name)->line, 40);
+    assert_int_equal(lanes_place(lanes, lane.all[1].name)->line, 50);
+    assert_null(lanes_place(lanes, lane.all[2].name));
+    for (size_t i = 0; i < lane.count; i++) {
+        assert_string_equal(lane.all[i].name, name);
     }
+    free(lane.all);
     lanes_destroy(lanes);
     defs_destroy(defs);
 }
