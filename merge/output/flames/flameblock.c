@@ -192,7 +192,7 @@ kind_put(const struct writer *writer, enum flame_kind which, struct kind *kind)
     uint32_t before = 0;
 
     sums_join(kind);
-    numbers_reserve(to, kind->shown + 1 + cells + 3 * kind->sums_count);
+    numbers_reserve(to, kind->shown + 1 + cells + kind->sums_count);
     for (size_t i = 0; i < kind->shown + (kind->left > 0); i++) {
         numbers_put(to, kind->nodes[i]);
     }
@@ -204,9 +204,11 @@ kind_put(const struct writer *writer, enum flame_kind which, struct kind *kind)
         numbers_put(to, kind->sums[i].cell - before);
         before = kind->sums[i].cell;
     }
+    numbers_reserve(to, kind->sums_count);
     for (size_t i = 0; i < kind->sums_count; i++) {
         numbers_put(to, kind->sums[i].path);
     }
+    numbers_reserve(to, kind->sums_count);
     for (size_t i = 0; i < kind->sums_count; i++) {
         numbers_put(to, (uint64_t)kind->sums[i].ns);
     }

@@ -409,29 +409,74 @@ bool flamecells_path(const struct flamecells *cells,
 
 CK_ORDER(by_cell, struct flame_sum, CK_UP(cell) ?: CK_UP(path))
 
-struct flame_sum *flamecells_sums(const struct flamecells *cells,
-                                  enum flame_kind kind,
-                                  size_t *count)
-{
-    struct flame_sum *sums = xcalloc(cells->sums_count + 1, sizeof(*sums));
+/* Sums of a kind, by cell: where each cell begins, as many as come before. */
+struct sorting {
+    size_t *begins; /* by wide cell */
+    struct flame_sum *sums;
+    size_t count;
+};
 
-    *count = 0;
+static void cells_count(const struct flamecells *cells,
+                        enum flame_kind kind,
+                        struct sorting *to)
+{
+    size_t wides = cells->count / cells->wide + 1, before = 0;
+
+    to->begins = xcalloc(wides + 1, sizeof(*to->begins));
     for (size_t path = 0; path < cells->sums_paths[kind]; path++) {
         const struct path_sums *its = &cells->sums[kind][path];
 
+        to->count += its->count;
         for (size_t i = 0; i < its->count; i++) {
-            sums[(*count)++] = (struct flame_sum){
-                (uint32_t)path, (uint32_t)its->all[i].cell, its->all[i].ns};
+            to->begins[its->all[i].cell]++;
         }
     }
+    for (size_t i = 0; i <= wides; i++) {
+        size_t its = to->begins[i];
+
+        to->begins[i] = before;
+        before += its;
+    }
+}
+
+/* Those that came late, behind all others, which are in order. */
+static void late_take(const struct flamecells *cells,
+                      enum flame_kind kind,
+                      struct sorting *to)
+{
+    size_t before = to->count;
+
     for (size_t i = 0; i < cells->late.count; i++) {
         struct table_key key = table_key(cells->late.pairs, i);
 
         if (key.a >> 32 == (uint64_t)kind) {
-            sums[(*count)++] = (struct flame_sum){
+            to->sums[to->count++] = (struct flame_sum){
                 (uint32_t)key.a, (uint32_t)key.b, cells->late.ns[i]};
         }
     }
-    qsort(sums, *count, sizeof(*sums), by_cell);
-    return sums;
+    if (to->count > before) {
+        qsort(to->sums, to->count, sizeof(*to->sums), by_cell);
+    }
+}
+
+struct flame_sum *flamecells_sums(const struct flamecells *cells,
+                                  enum flame_kind kind,
+                                  size_t *count)
+{
+    struct sorting to = {NULL, NULL, 0};
+
+    cells_count(cells, kind, &to);
+    to.sums = xmalloc((to.count + cells->late.count) * sizeof(*to.sums));
+    for (size_t path = 0; path < cells->sums_paths[kind]; path++) {
+        const struct path_sums *its = &cells->sums[kind][path];
+
+        for (size_t i = 0; i < its->count; i++) {
+            to.sums[to.begins[its->all[i].cell]++] = (struct flame_sum){
+                (uint32_t)path, (uint32_t)its->all[i].cell, its->all[i].ns};
+        }
+    }
+    late_take(cells, kind, &to);
+    free(to.begins);
+    *count = to.count;
+    return to.sums;
 }
