@@ -837,6 +837,7 @@ int main(int argc, char **argv)
     enum ck_cli_result result;
     int code;
 
+    memory_large_pages();
     ck_log_init("ckmerge", -1, CK_LOG_INFO);
     ck_cli_facts(ck_build_facts);
     result = options_read(&options, argc, argv, &err);

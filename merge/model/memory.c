@@ -4,15 +4,43 @@
  */
 #include "merge/model/memory.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "launch/cli.h"
 #include "merge/model/tempfiles.h"
+
+/* So much of the heap is asked for at once, which takes addresses alone; few
+ * merges need more. */
+#define HEAP_LARGE (64 << 20)
+/* Longer arrays have pages of their own, and grow without a copy. */
+#define HEAP_LONGEST (4 << 20)
+#define HEAP_KEPT (1 << 30)
+#define HEAP_STEP (128 << 10)
+#define LARGE_PAGE ((uintptr_t)2 << 20)
+
+void memory_large_pages(void)
+{
+    uintptr_t begin = (uintptr_t)sbrk(0);
+    uintptr_t end;
+
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_LONGEST);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+    (void)mallopt(M_TOP_PAD, HEAP_LARGE);
+    free(*(void *volatile *)&(void *){malloc(HEAP_LONGEST / 2)});
+    (void)mallopt(M_TOP_PAD, HEAP_STEP);
+    begin = (begin + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    end = (uintptr_t)sbrk(0) / LARGE_PAGE * LARGE_PAGE;
+    if (begin < end) {
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    }
+}
 
 void memory_out(size_t bytes)
 {

@@ -15,6 +15,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Ask for large pages for the heap, before there is a thread. A merge touches
+ * thousands of pages once each; below a hypervisor each of them costs as much
+ * as some hundred events. */
+void memory_large_pages(void);
+
 void *xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 /* Zeroed. */
 void *xcalloc(size_t count, size_t size)
