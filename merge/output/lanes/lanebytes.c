@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Of an item: its gap to the end of the one before, length, class, count, and
- * how far its name is from that one's (names are kept texts, which lie close
+ * how far its name is from that one's (names are kept texts, which are close
  * together). What is folded has besides: the time that it was not busy, its
  * longest item, and what of the busy time is of no known class. Numbers wrap
  * around, so any times and names come out as they went in.
