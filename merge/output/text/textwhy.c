@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "merge/output/text/advice.h"
+#include "merge/output/text/alike.h"
 #include "merge/output/words.h"
 
 #define TOP_CAUSES 5
@@ -640,7 +641,7 @@ size_t page_findings(const struct report *report, size_t *causes)
     for (size_t i = 0; i < report->causes_count; i++) {
         const struct report_cause *cause = &report->causes[i];
 
-        if (cause->ns > worth &&
+        if (cause->ns > worth && !alike_is_told(report, i) &&
             (report_is_once(cause) ? onces < TOP_ONCES
                                    : count < TOP_CAUSES + onces)) {
             onces += report_is_once(cause);
@@ -656,6 +657,7 @@ void page_finding(const struct page *page,
 {
     put_cause(page, number, cause);
     page_windows(page, &cause->windows);
+    alike_put(page, cause);
     put_try(page, cause);
 }
 

@@ -526,6 +526,50 @@ static void who_waits_for_a_thread_does_not_wait_for_a_lock(void **state)
         strstr(text, "Outside MPI: 1.00 s waiting for locks or threads.\n"));
 }
 
+/* Four ranks that did the same, and what is not the same. */
+static void the_same_on_several_ranks_is_told_once(void **state)
+{
+    struct report_activity launch = {.call = "launch",
+                                     .place = {.file = "a.c", .line = 7},
+                                     .range = "forward"};
+    struct report_activity other = launch;
+    struct report_cause causes[] = {
+        {.cause = CAUSE_LAUNCH_LATENCY, .rank = 3, .ns = 10 * S, .did = launch},
+        {.cause = CAUSE_LAUNCH_LATENCY, .rank = 0, .ns = 9 * S, .did = launch},
+        {.cause = CAUSE_LAUNCH_LATENCY, .rank = 1, .ns = 9 * S, .did = launch},
+        {.cause = CAUSE_LAUNCH_LATENCY, .rank = 4, .ns = 8 * S, .did = other},
+        {.cause = CAUSE_GPU_API, .rank = 1, .ns = 7 * S, .did = launch},
+        {.cause = CAUSE_LAUNCH_LATENCY, .rank = 2, .ns = 5 * S, .did = launch},
+        {.cause = CAUSE_LAUNCH_LATENCY,
+         .rank = 5,
+         .ns = 5 * S - 1,
+         .did = launch}};
+    struct report_device device = {.wall = 100 * S};
+    struct report report = {.devices = &device,
+                            .devices_count = 1,
+                            .all.wall = 100 * S,
+                            .causes = causes,
+                            .causes_count = 7};
+    size_t listed[PAGE_FINDINGS];
+    const char *first, *second;
+
+    (void)state;
+    causes[3].did.place.line = 8;
+    assert_int_equal(page_findings(&report, listed), 4);
+    assert_int_equal(listed[0], 0);
+    assert_int_equal(listed[1], 3);
+    assert_int_equal(listed[2], 4);
+    assert_int_equal(listed[3], 6);
+    say(page_why, &report);
+    first = strstr(text, "The same on ranks 0-2: 23.0 % more (23.0 s).");
+    assert_non_null(first);
+    second = strstr(text, " 2. ");
+    assert_non_null(second);
+    assert_true(first < second);
+    assert_null(strstr(second, "The same on"));
+    assert_non_null(strstr(text, " 4. 5.0 % of all device time"));
+}
+
 static void a_long_wait_for_the_start_is_not_called_good(void **state)
 {
     struct report_cause edge = {
@@ -857,6 +901,8 @@ static void where_it_waited_is_by_what_it_called(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_same_on_several_ranks_is_told_once,
+                                  teardown),
         cmocka_unit_test_teardown(many_small_causes_are_summed_by_kind,
                                   teardown),
         cmocka_unit_test_teardown(
