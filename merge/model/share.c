@@ -7,7 +7,12 @@
 #include <stdlib.h>
 
 #include "merge/model/array.h"
+#include "merge/model/crowd.h"
 #include "merge/model/memory.h"
+
+/* More at once are a crowd, until so few are left. */
+#define CROWD_MANY 64
+#define CROWD_FEW 16
 
 struct share *share_create(void)
 {
@@ -19,6 +24,7 @@ void share_destroy(struct share *share)
     if (share == NULL) {
         return;
     }
+    crowd_destroy(share->crowd);
     free(share->items);
     free(share);
 }
@@ -65,11 +71,34 @@ share_step(struct share *share, ck_time_t until, share_f give, void *state)
     share->count = kept;
 }
 
+static void
+share_crowd(struct share *share, ck_time_t until, share_f give, void *state)
+{
+    while (share->crowded < share->count) {
+        crowd_put(share->crowd, &share->items[share->crowded++]);
+    }
+    share->now = crowd_advance(share->crowd, (struct region){share->now, until},
+                               CROWD_FEW, give, state);
+    share->count = share->crowded = crowd_count(share->crowd);
+    if (share->count <= CROWD_FEW) {
+        crowd_leave(share->crowd, share->items, give, state);
+        crowd_destroy(share->crowd);
+        share->crowd = NULL;
+        share->crowded = 0;
+    }
+}
+
 void share_several(struct share *share,
                    ck_time_t until,
                    share_f give,
                    void *state)
 {
+    if (share->crowd == NULL && share->count > CROWD_MANY) {
+        share->crowd = crowd_create();
+    }
+    if (share->crowd != NULL) {
+        share_crowd(share, until, give, state);
+    }
     while (share->count > 2 && share->now < until) {
         share_step(share, until, give, state);
     }

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * n intervals that run at once get an n-th of each nanosecond they share, what
- * does not divide goes to the first of them by start. The shares add up to the
- * union exactly.
+ * does not divide goes to the first of them by start. Of many that run at once
+ * (crowd.h) a share may be some ns off. The shares add up to the union exactly.
  */
 #ifndef CK_MERGE_MODEL_SHARE_H
 #define CK_MERGE_MODEL_SHARE_H
@@ -25,7 +25,9 @@ struct share {
     struct share_running *items; /* in order of start */
     size_t count;
     size_t room;
-    ck_time_t now; /* all before it is shared out */
+    ck_time_t now;       /* all before it is shared out */
+    struct crowd *crowd; /* many run: the first of the items are in it */
+    size_t crowded;      /* so many */
 };
 
 struct share *share_create(void);
