@@ -64,8 +64,7 @@ enum { WORDS_MAX = 16 };
 
 /* A vector as main() gets it, parsed. */
 struct parsed {
-    char *words[WORDS_MAX + 1];
-    char **argv;
+    char **argv; /* of words of parse(), until its next call */
     int argc;
     struct ck_err err;
     enum ck_cli_result result;
@@ -74,18 +73,20 @@ struct parsed {
 static struct parsed parse(const struct ck_cli *table, const char *first, ...)
 {
     static char name[] = "cktest";
-    struct parsed p = {.words = {name}, .argc = 1};
+    static char *words[WORDS_MAX + 1];
+    struct parsed p = {.argv = words, .argc = 1};
     const char *word = first;
     va_list rest;
 
+    memset(words, 0, sizeof(words));
+    words[0] = name;
     va_start(rest, first);
     while (word != NULL) {
         assert_true(p.argc < WORDS_MAX);
-        p.words[p.argc++] = (char *)(uintptr_t)word;
+        words[p.argc++] = (char *)(uintptr_t)word;
         word = va_arg(rest, const char *);
     }
     va_end(rest);
-    p.argv = p.words;
     p.result = ck_cli_parse(table, &p.argc, &p.argv, &p.err);
     return p;
 }
