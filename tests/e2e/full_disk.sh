@@ -184,7 +184,7 @@ look() {
 }
 
 run_cell() {
-    local what=$1 status=0 p
+    local what=$1 status=0 turning p
     when=${what%%:*} places=${what#*:}
     cell=$work/cell.$when.$places
     places=${places%1}
@@ -195,11 +195,12 @@ run_cell() {
     mounts+=("$cell/runs")
     [ "$when" = mid ] || each fill
     turn_over &
+    turning=$!
     case $what in
     *1) embedded ;;
     *) two_hosts ;;
     esac >"$cell/out" 2>"$cell/err" || status=$?
-    wait $!
+    wait "$turning"
     [ "$status" = 3 ] || { cat "$cell/err"; fail "$what: status $status"; }
     [ -z "$agg" ] || { kill "$agg" && wait "$agg"; } || :
     agg=
