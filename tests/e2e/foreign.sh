@@ -26,8 +26,7 @@ stranger=64321
 chmod 711 "$work"
 export TMPDIR=$work/tmp
 mkdir -m 1777 "$TMPDIR" && chmod 1777 "$TMPDIR"
-many=59 # files beside the one that is named
-! grep -q __asan_init "$bin/ckagent" || many="[0-9]*"
+many='[1-5]?[0-9]' # files beside the one that is named, of 59
 kept=$work/kept
 target=$work/target
 mkdir -m 700 "$kept" "$target"
@@ -122,12 +121,12 @@ trial() {
         same "$kind: lines that say why" 1 "$said" ;;
     esac
     # However many there are, the program's user gets one line about them. They
-    # are looked at for a second at most: not enough for all with sanitizers.
+    # are looked at for a second at most: not enough for all on a busy machine.
     said=$(grep -c 'could not be recovered\|lines left out' "$work/err" || :)
     [ "$said" -le 1 ] || fail "$kind: $(cat "$work/err")"
     [ $kind != own-many ] ||
-        grep -q " and $many more files, left by killed agents," "$work/err" ||
-        fail "$kind: not $many more files: $(cat "$work/err")"
+        grep -qE " and $many more files, left by killed agents," "$work/err" ||
+        fail "$kind: not of more files: $(cat "$work/err")"
     ! grep -q 'has no room' "$work/err" || fail "$kind: $(cat "$work/err")"
     ! ls -d /dev/shm/ck-0-* 2>/dev/null || fail "$kind: that directory stays"
     # ckmerge and --clean look for rings as well.
