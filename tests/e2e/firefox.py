@@ -156,7 +156,7 @@ def look(browser, path):
     """What is wrong with a page."""
     wrong = []
     browser.open(path)
-    browser.wait("location.pathname.endsWith(%s) && document.documentElement.dataset.fine === 'yes'"
+    browser.wait("location.pathname.endsWith(%s) && document.documentElement?.dataset.fine === 'yes'"
                  % json.dumps(os.path.abspath(path)), "the page is drawn")
     there = browser.run("[...document.querySelectorAll('main > section')].map(one => one.id.replace('view-', ''))")
     absent = browser.run("document.getElementById('absent').textContent")
