@@ -47,7 +47,7 @@ struct identity {
                                parent */
     int64_t launcher_start; /* seconds since 1970 */
     int64_t launcher_realtime; /* the same in ns, as exactly as the kernel
-                                  tells it (10 ms) and never too late */
+                                  has it (10 ms) and never too late */
     int64_t start_raw;         /* ns */
     int64_t start_realtime;    /* ns */
 };

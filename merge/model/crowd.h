@@ -11,7 +11,15 @@
 #ifndef CK_MERGE_MODEL_CROWD_H
 #define CK_MERGE_MODEL_CROWD_H
 
-#include "merge/model/share.h"
+#include "merge/model/interval.h"
+
+/* One running interval. */
+struct share_running {
+    ck_time_t end;
+    uint32_t owner;
+};
+/* Where shares go: its owner. */
+typedef void (*share_f)(void *state, uint32_t owner, ck_time_t ns);
 
 struct crowd *crowd_create(void);
 void crowd_destroy(struct crowd *crowd); /* NULL: nothing */

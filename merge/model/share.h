@@ -12,13 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "merge/model/crowd.h"
 #include "merge/model/interval.h"
-
-/* One running interval. */
-struct share_running {
-    ck_time_t end;
-    uint32_t owner;
-};
 
 /* In full here, because it is asked for each kernel. */
 struct share {
@@ -32,8 +27,6 @@ struct share {
 
 struct share *share_create(void);
 void share_destroy(struct share *share);
-/* Where shares go: `owner` as given to share_add(). */
-typedef void (*share_f)(void *state, uint32_t owner, ck_time_t ns);
 /* Share out what is still running. */
 void share_finish(struct share *share, share_f give, void *state);
 

@@ -99,7 +99,7 @@ class Case(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="ck-python-",
                                          ignore_cleanup_errors=True) as folder:
             report = self.record(python, folder)
-        # Beside other work lines of samples are late, which it says.
+        # Beside other work lines of samples are late, and a note has that.
         notes = [n["text"] for n in report["trust"]["notes"]
                  if "Python" in n["text"]
                  and "after the sample" not in n["text"]]

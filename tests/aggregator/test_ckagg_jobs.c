@@ -469,7 +469,7 @@ static void the_next_job_of_a_key_has_a_run_of_its_own(void **state)
     job_pass(&agg, 0xa0, -1000);
     job_pass(&agg, 0xa1, -1000); /* another agent of the same one, late */
     assert_int_equal(runs_count(place->run), 1);
-    /* One clock tells that it began behind the hello of the first. */
+    /* By one clock it began behind the hello of the first. */
     job_pass(&agg, 0xa2, 100);
     assert_int_equal(runs_count(place->run), 2);
     job_pass(&agg, 0xa3, 10000);

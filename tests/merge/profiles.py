@@ -274,7 +274,7 @@ class Kineto(Case):
                           correlation=number),
                     event("kernel", "k", start, length, device=device,
                           stream=7, correlation=number)]
-        # Device 0 works throughout, device 1 stands still from 200 on.
+        # Device 0 works throughout, device 1 is idle from 200 on.
         path = self.write("a.json", {"traceEvents": [
             *kernel(0, 20, 980, 1), *kernel(1, 40, 160, 2),
             event("cuda_runtime", "cudaEventQuery", 190, 700, correlation=3),

@@ -23,18 +23,8 @@
 #include <stdint.h>
 
 #include "merge/model/interval.h"
+#include "merge/output/lanes/laneitem.h"
 #include "schema/time.h"
-
-struct lane_item {
-    ck_time_t start;
-    ck_time_t end;
-    ck_time_t busy; /* of its items, added up */
-    ck_time_t longest;
-    ck_time_t class_busy; /* of busy, what is known to be of its class */
-    const char *name;     /* of the longest one; borrowed, NULL = none */
-    uint32_t count;       /* 1 = exact */
-    uint8_t class;        /* that most of its time has */
-};
 
 struct lane_bytes;
 struct lane {

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "merge/output/lanes/lane.h"
+#include "merge/output/lanes/laneitem.h"
 
 /* One more behind that one, NULL = the first. */
 struct lane_bytes *lanebytes_create(struct lane_bytes *behind);

@@ -54,11 +54,11 @@ static bool are_alike(const struct report_cause *a,
            are_activities(&a->did, &b->did);
 }
 
-bool alike_is_told(const struct report *report, size_t cause)
+bool alike_is_shown(const struct report *report, size_t cause)
 {
     for (size_t i = 0; i < cause; i++) {
         if (are_alike(&report->causes[i], &report->causes[cause]) &&
-            !alike_is_told(report, i)) {
+            !alike_is_shown(report, i)) {
             return true;
         }
     }

@@ -641,7 +641,7 @@ size_t page_findings(const struct report *report, size_t *causes)
     for (size_t i = 0; i < report->causes_count; i++) {
         const struct report_cause *cause = &report->causes[i];
 
-        if (cause->ns > worth && !alike_is_told(report, i) &&
+        if (cause->ns > worth && !alike_is_shown(report, i) &&
             (report_is_once(cause) ? onces < TOP_ONCES
                                    : count < TOP_CAUSES + onces)) {
             onces += report_is_once(cause);

@@ -527,7 +527,7 @@ static void who_waits_for_a_thread_does_not_wait_for_a_lock(void **state)
 }
 
 /* Four ranks that did the same, and what is not the same. */
-static void the_same_on_several_ranks_is_told_once(void **state)
+static void the_same_on_several_ranks_is_listed_once(void **state)
 {
     struct report_activity launch = {.call = "launch",
                                      .place = {.file = "a.c", .line = 7},
@@ -901,7 +901,7 @@ static void where_it_waited_is_by_what_it_called(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_same_on_several_ranks_is_told_once,
+        cmocka_unit_test_teardown(the_same_on_several_ranks_is_listed_once,
                                   teardown),
         cmocka_unit_test_teardown(many_small_causes_are_summed_by_kind,
                                   teardown),
