@@ -5,12 +5,13 @@
  * The Itanium ABI's mangling, as far as a row of a table has room for it:
  *
  *     _Z <name> <parameters>
- *     name   = N [r V K R O] part... E | part
- *     part   = <length> <letters> | St | C1..C3 | D0..D2 | <operator>, each
- *              with I <arguments> E behind it
+ *     name   = N [r V K R O] part... E | part | Z <name> <parameters> E <name>
+ *     part   = <length> <letters> | St | Sa ... | C1..C3 | D0..D2 | <operator>
+ *              | Ul <parameters> E [number] _ | Ut [number] _, each with
+ *              B <tag> or I <arguments> E behind it
  *
  * Arguments are skipped, not read: nothing here grows with the demangled
- * name, so a hostile one costs no more than its length.
+ * name, so a hostile one costs no more than its length. (Itanium C++ ABI, 5.1.)
  */
 #include "merge/output/cxxname.h"
 
@@ -29,7 +30,62 @@ struct cxxname {
     size_t used;
     const char *last; /* start of the last part in `to`, for constructors */
     size_t last_length;
+    int inner; /* names and parameters that are within others */
 };
+
+struct code {
+    const char code[3];
+    const char *text;
+};
+
+static const struct code operators[] = {
+    {"nw", "operator new"},      {"na", "operator new[]"},
+    {"dl", "operator delete"},   {"da", "operator delete[]"},
+    {"aw", "operator co_await"}, {"ps", "operator+"},
+    {"ng", "operator-"},         {"ad", "operator&"},
+    {"de", "operator*"},         {"co", "operator~"},
+    {"pl", "operator+"},         {"mi", "operator-"},
+    {"ml", "operator*"},         {"dv", "operator/"},
+    {"rm", "operator%"},         {"an", "operator&"},
+    {"or", "operator|"},         {"eo", "operator^"},
+    {"aS", "operator="},         {"pL", "operator+="},
+    {"mI", "operator-="},        {"mL", "operator*="},
+    {"dV", "operator/="},        {"rM", "operator%="},
+    {"aN", "operator&="},        {"oR", "operator|="},
+    {"eO", "operator^="},        {"ls", "operator<<"},
+    {"rs", "operator>>"},        {"lS", "operator<<="},
+    {"rS", "operator>>="},       {"eq", "operator=="},
+    {"ne", "operator!="},        {"lt", "operator<"},
+    {"gt", "operator>"},         {"le", "operator<="},
+    {"ge", "operator>="},        {"ss", "operator<=>"},
+    {"nt", "operator!"},         {"aa", "operator&&"},
+    {"oo", "operator||"},        {"pp", "operator++"},
+    {"mm", "operator--"},        {"cm", "operator,"},
+    {"pm", "operator->*"},       {"pt", "operator->"},
+    {"cl", "operator()"},        {"ix", "operator[]"},
+};
+
+/* What is so common that it has a letter. */
+static const struct code known[] = {
+    {"St", "std"},
+    {"Sa", "std::allocator"},
+    {"Sb", "std::basic_string"},
+    {"Ss", "std::string"},
+    {"Si", "std::istream"},
+    {"So", "std::ostream"},
+    {"Sd", "std::iostream"},
+};
+
+static const char *
+code_text(const struct code *codes, size_t count, const char *at)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (codes[i].code[0] == at[0] && codes[i].code[1] == at[1]) {
+            return codes[i].text;
+        }
+    }
+    return NULL;
+}
 
 static int is_digit(char c)
 {
@@ -82,6 +138,37 @@ static int back_skip(struct cxxname *symbol)
 }
 
 static int argument_skip(struct cxxname *symbol, int *depth);
+
+/* Up to the E of what they are in, with it. */
+static int list_skip(struct cxxname *symbol)
+{
+    int depth = 1;
+
+    while (depth > 0) {
+        if (!argument_skip(symbol, &depth)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A type without a name behind its U: l <parameters> E [number] _, or
+ * t [number] _. */
+static int unnamed_skip(struct cxxname *symbol)
+{
+    int is_read = *symbol->at == 't';
+
+    if (!is_read && *symbol->at != 'l') {
+        return 0;
+    }
+    symbol->at++;
+    if (!is_read && symbol->inner < DEPTH_MAX) {
+        symbol->inner++;
+        is_read = list_skip(symbol);
+        symbol->inner--;
+    }
+    return is_read && back_skip(symbol);
+}
 
 /* A literal behind its L: Li4E, Lb1E, L4enum2E, LN1a4enumE2E, L_Z3fooE. */
 static int literal_skip(struct cxxname *symbol, int *depth)
@@ -139,6 +226,7 @@ static int argument_skip(struct cxxname *symbol, int *depth)
     case 'X':
     case 'J':
     case 'F':
+    case 'Z': /* a function, of which the next is a part */
         return ++*depth < DEPTH_MAX;
     case 'L':
         return literal_skip(symbol, depth);
@@ -152,8 +240,8 @@ static int argument_skip(struct cxxname *symbol, int *depth)
         return back_skip(symbol);
     case 'A':
         return back_skip(symbol);
-    case 'U': /* a type without a name */
-        return 0;
+    case 'U':
+        return unnamed_skip(symbol);
     default:
         return 1;
     }
@@ -162,23 +250,23 @@ static int argument_skip(struct cxxname *symbol, int *depth)
 /* Template arguments behind their I. */
 static int arguments_skip(struct cxxname *symbol)
 {
-    int depth = 1;
-
-    while (depth > 0) {
-        if (!argument_skip(symbol, &depth)) {
-            return 0;
-        }
-    }
-    return put(symbol, "<...>", 5);
+    return list_skip(symbol) && put(symbol, "<...>", 5);
 }
 
 /* A part that is no word. False: not understood. */
 static int special_take(struct cxxname *symbol)
 {
     const char *at = symbol->at;
+    const char *text;
 
     if (at[0] == '\0' || at[1] == '\0') {
         return 0;
+    }
+    if (at[0] == 'U') {
+        symbol->at++;
+        return unnamed_skip(symbol) &&
+               (at[1] == 'l' ? put(symbol, "{lambda}", 8)
+                             : put(symbol, "{unnamed}", 9));
     }
     symbol->at += 2;
     if (at[0] == 'C' && is_digit(at[1])) {
@@ -188,7 +276,8 @@ static int special_take(struct cxxname *symbol)
         return put(symbol, "~", 1) &&
                put(symbol, symbol->last, symbol->last_length);
     }
-    return at[0] == 'c' && at[1] == 'l' && put(symbol, "operator()", 10);
+    text = code_text(operators, sizeof(operators) / sizeof(operators[0]), at);
+    return text != NULL && put(symbol, text, strlen(text));
 }
 
 static int part_take(struct cxxname *symbol, int is_first)
@@ -199,9 +288,13 @@ static int part_take(struct cxxname *symbol, int is_first)
     if (!is_first && !put(symbol, "::", 2)) {
         return 0;
     }
-    if (symbol->at[0] == 'S' && symbol->at[1] == 't') {
+    name = code_text(known, sizeof(known) / sizeof(known[0]), symbol->at);
+    if (name != NULL) {
         symbol->at += 2;
-        return put(symbol, "std", 3);
+        symbol->last =
+            strrchr(name, ':') != NULL ? strrchr(name, ':') + 1 : name;
+        symbol->last_length = strlen(symbol->last);
+        return put(symbol, name, strlen(name));
     }
     if (!is_digit(*symbol->at)) {
         return special_take(symbol);
@@ -221,6 +314,16 @@ static int parts_take(struct cxxname *symbol)
 
     symbol->at += strspn(symbol->at, "rVKRO");
     while (*symbol->at != 'E') {
+        if (*symbol->at == 'B' && !is_first) {
+            const char *tag;
+            size_t length;
+
+            symbol->at++;
+            if (!word_take(symbol, &tag, &length)) {
+                return 0;
+            }
+            continue;
+        }
         if (*symbol->at == 'I' && !is_first) {
             symbol->at++;
             if (!arguments_skip(symbol)) {
@@ -236,28 +339,60 @@ static int parts_take(struct cxxname *symbol)
     return !is_first;
 }
 
+static int name_take(struct cxxname *symbol);
+
+/* Behind a Z: a function, and what is within it. */
+static int local_take(struct cxxname *symbol)
+{
+    int is_read = 0;
+
+    if (symbol->inner < DEPTH_MAX) {
+        symbol->inner++;
+        is_read = name_take(symbol) && list_skip(symbol) &&
+                  put(symbol, "::", 2) && name_take(symbol);
+        symbol->inner--;
+    }
+    return is_read;
+}
+
+static int name_take(struct cxxname *symbol)
+{
+    size_t before = symbol->used;
+
+    symbol->at += *symbol->at == 'L'; /* of one file alone */
+    if (*symbol->at == 'Z') {
+        symbol->at++;
+        return local_take(symbol);
+    }
+    if (*symbol->at == 'N') {
+        symbol->at++;
+        if (!parts_take(symbol)) {
+            return 0;
+        }
+        symbol->at++; /* its E */
+        return 1;
+    }
+    if (!part_take(symbol, 1)) {
+        return 0;
+    }
+    if (symbol->used == before + 3 && strcmp(symbol->to + before, "std") == 0 &&
+        !part_take(symbol, 0)) {
+        return 0;
+    }
+    if (*symbol->at == 'I') {
+        symbol->at++;
+        return arguments_skip(symbol);
+    }
+    return 1;
+}
+
 /* 0: it is not understood. */
 static int symbol_take(char *to, size_t room, const char *text)
 {
-    struct cxxname symbol = {.at = text, .to = to, .room = room, .last = ""};
+    struct cxxname symbol = {
+        .at = text + 2, .to = to, .room = room, .last = ""};
 
-    symbol.at += 2;
-    symbol.at += *symbol.at == 'L'; /* of one file alone */
-    if (*symbol.at == 'N') {
-        symbol.at++;
-        return parts_take(&symbol);
-    }
-    if (!part_take(&symbol, 1)) {
-        return 0;
-    }
-    if (symbol.used == 3 && strcmp(to, "std") == 0 && !part_take(&symbol, 0)) {
-        return 0;
-    }
-    if (*symbol.at == 'I') {
-        symbol.at++;
-        return arguments_skip(&symbol);
-    }
-    return 1;
+    return name_take(&symbol);
 }
 
 int cxxname_plain(char *to, size_t room, const char *text)

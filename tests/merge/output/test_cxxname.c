@@ -43,7 +43,27 @@ static const struct {
     {"_Z99foo", NULL},
     {"_ZN1aILi", NULL},
     {"_ZTV3One", NULL},
-    {"_ZN1aIZNS_1bEvEUlvE_EEvv", NULL},
+    {"_ZN1aIZNS_1bEvEUlvE_EEvv", "a<...>"},
+    {"_ZN9__gnu_cxxneIPiSt6vectorIiSaIiEEEEbRKNS_17__normal_iteratorIT_T0_EE"
+     "SA_",
+     "__gnu_cxx::operator!=<...>"},
+    {"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc",
+     "std::operator<<<...>"},
+    {"_ZNSolsEi", "std::ostream::operator<<"},
+    {"_ZNSsC1EPKcRKSaIcE", "std::string::string"},
+    {"_ZN6MatrixixEm", "Matrix::operator[]"},
+    {"_ZeqRK1aS1_", "operator=="},
+    {"_ZZ4mainENKUlvE_clEv", "main::{lambda}::operator()"},
+    {"_ZZN3app3runEiENKUliE0_clEi", "app::run::{lambda}::operator()"},
+    {"_ZZZN3app3runEvENKUlvE_clEvENKUlvE1_clEv",
+     "app::run::{lambda}::operator()::{lambda}::operator()"},
+    {"_ZSt6invokeIZ4mainEUlT_E_JiEEvOS0_DpOT0_", "std::invoke<...>"},
+    {"_ZN3foo3barB5cxx11Ev", "foo::bar"},
+    {"_ZN1aUt_1bEv", "a::{unnamed}::b"},
+    {"_ZN1aqqEv", NULL},
+    {"_ZZ4main", NULL},
+    {"_ZZ4mainE", NULL},
+    {"_ZZ4mainENKUl", NULL},
 };
 
 static void names_are_spelled_out_or_left(void **state)
@@ -92,6 +112,12 @@ static void a_name_that_nests_without_end_is_left(void **state)
     for (size_t i = 5; i + 2 < sizeof(text) - 1; i += 2) {
         memcpy(text + i, "LN", 2);
     }
+    assert_false(cxxname_plain(plain, sizeof(plain), text));
+    for (size_t i = 5; i + 2 < sizeof(text) - 1; i += 2) {
+        memcpy(text + i, "Ul", 2);
+    }
+    assert_false(cxxname_plain(plain, sizeof(plain), text));
+    memset(text + 2, 'Z', sizeof(text) - 3);
     assert_false(cxxname_plain(plain, sizeof(plain), text));
 }
 
