@@ -226,7 +226,7 @@ static int argument_skip(struct cxxname *symbol, int *depth)
     case 'X':
     case 'J':
     case 'F':
-    case 'Z': /* a function, of which the next is a part */
+    case 'Z': /* a function, and the next is a part */
         return ++*depth < DEPTH_MAX;
     case 'L':
         return literal_skip(symbol, depth);
