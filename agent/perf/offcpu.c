@@ -15,11 +15,14 @@
 #include "agent/perf/perfcall.h"
 #include "agent/perf/perfring.h"
 #include "agent/perf/tracepoint.h"
+#include "agent/process/detach.h"
 #include "schema/fd.h"
 
 #define EVENT "sched/sched_switch"
-/* Asleep, with or without signals; who is preempted is neither. */
-#define FILTER "prev_state==1||prev_state==2"
+/* Asleep, with or without signals; who is preempted is neither. Where CPUs are
+ * looked at, a collector would see itself each time that it sleeps, by name:
+ * process ids are not those of its namespace. */
+#define FILTER "(prev_state==1||prev_state==2)&&prev_comm!=\"" DETACH_NAME "\""
 #define CPUS_MAX 1024
 /* With more CPUs there would be too many rings. */
 #define CPUS_FEW 16

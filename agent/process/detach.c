@@ -143,6 +143,6 @@ void detach_go(bool keeps_stderr, struct detach_cpus *home)
     }
     affinity_widen();
     slice_shorten();
-    (void)prctl(PR_SET_NAME, "ckagent-collect");
+    (void)prctl(PR_SET_NAME, DETACH_NAME);
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
 }

@@ -10,6 +10,9 @@
 
 #include "agent/process/identity.h"
 
+/* A collector is named so. */
+#define DETACH_NAME "ckagent-collect"
+
 /* A descriptor for words to the user when the front is gone: the launcher's
  * stderr, or ours where there is no launcher. -1 = none, or not wanted. To be
  * taken before detach_go(). */

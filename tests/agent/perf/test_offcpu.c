@@ -1,0 +1,95 @@
+/* test_offcpu.c - whose switches are looked at
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/perf/offcpu.h"
+#include "agent/perf/tracepoint.h"
+#include "agent/process/detach.h"
+
+#define WAITS 50
+
+/* A process of that name that waits so often. */
+static pid_t sleeper_start(const char *name)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_NAME, name);
+        for (int i = 0; i < WAITS; i++) {
+            (void)nanosleep(&pause, NULL);
+        }
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+struct found {
+    uint32_t pid[2];
+    unsigned count[2];
+};
+
+static void found_count(void *state, const struct perfevent_sample *seen)
+{
+    struct found *found = state;
+
+    for (int i = 0; i < 2; i++) {
+        found->count[i] += seen->pid == found->pid[i];
+    }
+}
+
+/* Where CPUs are looked at: a collector sleeps a hundred times a second. */
+static void a_collector_does_not_look_at_its_own_waits(void **state)
+{
+    struct offcpu_wish wish = {
+        .is_wide = true, .sharers = 1, .stack_bytes = 1024, .may_lock = true};
+    struct found found = {.count = {0}};
+    struct ck_err why_not;
+    struct offcpu *offcpu;
+    uint64_t number;
+
+    (void)state;
+    if (!tracepoint_number("sched/sched_switch", &number)) {
+        print_message("skipped: the tracepoint cannot be read here\n");
+        skip();
+    }
+    offcpu = offcpu_create(getpid(), &wish, &why_not);
+    if (offcpu == NULL) {
+        print_message("skipped: %s\n", why_not.text);
+        skip();
+    }
+    offcpu_map(offcpu, -1);
+    found.pid[0] = (uint32_t)sleeper_start(DETACH_NAME);
+    found.pid[1] = (uint32_t)sleeper_start("another");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(waitpid((pid_t)found.pid[i], NULL, 0), found.pid[i]);
+    }
+    offcpu_mark(offcpu);
+    offcpu_step(offcpu, found_count, &found);
+    offcpu_destroy(offcpu);
+    assert_int_equal(found.count[0], 0);
+    assert_true(found.count[1] > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_collector_does_not_look_at_its_own_waits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
