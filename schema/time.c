@@ -109,11 +109,15 @@ __attribute__((section(".text.startup"))) const char *ck_skew_text(void)
 
 /* Before main(): a clock must not change under a program. What cannot be
  * parsed changes nothing; ckagent and ckagg refuse it. */
-__attribute__((constructor)) static void skew_start(void)
+__attribute__((constructor)) static void
+skew_start(int argc, char **argv, char **env)
 {
-    const char *text = ck_skew_text();
+    const char *text = ck_start_env(env, (char[]){CK_SKEW_VARIABLE});
 
-    if (text != NULL && ck_skew_parse(text, &own_skew) == 0) {
+    (void)argc;
+    (void)argv;
+    if (text != NULL && text[0] != '\0' &&
+        ck_skew_parse(text, &own_skew) == 0) {
         ck_time_is_skewed = 1;
     }
 }

@@ -60,7 +60,8 @@ struct annotate_thread {
 /* Too large for each thread's static storage: a loader that audits has 1.5 KB
  * of that for all libraries. A thread has the block of its slot's number; the
  * thread that goes on after a fork has a copy of its parent's. */
-static INJECT_ROOM struct annotate_thread blocks[CK_RING_SLOTS_MAX];
+static struct inject_room blocks = {.bytes = CK_RING_SLOTS_MAX *
+                                             sizeof(struct annotate_thread)};
 static INJECT_ROOM struct annotate_thread inherited_block;
 static INJECT_NEAR __thread struct annotate_thread *annotate_mine;
 static INJECT_NEAR __thread const struct ck_ring_slot *annotate_slot;
@@ -72,7 +73,8 @@ self_find(const struct ck_ring_writer *writer)
     struct annotate_thread *self = annotate_mine;
 
     if (self == NULL) {
-        self = &blocks[writer->slot - ck_ring_heads(inject_ring.header)];
+        self = (struct annotate_thread *)inject_room_of(&blocks) +
+               (writer->slot - ck_ring_heads(inject_ring.header));
         memset(self, 0, sizeof(*self));
     }
     annotate_mine = self;
@@ -480,6 +482,7 @@ const struct annotate_link *ck_annotate_link(void)
 
 __attribute__((constructor)) static void annotate_load(void)
 {
+    inject_room_add(&blocks);
     inject_load(CK_LIBRARY_ANNOTATE);
     (void)inject_at_fork(NULL, child_after_fork);
 }

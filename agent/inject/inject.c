@@ -18,7 +18,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,8 +65,7 @@ static _Atomic int is_placing;  /* call sites are being prepared, or are */
  * that a signal handler may enter one.
  */
 static INJECT_ROOM _Atomic(struct inject_text *) text_table[INJECT_TEXTS_MAX];
-static INJECT_ROOM _Alignas(
-    struct inject_text) char text_pool[INJECT_TEXT_BYTES];
+static struct inject_room text_pool = {.bytes = INJECT_TEXT_BYTES};
 static _Atomic size_t text_pool_used;
 
 void (*inject_closing)(enum inject_closing how);
@@ -134,6 +135,51 @@ INJECT_START static void child_after_fork(void)
     atomic_store(&slow_calls, 0);
 }
 
+static struct inject_room *rooms; /* of all parts of the library */
+
+INJECT_START void inject_room_add(struct inject_room *room)
+{
+    room->next = rooms;
+    rooms = room;
+}
+
+/* By system calls: what the program maps is counted (memory/ckmemory.c). */
+void *inject_room_map(struct inject_room *room)
+{
+    void *none = NULL;
+    void *at = atomic_load_explicit(&room->at, memory_order_acquire);
+    int saved = errno;
+    long made;
+
+    if (at != NULL) {
+        return at;
+    }
+    made = ck_kernel_ask(SYS_mmap,
+                         (long[6]){0, (long)room->bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0});
+    if (made != -1) {
+        at = (void *)made;
+        if (!atomic_compare_exchange_strong(&room->at, &none, at)) {
+            /* another thread was first */
+            (void)ck_kernel_ask(SYS_munmap, (long[6]){made, (long)room->bytes});
+            at = none;
+        }
+    }
+    errno = saved;
+    return at;
+}
+
+static int rooms_map(void)
+{
+    for (struct inject_room *room = rooms; room != NULL; room = room->next) {
+        if (inject_room_map(room) == NULL) {
+            errno = ENOMEM;
+            return -1;
+        }
+    }
+    return inject_room_map(&text_pool) == NULL ? -1 : 0;
+}
+
 /* Fork handlers and keys outlive a fork: set them up once an image. */
 INJECT_START static int hooks_install(void)
 {
@@ -146,8 +192,9 @@ INJECT_START static int hooks_install(void)
     return inject_at_fork(NULL, child_after_fork);
 }
 
-/* A full table is final; another thread that is just entering is not. The
- * places of calls are needed from now on: most processes never come here. */
+/* A full table is final, and so is a lack of memory for the rooms; another
+ * thread that is just entering is not. The places of calls are needed from now
+ * on: most processes never come here. */
 static int process_enter(void)
 {
     if (atomic_load(&inject_ring.incarnation) == 0 &&
@@ -155,10 +202,11 @@ static int process_enter(void)
         call_site_load();
     }
     if (atomic_load(&inject_ring.incarnation) != 0 ||
-        ck_ring_enter(&inject_ring, inject_library) == 0) {
+        (rooms_map() == 0 &&
+         ck_ring_enter(&inject_ring, inject_library) == 0)) {
         return 0;
     }
-    if (errno == ENOSPC) {
+    if (errno == ENOSPC || errno == ENOMEM) {
         atomic_store(&is_ready, 0);
     }
     atomic_fetch_add(&missed, 1);
@@ -276,11 +324,18 @@ INJECT_START static void ring_join(enum ck_library library)
 
 INJECT_START void inject_load(enum ck_library library)
 {
-    int saved = errno;
-
     if (atomic_load(&is_ready) != 0) { /* two of them in one */
         ring_join(library);
-    } else if (ck_ring_map(&inject_ring) == 0) {
+    } else {
+        inject_load_at(library, getenv(CK_RING_ENV_HERE));
+    }
+}
+
+INJECT_START void inject_load_at(enum ck_library library, const char *path)
+{
+    int saved = errno;
+
+    if (ck_ring_map_at(&inject_ring, path) == 0) {
         inject_library = library;
         ring_join(library);
         if (hooks_install() == 0) {
@@ -371,8 +426,21 @@ static uint32_t text_hash(const char *text, size_t length)
     return hash;
 }
 
+/* Of a process without a record it is mapped now, unless that is too late. */
+static char *text_pool_find(void)
+{
+    char *pool = inject_room_of(&text_pool);
+
+    if (pool == NULL && inject_slow_enter()) {
+        pool = inject_room_map(&text_pool);
+        inject_slow_leave();
+    }
+    return pool;
+}
+
 static struct inject_text *text_copy(const char *text, size_t length)
 {
+    char *pool = text_pool_find();
     size_t room = length < 16 ? 16 : length + 1;
     size_t align = _Alignof(struct inject_text);
     size_t bytes =
@@ -380,7 +448,7 @@ static struct inject_text *text_copy(const char *text, size_t length)
     struct inject_text *copy;
     size_t at;
 
-    if (bytes > INJECT_TEXT_BYTES ||
+    if (pool == NULL || bytes > INJECT_TEXT_BYTES ||
         atomic_load(&text_pool_used) > INJECT_TEXT_BYTES - bytes) {
         return NULL;
     }
@@ -388,7 +456,7 @@ static struct inject_text *text_copy(const char *text, size_t length)
     if (at > INJECT_TEXT_BYTES - bytes) {
         return NULL;
     }
-    copy = (struct inject_text *)(text_pool + at);
+    copy = (struct inject_text *)(pool + at);
     memcpy(copy->text, text, length);
     copy->text[length] = '\0';
     memset(copy->mask, 0xff, sizeof(copy->mask));

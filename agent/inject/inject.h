@@ -29,6 +29,25 @@
  * need: the linker sorts by this name (agent/inject/CMakeLists.txt). */
 #define INJECT_ROOM __attribute__((section(".bss.room")))
 
+/* A larger table, zero at first, that is mapped with the process's first
+ * record: the kernel puts a library of 2 MiB and more in a part of the address
+ * space of its own, and the page table of that costs each program as much as
+ * four faults. */
+struct inject_room {
+    size_t bytes;
+    _Atomic(void *) at; /* NULL = not yet */
+    struct inject_room *next;
+};
+/* From the constructor. */
+void inject_room_add(struct inject_room *room);
+/* Its table, mapped now if it was not; NULL = no memory. */
+void *inject_room_map(struct inject_room *room);
+/* Where there was a record. */
+static inline void *inject_room_of(struct inject_room *room)
+{
+    return atomic_load_explicit(&room->at, memory_order_relaxed);
+}
+
 /* For code that every process runs at its start, or after a fork: near each
  * other as well. */
 #define INJECT_START __attribute__((section(".text.startup")))
@@ -78,6 +97,8 @@ struct inject_label {
  * the ring with its first record. Keeps errno.
  */
 void inject_load(enum ck_library library);
+/* The same, where the value of CKAGENT_RING is known; NULL = unset. */
+void inject_load_at(enum ck_library library, const char *path);
 /* The same for a library that threads may begin with at once, each as often as
  * it likes: it is loaded when this returns. In a child of a fork() meanwhile it
  * may stay unloaded. */

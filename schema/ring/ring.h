@@ -294,6 +294,8 @@ struct ck_ring_writer {
  * for the life of the process, whatever becomes of its files and its user.
  */
 int ck_ring_map(struct ck_ring *ring);
+/* The same, where the value of the variable is known; NULL = unset. */
+int ck_ring_map_at(struct ck_ring *ring, const char *path);
 /* Enter this process image in the table of a mapped ring. Any thread may, any
  * number of times. 0, or -1 with errno: ENOSPC the table is full, EAGAIN
  * another thread is at it. Not for a signal handler.

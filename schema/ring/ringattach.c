@@ -141,9 +141,8 @@ START static off_t file_bytes(int fd)
     return st.st_size;
 }
 
-START int ck_ring_map(struct ck_ring *ring)
+START int ck_ring_map_at(struct ck_ring *ring, const char *path)
 {
-    const char *path = getenv(CK_RING_ENV_HERE);
     struct ck_ring made = {.header = NULL};
     off_t bytes;
     int rc = -1;
@@ -176,6 +175,11 @@ START int ck_ring_map(struct ck_ring *ring)
     }
     (void)ck_kernel_ask(SYS_close, (long[6]){fd});
     return rc;
+}
+
+int ck_ring_map(struct ck_ring *ring)
+{
+    return ck_ring_map_at(ring, getenv(CK_RING_ENV));
 }
 
 uint64_t ck_ring_pid_space(void)

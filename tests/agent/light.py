@@ -25,16 +25,29 @@ RELOCATIONS_MAX = 200
 # Names that the loader looks up at the start, whether they are used or not:
 # _r_debug, pthread_key_create. Four more came with the compiler's start files.
 NAMES_MAX = 2
+# The kernel gives what maps so many bytes a part of the address space of its
+# own, with a page table that each program pays for.
+MAPPED_MAX = 2 << 20
+# Functions of the C library that a program calls by us which does nothing: each
+# is found by its name, and most have a page that such a program needs for
+# nothing else.
+CALLED = {"__errno_location", "__register_atfork", "pthread_key_create"}
 # Questions to the kernel for the time, at the start and at the end.
 CLOCKS_MAX = 2
 WRITTEN_MAX = 4096
 PAGE = 4096
 NEAR = 65536 - 4096
+# Pages of the code of the start, of the end, and after a fork.
+CODE_PAGES = 3
 # Of each room that has something to do at the start.
 VARIABLES = ("inject_ring", "libraries", "last", "first_stack", "loaded_raw", "counted_pid",
              "ck_time_is_skewed", "is_ready")
-FUNCTIONS = ("symbol_load", "ck_ring_map", "inject_load", "ck_filter_join",
-             "posix_call_load", "ck_skew_text", "posix_counts_last")
+FUNCTIONS = ("symbol_load", "ck_ring_map_at", "inject_load", "ck_filter_join",
+             "posix_call_load", "ck_skew_text", "posix_counts_last",
+             "posix_counts_load", "posix_is_worth_it", "posix_counts_pause",
+             "mpi_requests_load", "inject_room_add", "library_load",
+             "library_unload", "annotate_load", "skew_start",
+             "child_after_fork")
 TRIES = 7
 
 
@@ -86,6 +99,9 @@ def misplaced(library):
              begin // PAGE]
     wrong += [name for name in FUNCTIONS if name in places and
               places[name] - table > NEAR]
+    pages = {places[name] // PAGE for name in FUNCTIONS if name in places}
+    if max(pages) - min(pages) >= CODE_PAGES:
+        wrong.append("code of the start on pages %s" % sorted(pages))
     wrong += re.findall(r"\((?:INIT|FINI)\)", read("-d", library))
     return wrong
 
@@ -177,19 +193,41 @@ def mappings(library):
     return maps.count(".ring\n")
 
 
+def called(library):
+    """Names of functions that the loader finds for the library, each time: one
+    that had no CPU for a tenth of a second has something to record."""
+    found = []
+    for _ in range(TRIES):
+        said = subprocess.run(
+            ["/bin/true"], check=True, capture_output=True, text=True,
+            env={"LD_PRELOAD": library, "LD_DEBUG": "bindings",
+                 "CKAGENT_RING": os.environ.get("CKAGENT_RING", "")}).stderr
+        found.append(set(re.findall(
+            r"binding file \S*/libck\.so \[0\] to \S*/libc\.so\S* "
+            r".*symbol `(\w+)'", said)))
+    return sorted(set.intersection(*found))
+
+
+def mapped_bytes(library):
+    """From the first byte to the last, as the loader asks the kernel."""
+    parts = re.findall(r"^ +LOAD +\S+ +(\S+) +\S+ +\S+ +(\S+)",
+                       read("-l", library), re.M)
+    return max(int(at, 16) + int(size, 16) for at, size in parts)
+
+
 def in_ring_of(build, library):
-    """Faults, mappings and looks at the clock below an agent, which this
-    script runs in once more."""
-    return map(int, subprocess.run(
+    """Faults, mappings, looks at the clock and functions called below an agent,
+    which this script runs in once more."""
+    return subprocess.run(
         [os.path.join(build, "tests", "ringrun"), os.devnull, "--",
          sys.executable, __file__, "--faults", library],
-        check=True, capture_output=True, text=True).stdout.split())
+        check=True, capture_output=True, text=True).stdout.split()
 
 
 def main():
     if sys.argv[1] == "--faults":
         print(faults(sys.argv[2]), mappings(sys.argv[2]),
-              clocks(sys.argv[2]))
+              clocks(sys.argv[2]), *called(sys.argv[2]))
         return
     library = os.path.join(sys.argv[1], "lib", "ck", "libck.so")
     needed = re.findall(r"NEEDED.*\[(.*)\]", read("-d", library))
@@ -204,8 +242,12 @@ def main():
         wrong.append("a program is read each time that it is executed")
     plain = faults(None)
     more = faults(library) - plain
-    in_ring, mapped, asked = in_ring_of(sys.argv[1], library)
-    in_ring -= plain
+    in_ring, mapped, asked, *functions = in_ring_of(sys.argv[1], library)
+    in_ring, mapped, asked = int(in_ring) - plain, int(mapped), int(asked)
+    if "__register_atfork" in functions and set(functions) - CALLED:
+        wrong.append("calls of %s" % " ".join(set(functions) - CALLED))
+    if mapped_bytes(library) >= MAPPED_MAX:
+        wrong.append("%d bytes are mapped" % mapped_bytes(library))
     if mapped != 1:
         wrong.append("%d mappings of the ring" % mapped)
     if asked > CLOCKS_MAX:

@@ -104,6 +104,7 @@ static void class_rows_fill(void)
 
 __attribute__((constructor)) static void library_load(void)
 {
+    mpi_requests_load();
     inject_load(CK_LIBRARY_MPI);
 }
 

@@ -9,8 +9,12 @@
 #define REQUEST_WINDOW 64
 #define REQUEST_CLAIMED UINT64_MAX
 
-static INJECT_ROOM _Atomic uint64_t request_keys[MPI_REQUESTS_MAX];
-static INJECT_ROOM struct mpi_request request_table[MPI_REQUESTS_MAX];
+struct requests {
+    _Atomic uint64_t keys[MPI_REQUESTS_MAX];
+    struct mpi_request table[MPI_REQUESTS_MAX];
+};
+
+static struct inject_room room = {.bytes = sizeof(struct requests)};
 static _Atomic uint32_t request_refused;
 
 static uint32_t window_start(uint64_t handle)
@@ -18,17 +22,23 @@ static uint32_t window_start(uint64_t handle)
     return (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> 40) % MPI_REQUESTS_MAX;
 }
 
+INJECT_START void mpi_requests_load(void)
+{
+    inject_room_add(&room);
+}
+
 struct mpi_request *mpi_request_find(uint64_t handle)
 {
+    struct requests *requests = inject_room_of(&room);
     uint32_t start = window_start(handle);
 
-    for (uint32_t i = 0; i < REQUEST_WINDOW; i++) {
+    for (uint32_t i = 0; requests != NULL && i < REQUEST_WINDOW; i++) {
         uint32_t at = (start + i) % MPI_REQUESTS_MAX;
 
         /* acquire: pairs with the release in mpi_request_insert() */
-        if (atomic_load_explicit(&request_keys[at], memory_order_acquire) ==
+        if (atomic_load_explicit(&requests->keys[at], memory_order_acquire) ==
             handle) {
-            return &request_table[at];
+            return &requests->table[at];
         }
     }
     return NULL;
@@ -38,20 +48,21 @@ struct mpi_request *mpi_request_find(uint64_t handle)
  * (its completion was not seen). */
 bool mpi_request_insert(const struct mpi_request *request)
 {
+    struct requests *requests = inject_room_of(&room);
     uint32_t start = window_start(request->handle);
 
-    for (uint32_t i = 0; i < REQUEST_WINDOW; i++) {
+    for (uint32_t i = 0; requests != NULL && i < REQUEST_WINDOW; i++) {
         uint32_t at = (start + i) % MPI_REQUESTS_MAX;
         uint64_t seen =
-            atomic_load_explicit(&request_keys[at], memory_order_relaxed);
+            atomic_load_explicit(&requests->keys[at], memory_order_relaxed);
 
         if ((seen != 0 && seen != request->handle) ||
-            !atomic_compare_exchange_strong(&request_keys[at], &seen,
+            !atomic_compare_exchange_strong(&requests->keys[at], &seen,
                                             REQUEST_CLAIMED)) {
             continue;
         }
-        request_table[at] = *request;
-        atomic_store_explicit(&request_keys[at], request->handle,
+        requests->table[at] = *request;
+        atomic_store_explicit(&requests->keys[at], request->handle,
                               memory_order_release);
         return true;
     }
@@ -61,7 +72,9 @@ bool mpi_request_insert(const struct mpi_request *request)
 
 void mpi_request_remove(struct mpi_request *request)
 {
-    atomic_store_explicit(&request_keys[request - request_table], 0,
+    struct requests *requests = inject_room_of(&room);
+
+    atomic_store_explicit(&requests->keys[request - requests->table], 0,
                           memory_order_release);
 }
 

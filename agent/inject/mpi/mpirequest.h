@@ -52,6 +52,9 @@ struct mpi_request {
  * no room, counted. */
 bool mpi_request_insert(const struct mpi_request *request);
 
+/* From the constructor. */
+void mpi_requests_load(void);
+
 /* The request of a handle, or NULL. Valid until it is removed, which only the
  * thread that completes it does. */
 struct mpi_request *mpi_request_find(uint64_t handle);

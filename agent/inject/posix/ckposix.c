@@ -16,6 +16,7 @@
 #include "agent/inject/posix/posixpath.h"
 #include "agent/inject/posix/posixsocket.h"
 #include "agent/inject/words.h"
+#include "schema/kernelask.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -163,12 +164,17 @@ INJECT_ENTRY(int, socketpair, int domain, int type, int protocol, int fds[2])
 
 /* Before the constructors of the other parts: the key of posixcount.c comes
  * first. */
-__attribute__((constructor(102))) static void library_load(void)
+__attribute__((constructor(102))) static void
+library_load(int argc, char **argv, char **env)
 {
-    posix_exec_load();
-    if (getenv(CK_RING_ENV_HERE) != NULL) {
+    const char *path = ck_start_env(env, CK_RING_ENV_HERE);
+
+    (void)argc;
+    (void)argv;
+    posix_exec_load(ck_start_env(env, (char[]){"LD_PRELOAD"}));
+    if (path != NULL) {
         posix_counts_load();
-        inject_load(CK_LIBRARY_POSIX);
+        inject_load_at(CK_LIBRARY_POSIX, path);
         posix_call_load();
     }
     posix_counts_begin();

@@ -67,7 +67,7 @@ INJECT_START static int64_t age(void)
     return now - born_raw;
 }
 
-bool posix_is_worth_it(void)
+INJECT_START bool posix_is_worth_it(void)
 {
     return loaded_raw != 0 && !posix_may_not_look() &&
            (inject_thread.slot != NULL ||

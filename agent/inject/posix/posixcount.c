@@ -17,6 +17,7 @@
 
 #include "agent/inject/posix/posixcall.h"
 #include "agent/inject/posix/posixsocket.h"
+#include "schema/kernelask.h"
 
 INJECT_NEAR __thread struct posix_counts *posix_mine;
 
@@ -115,7 +116,7 @@ static void thread_end(void *block)
     block_free(counts);
 }
 
-void posix_counts_pause(bool is_on)
+INJECT_START void posix_counts_pause(bool is_on)
 {
     if (is_on && pauses++ == 0) {
         paused = posix_mine;
@@ -206,6 +207,12 @@ static void others_forget(void)
     }
 }
 
+/* Not by the C library, whose function has a page of its own. */
+INJECT_START static pid_t own_pid(void)
+{
+    return (pid_t)ck_kernel_ask(SYS_getpid, (long[6]){0});
+}
+
 /* A child has this thread only, and starts from nothing. Most children go on to
  * another program at once, and each page that they look at or write to costs
  * them a fault: where there are blocks enough, those of the parent stay as they
@@ -221,7 +228,7 @@ INJECT_START static void child_after_fork(void)
     }
     atomic_store(&uncounted, 0);
     if (!inject_ring.is_closed) {
-        counted_pid = getpid();
+        counted_pid = own_pid();
     }
     posix_mine = NULL;
     paused = NULL;
@@ -229,7 +236,7 @@ INJECT_START static void child_after_fork(void)
 
 INJECT_START void posix_counts_load(void)
 {
-    counted_pid = getpid();
+    counted_pid = own_pid();
     /* Before inject.c's key: a thread's counts need its slot. */
     if (pthread_key_create != NULL &&
         pthread_key_create(&key, thread_end) == 0) {
@@ -260,13 +267,12 @@ void ck_posix_handlers(bool is_behind)
     (void)atexit(is_behind ? handlers_begin : handlers_end);
 }
 
-void posix_counts_last(void)
+/* Of all threads that are left. */
+static void totals_say(void)
 {
     struct posix_counts rest;
 
-    if (posix_is_blind || !posix_is_worth_it() ||
-        (!inject_ring.is_closed && getpid() != counted_pid) ||
-        inject_writer() == NULL) {
+    if (inject_writer() == NULL) {
         return;
     }
     for (unsigned i = atomic_load(&pool_from); i < atomic_load(&pool_used);
@@ -294,8 +300,19 @@ void posix_counts_last(void)
     }
 }
 
+/* Most programs end here with nothing that is worth an entry: beside the code
+ * of their start. */
+INJECT_START void posix_counts_last(void)
+{
+    if (!posix_is_blind && posix_is_worth_it() &&
+        (inject_ring.is_closed || own_pid() == counted_pid)) {
+        totals_say();
+    }
+}
+
 /* Destructors of libraries run behind our own, as their constructors before. */
-__attribute__((destructor)) static void library_unload(void)
+__attribute__((destructor, section(".text.startup"))) static void
+library_unload(void)
 {
     posix_counts_last();
     posix_counts_pause(true);

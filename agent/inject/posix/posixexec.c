@@ -19,7 +19,6 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -90,13 +89,11 @@ static bool is_on_first_stack(void)
     return here - (first_stack - FIRST_STACK_BYTES) < 2 * FIRST_STACK_BYTES;
 }
 
-INJECT_START void posix_exec_load(void)
+INJECT_START void posix_exec_load(char *preload)
 {
-    char *text = getenv((char[]){"LD_PRELOAD"});
-
     first_stack = (uintptr_t)__builtin_frame_address(0);
-    if (text != NULL) {
-        (void)text_replace(text, (char[]){DIRECT}, (char[]){BY_PLATFORM});
+    if (preload != NULL) {
+        (void)text_replace(preload, (char[]){DIRECT}, (char[]){BY_PLATFORM});
     }
 }
 

@@ -5,7 +5,8 @@
 #ifndef CK_AGENT_INJECT_POSIX_POSIXEXEC_H
 #define CK_AGENT_INJECT_POSIX_POSIXEXEC_H
 
-/* At the start: LD_PRELOAD is again what the parent had. */
-void posix_exec_load(void);
+/* At the start: LD_PRELOAD, whose value in the environment this is, is again
+ * what the parent had. NULL = unset. */
+void posix_exec_load(char *preload);
 
 #endif
