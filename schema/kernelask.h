@@ -47,12 +47,13 @@ ck_kernel_ask(long number, const long words[6])
 }
 
 /* `env` is the third argument that glibc gives to a constructor; other C
- * libraries give none, and it is not looked at. Borrowed; NULL = not set. */
+ * libraries give none, and it is not looked at. NULL of a program that cleared
+ * its variables before it opened a library. Borrowed; NULL = not set. */
 __attribute__((section(".text.startup"))) static inline char *
 ck_start_env(char *const *env, const char *name)
 {
 #ifdef __GLIBC__
-    for (; *env != NULL; env++) {
+    for (; env != NULL && *env != NULL; env++) {
         size_t i = 0;
 
         while (name[i] != '\0' && (*env)[i] == name[i]) {
