@@ -321,18 +321,16 @@ static void hello_welcome(struct intake *intake,
 static void launcher_read(const struct ck_control *hello,
                           struct jobs_wish *wish)
 {
-    struct ck_domain ours = {.boot_id = ""};
-    char theirs[sizeof(ours.boot_id)] = "";
+    char boot_id[40] = "";
     char text[32];
 
     if (ck_lines_get(hello->text, hello->text_length, "launcher_start", text,
                      sizeof(text))) {
         wish->launcher_start = strtoll(text, NULL, 10);
     }
-    (void)ck_lines_get(hello->text, hello->text_length, "boot_id", theirs,
-                       sizeof(theirs));
-    wish->is_local = ck_domain_read(&ours, NULL) == 0 && ours.boot_id[0] &&
-                     strcmp(theirs, ours.boot_id) == 0;
+    (void)ck_lines_get(hello->text, hello->text_length, "boot_id", boot_id,
+                       sizeof(boot_id));
+    wish->is_local = ck_domain_is_here(boot_id);
 }
 
 static void take_hello(struct intake *intake,

@@ -99,7 +99,6 @@ static void lines_text(
 static void peer_identify(struct peer *peer, const char *lines, size_t length)
 {
     struct peer_facts *facts = &peer->facts;
-    struct ck_domain ours;
     int64_t space;
 
     facts->rank = lines_number(lines, length, "rank", -1);
@@ -111,11 +110,9 @@ static void peer_identify(struct peer *peer, const char *lines, size_t length)
                sizeof(facts->boot_id));
     lines_text(lines, length, "command", facts->command,
                sizeof(facts->command));
-    (void)ck_domain_read(&ours, NULL);
     /* In a container of this machine pids are others. */
     space = lines_number(lines, length, "pid_space", 0);
-    peer->is_local = ours.boot_id[0] &&
-                     strcmp(ours.boot_id, facts->boot_id) == 0 &&
+    peer->is_local = ck_domain_is_here(facts->boot_id) &&
                      (space == 0 || space == (int64_t)ck_ring_pid_space());
 }
 

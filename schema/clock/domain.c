@@ -78,6 +78,14 @@ bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b)
            strcmp(a->timens, b->timens) == 0;
 }
 
+bool ck_domain_is_here(const char *boot_id)
+{
+    struct ck_domain ours = {.boot_id = ""};
+
+    (void)ck_domain_read(&ours, NULL);
+    return ours.boot_id[0] != '\0' && strcmp(ours.boot_id, boot_id) == 0;
+}
+
 uint64_t ck_domain_hash(const struct ck_domain *domain)
 {
     uint64_t hash = ck_fnv_text(CK_FNV_START, domain->boot_id);

@@ -27,6 +27,8 @@ int ck_domain_read(struct ck_domain *domain, struct ck_err *err);
 /* Whether they have one name; of a boot id that could not be read nothing is
  * equal. Cloned machines may have one name and two clocks: a reason to look. */
 bool ck_domain_equal(const struct ck_domain *a, const struct ck_domain *b);
+/* Is a boot id that of this machine? One that could not be read is not. */
+bool ck_domain_is_here(const char *boot_id);
 /* Text of CK_TEST_CLOCK, or NULL: this clock is the machine's. */
 const char *ck_domain_skew(void);
 /* This process's RAW at a RAW time of the machine, as perf_event gives it. From
