@@ -89,7 +89,7 @@ static struct ledger_row *row_new(struct rows *rows,
     row->error = 0;
     row->wrong = 0;
     row->latest = (struct region){0, 0};
-    row->longest = (struct rows_piece){{0, 0}, row->rank, row->device};
+    row->longest = (struct report_piece){{0, 0}, row->rank, row->device};
     row->is_sampled = rows->count <= ROWS_SAMPLED;
     row->more = NULL;
     return row;
@@ -120,7 +120,7 @@ static struct rows_sample *sample_grown(struct rows_sample *sample)
 {
     uint32_t room = sample == NULL ? 1 : sample->room * 4;
     struct rows_sample *grown =
-        xrealloc(sample, sizeof(*sample) + room * sizeof(struct rows_piece));
+        xrealloc(sample, sizeof(*sample) + room * sizeof(struct report_piece));
 
     if (sample == NULL) {
         *grown = (struct rows_sample){.count = 0};
@@ -130,7 +130,9 @@ static struct rows_sample *sample_grown(struct rows_sample *sample)
 }
 
 /* Each piece has the same chance to be among those that are kept. */
-void rows_sample(struct ledger_row *row, struct rows_piece piece, bool is_grown)
+void rows_sample(struct ledger_row *row,
+                 struct report_piece piece,
+                 bool is_grown)
 {
     struct rows_sample *sample;
     uint64_t at;
@@ -179,7 +181,7 @@ static struct ledger_row *keyed_find(struct rows *rows,
 
 /* A piece, and how many pieces it represents. */
 struct weighed {
-    const struct rows_piece *piece;
+    const struct report_piece *piece;
     ck_time_t length;
     double weight;
 };
@@ -199,7 +201,7 @@ static double weights_fill(struct weighed *pieces,
         const struct rows_sample *sample = rows_sample_of(rows[i]);
 
         for (uint32_t k = 0; sample != NULL && k < sample->kept; k++) {
-            const struct rows_piece *piece = &sample->pieces[k];
+            const struct report_piece *piece = &sample->pieces[k];
             double weight = (double)sample->count / sample->kept;
 
             *pieces++ =
@@ -210,10 +212,10 @@ static double weights_fill(struct weighed *pieces,
     return whole;
 }
 
-struct rows_piece rows_typical(const struct ledger_row *const *rows,
-                               size_t count)
+struct report_piece rows_typical(const struct ledger_row *const *rows,
+                                 size_t count)
 {
-    struct rows_piece typical = {{0, 0}, DEFS_RANK_UNKNOWN, DEFS_NONE};
+    struct report_piece typical = {{0, 0}, DEFS_RANK_UNKNOWN, DEFS_NONE};
     struct weighed *pieces;
     double whole, before = 0;
     size_t kept = 0, at = 0;

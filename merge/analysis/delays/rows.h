@@ -11,6 +11,7 @@
 #define CK_MERGE_ANALYSIS_DELAYS_ROWS_H
 
 #include "merge/analysis/history/lookback.h"
+#include "merge/report/report.h"
 
 /* Rows with a pair of ranks each. */
 #define ROWS_MAX ((size_t)1 << 16)
@@ -23,17 +24,12 @@
 #define ROWS_SAMPLE 16
 /* Of so many rows: of a job with more pairs of ranks its first ones. */
 #define ROWS_SAMPLED ((size_t)1024)
-struct rows_piece {
-    struct region part;
-    int32_t rank;    /* whose it was */
-    uint32_t device; /* physical, that was idle; DEFS_NONE = none */
-};
 struct rows_sample {
     uint64_t count; /* pieces that there were */
     uint32_t kept;
     uint32_t room;
     uint32_t last; /* place of the latest one; ROWS_SAMPLE = not kept */
-    struct rows_piece pieces[];
+    struct report_piece pieces[];
 };
 
 /* What few rows have, so that the others are small. */
@@ -69,7 +65,7 @@ struct ledger_row {
                              sent before were received later (wrongorder.h) */
     struct region latest; /* the piece that was added last, with those that it
                              goes on from */
-    struct rows_piece longest; /* of these; empty = none was shown */
+    struct report_piece longest; /* of these; empty = none was shown */
     struct rows_more *more; /* NULL = it is one rank's, and no piece is kept */
 };
 
@@ -86,11 +82,12 @@ rows_sample_of(const struct ledger_row *row)
 
 /* One more piece, or the latest one grown. */
 void rows_sample(struct ledger_row *row,
-                 struct rows_piece piece,
+                 struct report_piece piece,
                  bool is_grown);
 
 /* Remember a piece of its time, so that there are examples of it. */
-static inline void rows_example(struct ledger_row *row, struct rows_piece piece)
+static inline void rows_example(struct ledger_row *row,
+                                struct report_piece piece)
 {
     bool is_grown = piece.part.start == row->latest.end &&
                     row->latest.start < piece.part.start;
@@ -126,8 +123,8 @@ struct ledger_row *rows_again(struct rows *rows,
 struct ledger_row *rows_all(const struct rows *rows, size_t *count);
 /* A piece of median length, of those that were kept of each row, which
  * represent as many as there were; an empty one where none was shown. */
-struct rows_piece rows_typical(const struct ledger_row *const *rows,
-                               size_t count);
+struct report_piece rows_typical(const struct ledger_row *const *rows,
+                                 size_t count);
 /* How many different ranks the rows are of. */
 uint32_t rows_ranks(const struct defs *defs,
                     const struct ledger_row *const *rows,

@@ -173,14 +173,10 @@ static void typical_find(struct grouping *grouping,
                          size_t count,
                          struct report_cause *cause)
 {
-    struct rows_piece piece;
-
     for (size_t i = 0; i < count; i++) {
         grouping->rows[i] = items[i].row;
     }
-    piece = rows_typical(grouping->rows, count);
-    cause->typical =
-        (struct report_piece){piece.part, piece.rank, piece.device};
+    cause->typical = rows_typical(grouping->rows, count);
 }
 
 /* What the launching threads did for the largest part of a group. */
@@ -344,14 +340,13 @@ static void windows_find(struct grouping *grouping,
 static void example_find(const struct ledger_row *row,
                          struct report_cause *cause)
 {
-    const struct rows_piece *piece = &row->longest;
+    const struct report_piece *piece = &row->longest;
     ck_time_t more =
         region_length(piece->part) - region_length(cause->example.part);
 
     if (more > 0 ||
         (more == 0 && piece->part.start < cause->example.part.start)) {
-        cause->example =
-            (struct report_piece){piece->part, piece->rank, piece->device};
+        cause->example = *piece;
     }
 }
 

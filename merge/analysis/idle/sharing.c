@@ -31,7 +31,7 @@ row_add(struct books *books, const struct ledger_row *what, struct region part)
     row->ended += what->ended;
     row->count++;
     row->error += what->error;
-    rows_example(row, (struct rows_piece){part, what->rank, what->device});
+    rows_example(row, (struct report_piece){part, what->rank, what->device});
     sum->ns += what->ns;
     if (books->see != NULL) {
         books->see(books->see_state, what, part);

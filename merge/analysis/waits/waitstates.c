@@ -124,7 +124,7 @@ static void row_add(struct standing *standing, struct region piece)
     row->ns += region_length(piece);
     row->ended += standing->has_ended ? region_length(piece) : 0;
     rows_example(row,
-                 (struct rows_piece){piece, standing->row.rank, DEFS_NONE});
+                 (struct report_piece){piece, standing->row.rank, DEFS_NONE});
     row->count += !standing->is_counted;
     row->error += standing->row.error;
     standing->row.error = 0;

@@ -221,7 +221,7 @@ static struct ledger_row *pieces_put(struct rows *rows,
     for (size_t i = 0; i < count; i++) {
         ck_time_t start = from + (ck_time_t)i * 10000;
 
-        rows_example(row, (struct rows_piece){
+        rows_example(row, (struct report_piece){
                               {start, start + lengths[i % kinds]}, 9, 1});
     }
     return row;
@@ -233,7 +233,7 @@ static void a_typical_piece_has_median_length(void **state)
     static const ck_time_t turns[] = {10, 200, 200, 200, 9000};
     struct rows *rows = rows_create(&defs, NULL, is_shown, 0);
     const struct ledger_row *all[2];
-    struct rows_piece piece;
+    struct report_piece piece;
 
     (void)state;
     all[0] = pieces_put(rows, 3, turns, 5, 5000, 0);
@@ -284,9 +284,9 @@ static void a_piece_that_goes_on_is_one_piece(void **state)
     struct ledger_row *row = pieces_put(rows, 3, one, 1, 1, 0);
 
     (void)state;
-    rows_example(row, (struct rows_piece){{7, 50}, 9, 1});
-    rows_example(row, (struct rows_piece){{50, 60}, 9, 1});
-    rows_example(row, (struct rows_piece){{100, 101}, 9, 2});
+    rows_example(row, (struct report_piece){{7, 50}, 9, 1});
+    rows_example(row, (struct report_piece){{50, 60}, 9, 1});
+    rows_example(row, (struct report_piece){{100, 101}, 9, 2});
     assert_int_equal(row->more->sample->count, 2);
     assert_int_equal(row->more->sample->pieces[0].part.start, 0);
     assert_int_equal(row->more->sample->pieces[0].part.end, 60);
