@@ -90,6 +90,8 @@ void page_call_of(const struct page *page,
 /* "rank 2", "ranks 1, 4 and 7", "ranks 0-5, 7, 9, 11, 13, 15, 17, 19 and 20
  * more" */
 void page_ranks(FILE *file, const int32_t *ranks, size_t count);
+/* Are two places one, as they are named (textdelays.c)? */
+bool page_is_same_place(const struct place *a, const struct place *b);
 /* A sentence in lines, behind so many blanks, as what is wrong (stuck.c). */
 void page_alarm(const struct page *page, const char *text, int indent);
 /* In which calls ranks were that never left them (stuck.c). */

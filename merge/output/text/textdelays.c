@@ -19,7 +19,7 @@
 /* Nor does what is behind a rank's end, or before it. */
 #define WORTH_ENDED 20
 
-static bool is_place_same(const struct place *a, const struct place *b)
+bool page_is_same_place(const struct place *a, const struct place *b)
 {
     /* Kept texts: equal ones are one pointer. */
     return a->function == b->function && a->file == b->file &&
@@ -36,7 +36,7 @@ static bool is_same(const struct report_activity *a,
                     const struct report_activity *b)
 {
     if (a->call != NULL || b->call != NULL) {
-        return a->call == b->call && is_place_same(&a->place, &b->place) &&
+        return a->call == b->call && page_is_same_place(&a->place, &b->place) &&
                a->kernel == b->kernel;
     }
     return a->range == b->range &&
@@ -104,7 +104,7 @@ static bool is_at(const char *call,
                   const struct place *place,
                   const struct report_activity *did)
 {
-    return call == did->call && is_place_same(place, &did->place);
+    return call == did->call && page_is_same_place(place, &did->place);
 }
 
 /* Most of the time in that call of MPI is of calls that may or may not have

@@ -4,11 +4,13 @@
  */
 #include "merge/output/text/page.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "merge/model/memory.h"
 #include "merge/output/text/advice.h"
-#include "merge/output/text/alike.h"
 #include "merge/output/words.h"
+#include "schema/order.h"
 
 #define TOP_CAUSES 5
 /* And of those at the start. */
@@ -633,6 +635,77 @@ static void put_cause(const struct page *page,
     fputs(".\n", page->file);
 }
 
+/* ---- one cause on several ranks ------------------------------------------ */
+
+/* The least of one that is the same as another, as a part of that. */
+#define ALIKE_PART 2
+
+/* Did two threads the same, as a sentence names it? Kept texts: equal ones are
+ * one pointer. */
+static bool are_activities_alike(const struct report_activity *a,
+                                 const struct report_activity *b)
+{
+    return a->call == b->call && page_is_same_place(&a->place, &b->place) &&
+           a->range == b->range && a->before == b->before &&
+           page_is_same_place(&a->before_place, &b->before_place) &&
+           a->after == b->after &&
+           page_is_same_place(&a->after_place, &b->after_place) &&
+           page_is_same_place(&a->sampled.place, &b->sampled.place) &&
+           a->kernel == b->kernel;
+}
+
+/* Where ranks do the same, their devices are idle for the same cause, each of
+ * its own: it is listed once, with the ranks that have it too. What one rank
+ * has more than twice as much of as another is two causes. They are listed by
+ * length: `a` is before `b`. */
+static bool are_alike(const struct report_cause *a,
+                      const struct report_cause *b)
+{
+    return a->cause != CAUSE_MPI_WAIT && !is_dependent(a) &&
+           a->cause == b->cause && a->is_start == b->is_start && a->rank >= 0 &&
+           b->rank >= 0 && a->rank != b->rank && b->ns <= a->ns &&
+           b->ns >= a->ns / ALIKE_PART &&
+           are_activities_alike(&a->did, &b->did);
+}
+
+/* Is the cause shown with another one that is listed before it? */
+static bool is_shown(const struct report *report, size_t cause)
+{
+    for (size_t i = 0; i < cause; i++) {
+        if (are_alike(&report->causes[i], &report->causes[cause]) &&
+            !is_shown(report, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+CK_ORDER(by_number, int32_t, CK_LESS(*a, *b))
+
+/* "    The same on ranks 1-3: 14.1 % more (47.3 s)." where there are such. */
+static void put_alike(const struct page *page, const struct report_cause *cause)
+{
+    const struct report *report = page->report;
+    size_t count = 0;
+    int32_t *ranks = xcalloc(report->causes_count + 1, sizeof(*ranks));
+    ck_time_t ns = 0;
+
+    for (size_t i = 0; i < report->causes_count; i++) {
+        if (are_alike(cause, &report->causes[i])) {
+            ranks[count++] = report->causes[i].rank;
+            ns += report->causes[i].ns;
+        }
+    }
+    qsort(ranks, count, sizeof(*ranks), by_number);
+    if (count > 0) {
+        fputs("    The same on ", page->file);
+        page_ranks(page->file, ranks, count);
+        fprintf(page->file, ": %s %% more (%s).\n",
+                word_percent(ns, report->all.wall).text, word_time(ns).text);
+    }
+    free(ranks);
+}
+
 size_t page_findings(const struct report *report, size_t *causes)
 {
     ck_time_t worth = report->all.wall / WORTH_SHARE;
@@ -641,7 +714,7 @@ size_t page_findings(const struct report *report, size_t *causes)
     for (size_t i = 0; i < report->causes_count; i++) {
         const struct report_cause *cause = &report->causes[i];
 
-        if (cause->ns > worth && !alike_is_shown(report, i) &&
+        if (cause->ns > worth && !is_shown(report, i) &&
             (report_is_once(cause) ? onces < TOP_ONCES
                                    : count < TOP_CAUSES + onces)) {
             onces += report_is_once(cause);
@@ -657,7 +730,7 @@ void page_finding(const struct page *page,
 {
     put_cause(page, number, cause);
     page_windows(page, &cause->windows);
-    alike_put(page, cause);
+    put_alike(page, cause);
     put_try(page, cause);
 }
 
