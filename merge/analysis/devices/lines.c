@@ -9,7 +9,7 @@
 
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
-#include "merge/model/share.h"
+#include "merge/analysis/devices/share.h"
 #include "merge/model/table.h"
 #include "schema/order.h"
 

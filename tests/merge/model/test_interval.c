@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "merge/model/interval.h"
-#include "merge/model/share.h"
+#include "merge/analysis/devices/share.h"
 #include "tests/merge/chance.h"
 
 #define SPAN 400

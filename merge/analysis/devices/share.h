@@ -6,13 +6,13 @@
  * does not divide goes to the first of them by start. Of many that run at once
  * (crowd.h) a share may be some ns off. The shares add up to the union exactly.
  */
-#ifndef CK_MERGE_MODEL_SHARE_H
-#define CK_MERGE_MODEL_SHARE_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_SHARE_H
+#define CK_MERGE_ANALYSIS_DEVICES_SHARE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "merge/model/crowd.h"
+#include "merge/analysis/devices/crowd.h"
 #include "merge/model/interval.h"
 
 /* In full here, because it is asked for each kernel. */

@@ -8,8 +8,8 @@
  * The level is in 2^-32 ns, and what does not divide is carried to the interval
  * that ends next: shares add up to the time exactly.
  */
-#ifndef CK_MERGE_MODEL_CROWD_H
-#define CK_MERGE_MODEL_CROWD_H
+#ifndef CK_MERGE_ANALYSIS_DEVICES_CROWD_H
+#define CK_MERGE_ANALYSIS_DEVICES_CROWD_H
 
 #include "merge/model/interval.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/model/share.h"
+#include "merge/analysis/devices/share.h"
 
 #define MANY 3000
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/model/crowd.h"
+#include "merge/analysis/devices/crowd.h"
 
 #include <stdlib.h>
 

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/model/share.h"
+#include "merge/analysis/devices/share.h"
 
 #include <stdlib.h>
 
 #include "merge/model/array.h"
-#include "merge/model/crowd.h"
+#include "merge/analysis/devices/crowd.h"
 #include "merge/model/memory.h"
 
 /* More at once are a crowd, until so few are left. */
