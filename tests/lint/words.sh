@@ -26,17 +26,15 @@ refuse "note of unfinished work" '\b(FIXME|XXX|HACK)\b'
 refuse "trailing blanks" '[[:blank:]]+$'
 refuse "merge mark" '^(<<<<<<<|>>>>>>>) '
 
-while read -r file; do
-    case $file in
-    *.c | *.h | *.cpp | *.def | *.sh | *.scd | *CMakeLists.txt | *.py | *.mjs | \
-        *.f90 | *.fbs | *.bash | *.in)
-        head -n 20 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || {
-            echo "$file: no SPDX line"
-            status=1
-        }
-        ;;
-    esac
-done <<<"$files"
+# One awk for all files: two processes for each took a minute.
+lacking=$(grep -E '\.(c|h|cpp|def|sh|scd|py|mjs|f90|fbs|bash|in)$|CMakeLists\.txt$' \
+    <<<"$files" | sort)
+lacking=$(comm -23 <(echo "$lacking") <(xargs awk 'FNR <= 20 &&
+    /SPDX-License-Identifier: Apache-2.0/ { print FILENAME }' <<<"$lacking" | sort))
+if [ -n "$lacking" ]; then
+    printf 'no SPDX line:\n%s\n' "$lacking"
+    status=1
+fi
 
 # No drawer for everything.
 bad=$(grep -E '/(util|utils|common|helper|helpers|misc|core|manager|base|types)\.(c|h|cpp)$' <<<"$files")
