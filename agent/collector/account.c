@@ -212,6 +212,7 @@ void account_notes(const struct account *account)
     struct ck_ring_header *header = account->config->ring->header;
     int rank = account->config->identity->place.rank;
     uint64_t noprocess = atomic_load(&header->noprocess);
+    uint64_t spared = atomic_load(&header->spared);
     char clock[512];
 
     death_note(account, rank);
@@ -242,6 +243,14 @@ void account_notes(const struct account *account)
             "rank %d: %llu processes more than the table of %d holds "
             "were not recorded",
             rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
+    }
+    if (spared != 0) {
+        selfstream_note(
+            account->selfstream,
+            "rank %d: %llu short programs, started many times a second, can "
+            "neither wait nor start others: only their CPU samples were "
+            "recorded",
+            rank, (unsigned long long)spared);
     }
     if (account->config->counters != NULL &&
         counters_left_out(account->config->counters) != 0) {

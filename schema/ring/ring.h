@@ -36,6 +36,7 @@
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
+#define CK_RING_STARTED 64
 /* Stacks that processes take themselves have numbers of an agent behind those
  * of its collector, of so many. */
 #define CK_RING_STACKS_BEFORE 65536
@@ -145,6 +146,13 @@ enum ck_library {
     CK_LIBRARY_MEMORY = 1024,
 };
 
+/* A program file that processes of the job execute, for who does that
+ * (agent/inject/posix/posixstarts.h). */
+struct ck_ring_started {
+    _Atomic uint64_t key;
+    _Atomic uint64_t state;
+};
+
 struct ck_ring_header {
     uint64_t magic;
     uint32_t version;
@@ -187,7 +195,9 @@ struct ck_ring_header {
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     int64_t raw_space;    /* what a time namespace adds to RAW of the agent */
-    uint8_t pad[1832];
+    _Atomic uint64_t spared; /* programs that were started without libraries */
+    struct ck_ring_started started[CK_RING_STARTED];
+    uint8_t pad[800];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");

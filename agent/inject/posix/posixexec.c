@@ -11,6 +11,10 @@
  * characters that lead nowhere else; there it is written back before main(),
  * so that the program finds it unchanged, and other children are as safe as
  * before.
+ *
+ * A program that comes many times a second, and in which nothing would be
+ * recorded, gets no library at all (posixstarts.h): the loader's work for one
+ * is 8 % of its life.
  */
 #include "agent/inject/posix/posixexec.h"
 
@@ -23,6 +27,7 @@
 #include <sys/stat.h>
 
 #include "agent/inject/posix/posixcall.h"
+#include "agent/inject/posix/posixstarts.h"
 #include "schema/kernelask.h"
 
 #define VARIABLE "LD_PRELOAD="
@@ -180,21 +185,22 @@ ALONE static bool has_own_loader(const char *path)
  * that may execute one a thousand times. */
 static _Atomic uint64_t own_kinds[KINDS];
 
-static bool is_own_kind(const char *path)
+/* The file's key; 0 = it is of another kind. */
+static uint64_t own_kind(const char *path)
 {
     uint64_t key = file_key(path);
     _Atomic uint64_t *known = &own_kinds[(key >> 1) % KINDS];
 
     if (key == 0) {
-        return false;
+        return 0;
     }
     if (atomic_load_explicit(known, memory_order_relaxed) != key) {
         if (!has_own_loader(path)) {
-            return false;
+            return 0;
         }
         atomic_store_explicit(known, key, memory_order_relaxed);
     }
-    return true;
+    return key;
 }
 
 /* Can this page be read? What a program passes to execve() may be no address,
@@ -291,6 +297,67 @@ ALONE static int exec_direct(execve_f next,
     return next(path, argv, changed);
 }
 
+/* Without the variables that are ours. */
+ALONE static int exec_without(execve_f next,
+                              const char *path,
+                              char *const *argv,
+                              char *const *env)
+{
+    char *changed[VARIABLES_MAX + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; env[i] != NULL; i++) {
+        if (!is_preload(env[i]) &&
+            strncmp(env[i], CK_RING_ENV "=", sizeof(CK_RING_ENV)) != 0) {
+            changed[count++] = env[i];
+        }
+    }
+    changed[count] = NULL;
+    return next(path, argv, changed);
+}
+
+/* Of libraries that the loader is to load: the end of this one. */
+static const char *library_end(const char *text)
+{
+    return text + strcspn(text, ": ");
+}
+
+/* Is it one that records nothing in a program without CUDA and MPI? */
+static bool is_ours(const char *text)
+{
+    static const char names[][sizeof("libckcuda.so")] = {"libck.so",
+                                                         "libckcuda.so"};
+    const char *end = library_end(text);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t length = PLACE_LENGTH + strlen(names[i]);
+
+        if ((size_t)(end - text) >= length &&
+            is_at(end - length, BY_PLATFORM) &&
+            strncmp(end - strlen(names[i]), names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Are these all? What records memory is for each program, and the others are
+ * the user's. */
+static bool is_alone(char *const *env)
+{
+    size_t count;
+    const char *text = env[preload_find(env, &count)] + sizeof(VARIABLE) - 1;
+
+    while (is_ours(text)) {
+        text = library_end(text);
+        if (*text == '\0') {
+            return true;
+        }
+        text++;
+    }
+    return false;
+}
+
 /* Do its variables name libraries of ours by $PLATFORM? */
 static bool is_by_platform(char *const *env)
 {
@@ -312,6 +379,8 @@ INJECT_ENTRY(int, execve, const char *path, char *const *argv, char *const *env)
 {
     execve_f next = (execve_f)POSIX_NEXT(execve);
     int saved = errno;
+    bool is_spared;
+    uint64_t key;
 
     if (next == NULL) {
         errno = ENOSYS;
@@ -319,10 +388,12 @@ INJECT_ENTRY(int, execve, const char *path, char *const *argv, char *const *env)
     }
     if (path == NULL || env == NULL || !is_on_first_stack() ||
         atomic_load(&inject_ring.is_closed) || !is_environment(env) ||
-        !is_by_platform(env) || !is_own_kind(path)) {
+        !is_by_platform(env) || (key = own_kind(path)) == 0) {
         errno = saved;
         return next(path, argv, env);
     }
+    is_spared = is_alone(env) && posix_starts_spare(path, key);
     errno = saved;
-    return exec_direct(next, path, argv, env);
+    return is_spared ? exec_without(next, path, argv, env)
+                     : exec_direct(next, path, argv, env);
 }
