@@ -53,10 +53,10 @@ struct ck_frame_header {
     uint64_t first; /* position (units) of the first record */
     uint32_t units; /* first + units = the next frame's first */
     uint32_t records;
-    uint32_t length; /* payload bytes as stored */
-    uint32_t raw;    /* payload bytes unpacked; = length with PACK_NONE */
-    uint32_t crc;    /* crc32c of header (crc = 0) and payload as stored */
-    uint32_t reserved;
+    uint32_t length;  /* payload bytes as stored */
+    uint32_t raw;     /* payload bytes unpacked; = length with PACK_NONE */
+    uint32_t crc;     /* crc32c of header (crc = 0) and payload as stored */
+    uint32_t classes; /* 1 << class of all its records; 0 = not known */
 };
 
 static_assert(sizeof(struct ck_frame_header) == 64, "wire layout");

@@ -197,6 +197,7 @@ int framewriter_put(struct framewriter *framewriter,
     memcpy(header.agent, framewriter->agent, sizeof(header.agent));
     header.units = info.units;
     header.records = info.records;
+    header.classes = info.classes;
     header.raw = (uint32_t)payload_bytes;
     if (frame_place(framewriter, &header, payload) != 0) {
         return -1;

@@ -241,6 +241,7 @@ int thin_add(struct thin *thin,
     }
     small.pack = CK_PACK_NONE;
     small.records = info.records;
+    small.classes = info.classes;
     small.length = small.raw = (uint32_t)length;
     thin->note.records +=
         header->records > small.records ? header->records - small.records : 0;
@@ -293,6 +294,7 @@ int thin_finish(struct thin *thin, const uint8_t agent[16], uint64_t first)
     memcpy(header.agent, agent, sizeof(header.agent));
     header.units = info.units;
     header.records = info.records;
+    header.classes = info.classes;
     header.length = header.raw = (uint32_t)length;
     thin->next = first + info.units;
     return frame_put(thin, &header, payload);

@@ -22,6 +22,7 @@ struct ck_batch_info {
     /* Set by decode, from what is there: */
     uint32_t counted; /* records of all classes */
     uint32_t held;    /* units of those that are no texts */
+    uint32_t classes; /* set by the encoder: 1 << class */
 };
 
 /* A batch in pieces of so many records, of whatever class. */

@@ -448,6 +448,10 @@ int columns_encode(struct columns_encoder *encoder,
                                 source.at[offsetof(struct ck_event, units)]);
     }
     info->skipped = skipped;
+    info->classes = 0;
+    for (unsigned cls = 1; cls < CK_CLASS_LIMIT; cls++) {
+        info->classes |= (uint32_t)(view->groups[cls].records > 0) << cls;
+    }
     info->records = CK_FRAME_RECORDS_MAX - source.left;
     info->units =
         (uint32_t)((size_t)(source.at - records->bytes) / CK_UNIT_BYTES);

@@ -220,6 +220,7 @@ static void frame_write(struct synth *synth,
         .records = info->records,
         .length = (uint32_t)length,
         .raw = (uint32_t)length,
+        .classes = info->classes,
     };
 
     memcpy(header.agent, synth->id, sizeof(header.agent));

@@ -5,7 +5,7 @@ import struct
 
 HEAD = struct.Struct("<4sHBB16sIIQIIIIII")
 FIELDS = ["magic", "version", "pack", "flags", "agent", "incarnation", "slot",
-          "first", "units", "records", "length", "raw", "crc", "reserved"]
+          "first", "units", "records", "length", "raw", "crc", "classes"]
 TABLE = []
 for number in range(256):
     for _ in range(8):

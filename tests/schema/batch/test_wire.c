@@ -41,6 +41,19 @@ static size_t make_records(uint8_t *rows, size_t limit)
     return used;
 }
 
+static uint32_t classes_of(const uint8_t *rows, size_t used)
+{
+    uint32_t classes = 0;
+
+    for (size_t at = 0; at < used;) {
+        const struct ck_event *event = (const void *)(rows + at);
+
+        classes |= (uint32_t)1 << ck_kind_class(event->kind);
+        at += (size_t)event->units * CK_UNIT_BYTES;
+    }
+    return classes;
+}
+
 static void a_batch_comes_back_with_its_facts(void **state)
 {
     static uint8_t rows[ROOM] __attribute__((aligned(8)));
@@ -48,7 +61,8 @@ static void a_batch_comes_back_with_its_facts(void **state)
 
     for (int round = 0; round < 200; round++) {
         size_t used = make_records(rows, 1 + records_below(&rng, ROOM));
-        struct ck_batch_info info = {CK_CLOCK_TSC, 77, 78, 0, 0, 0, 0, 0};
+        struct ck_batch_info info = {
+            .clock = CK_CLOCK_TSC, .pid = 77, .tid = 78};
         struct ck_batch_info seen;
         const void *payload;
         size_t bytes;
@@ -66,6 +80,7 @@ static void a_batch_comes_back_with_its_facts(void **state)
         assert_int_equal(seen.tid, 78);
         assert_int_equal(seen.records, info.records);
         assert_int_equal(seen.units, used / CK_UNIT_BYTES);
+        assert_int_equal(info.classes, classes_of(rows, used));
     }
 }
 
