@@ -53,14 +53,12 @@ static int header_check(const struct ck_frame_header *header,
     return 0;
 }
 
-int64_t ck_frame_check(const void *bytes,
-                       size_t length,
-                       struct ck_frame_header *header,
-                       struct ck_err *err)
+int64_t ck_frame_glance(const void *bytes,
+                        size_t length,
+                        struct ck_frame_header *header,
+                        struct ck_err *err)
 {
-    const char *payload = (const char *)bytes + sizeof(*header);
     struct ck_frame_header copy;
-    uint32_t crc;
 
     if (length < sizeof(copy)) {
         return 0;
@@ -69,8 +67,22 @@ int64_t ck_frame_check(const void *bytes,
     if (header_check(&copy, err) != 0) {
         return -1;
     }
-    if (length < ck_frame_bytes(&copy)) {
-        return 0;
+    *header = copy;
+    return (int64_t)ck_frame_bytes(&copy);
+}
+
+int64_t ck_frame_check(const void *bytes,
+                       size_t length,
+                       struct ck_frame_header *header,
+                       struct ck_err *err)
+{
+    const char *payload = (const char *)bytes + sizeof(*header);
+    struct ck_frame_header copy;
+    int64_t whole = ck_frame_glance(bytes, length, &copy, err);
+    uint32_t crc;
+
+    if (whole <= 0 || length < (uint64_t)whole) {
+        return whole < 0 ? -1 : 0;
     }
     crc = frame_crc(&copy, payload);
     if (crc != copy.crc) {
@@ -78,5 +90,5 @@ int64_t ck_frame_check(const void *bytes,
                           copy.crc);
     }
     *header = copy;
-    return (int64_t)ck_frame_bytes(&copy);
+    return whole;
 }

@@ -84,6 +84,12 @@ int64_t ck_frame_check(const void *bytes,
                        size_t length,
                        struct ck_frame_header *header,
                        struct ck_err *err);
+/* The same without a look at the payload, which may be behind `length`: neither
+ * it nor the header is known to be undamaged. */
+int64_t ck_frame_glance(const void *bytes,
+                        size_t length,
+                        struct ck_frame_header *header,
+                        struct ck_err *err);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,11 @@ void ck_segment_reader_destroy(struct ck_segment_reader *reader);
 int ck_segment_next(struct ck_segment_reader *reader,
                     struct ck_frame_header *header,
                     const void **payload);
+/* As ck_segment_next(), but of what verifies only by its header: the frame may
+ * be damaged. From then on the file is looked at again only at its end as it
+ * was known: one that is shortened meanwhile is SIGBUS. */
+int ck_segment_skim(struct ck_segment_reader *reader,
+                    struct ck_frame_header *header);
 /* Go to a byte offset that ck_segment_offset() gave earlier. */
 int ck_segment_seek(struct ck_segment_reader *reader, uint64_t offset);
 /* Offset of the frame that ck_segment_next() returned last. */

@@ -41,6 +41,7 @@ struct ck_segment_reader {
     uint8_t *copy; /* of a payload that is misaligned in the file */
     struct ck_segment_damage damage; /* settled */
     uint64_t counted_to;             /* damage before it is settled */
+    bool is_steady;                  /* only its end is looked at again */
 };
 
 struct ck_segment_reader *ck_segment_reader_create(const char *path,
@@ -235,6 +236,10 @@ static int file_look(struct ck_segment_reader *reader)
 {
     struct stat st;
 
+    if (reader->is_steady && reader->next < reader->file_bytes &&
+        reader->ended_at != reader->file_bytes) {
+        return 1;
+    }
     if (fstat(reader->fd, &st) != 0) {
         return -1;
     }
@@ -283,6 +288,33 @@ int ck_segment_next(struct ck_segment_reader *reader,
     }
     reader->ended_at = reader->file_bytes;
     return 0;
+}
+
+int ck_segment_skim(struct ck_segment_reader *reader,
+                    struct ck_frame_header *header)
+{
+    uint64_t at = reader->next;
+    struct ck_frame_header found;
+    const void *payload;
+    int64_t bytes = 0;
+
+    reader->is_steady = true;
+    if (at < reader->file_bytes && window_left(reader, at) < sizeof(found) &&
+        at + sizeof(found) <= reader->file_bytes &&
+        window_move(reader, at) != 0) {
+        return -1;
+    }
+    if (window_left(reader, at) > 0) {
+        bytes = ck_frame_glance(window_point(reader, at),
+                                window_left(reader, at), &found, NULL);
+    }
+    if (bytes <= 0 || at + (uint64_t)bytes > reader->file_bytes) {
+        return ck_segment_next(reader, header, &payload);
+    }
+    reader->offset = at;
+    reader->next = at + (uint64_t)bytes;
+    *header = found;
+    return 1;
 }
 
 int ck_segment_seek(struct ck_segment_reader *reader, uint64_t offset)

@@ -211,6 +211,51 @@ static void a_file_larger_than_the_window_is_walked(void **state)
     assert_int_equal(damage.places, 0);
 }
 
+/* Headers seen, their numbers in `seen`. */
+static int skim(struct fixture *f, uint64_t *seen, int room)
+{
+    struct ck_segment_reader *reader =
+        ck_segment_reader_create(f->path, &f->err);
+    struct ck_frame_header header;
+    int count = 0;
+
+    assert_non_null(reader);
+    while (ck_segment_skim(reader, &header) == 1) {
+        assert_true(count < room);
+        seen[count++] = header.first;
+    }
+    ck_segment_reader_destroy(reader);
+    return count;
+}
+
+static void headers_are_read_without_their_payloads(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seen[32];
+
+    append(f, 0, 3, 100);
+    append(f, 3, 12, (uint32_t)5 << 20);
+    write_at(f, 168 + 64 + 9, "bad", 3); /* in the payload of frame 1 */
+    assert_int_equal(skim(f, seen, 32), 12);
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(seen[i], i);
+    }
+}
+
+static void a_header_that_is_damaged_or_cut_off_is_not_believed(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t seen[8];
+
+    append(f, 0, 5, 100);
+    write_at(f, 168, "bad", 3); /* the magic of frame 1 */
+    assert_int_equal(truncate(f->path, 5 * 168 - 1), 0);
+    assert_int_equal(skim(f, seen, 8), 3);
+    assert_int_equal(seen[0], 0);
+    assert_int_equal(seen[1], 2);
+    assert_int_equal(seen[2], 3);
+}
+
 /* Who may write to the file can make it as long as the file system permits. */
 static void a_hole_of_terabytes_is_not_read(void **state)
 {
@@ -394,6 +439,8 @@ int main(void)
         CASE(a_damaged_frame_is_skipped_and_counted),
         CASE(a_frame_behind_inserted_bytes_is_found),
         CASE(a_file_larger_than_the_window_is_walked),
+        CASE(headers_are_read_without_their_payloads),
+        CASE(a_header_that_is_damaged_or_cut_off_is_not_believed),
         CASE(a_hole_of_terabytes_is_not_read),
         CASE(a_reader_sees_a_file_grow_and_seeks_back),
         CASE(a_full_disk_leaves_the_segment_as_it_was),
