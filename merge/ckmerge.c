@@ -737,7 +737,7 @@ static int where_do(struct job *job, struct ck_err *err)
     consumers[1].consumer = job->hang;
     rc = timeline_run(&timeline, &job->merged, err);
     if (rc == 0) {
-        latelookup_ask(lookup);
+        latelookup_ask(lookup, NULL);
         ranks_report(job->ranks, job->align, &job->report);
         hang_report(job->hang, &job->report);
         if (hang_is_wanted(job->defs)) {

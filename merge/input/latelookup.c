@@ -5,6 +5,7 @@
  */
 #include "merge/input/latelookup.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -328,65 +330,133 @@ answers_take(const struct latelookup *lookup, struct defs *defs, FILE *file)
     free(line);
 }
 
-/* Let ckagent answer the questions of one memory file into another. False, with
- * a line on stderr: it did not. */
-static bool ask(int questions, int answers)
+/* A ckagent that answers questions from a socket into a memory file. */
+struct latelookup_helper {
+    pid_t pid; /* 0 = it is over */
+    int to;    /* a socket; -1 = no more questions */
+    FILE *from;
+};
+
+struct latelookup_helper *latelookup_help(void)
 {
+    struct latelookup_helper *helper = xcalloc(1, sizeof(*helper));
     char program[PATH_MAX];
     char *argv[] = {program, "--lines", NULL};
-    struct ck_child child = {
-        .path = program, .argv = argv, .fds = {questions, answers, -2}};
+    int ends[2] = {-1, -1};
+    int from = memfd_create("ck-answers", MFD_CLOEXEC);
+    struct ck_child child = {.path = program, .argv = argv};
     struct ck_err err = {""};
-    pid_t pid;
+
+    helper->to = -1;
+    helper->from = from >= 0 ? fdopen(from, "r") : NULL;
+    if (helper->from == NULL ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return helper;
+    }
+    child.fds[0] = ends[1];
+    child.fds[1] = from;
+    child.fds[2] = -2;
+    if (ck_child_find("ckagent", program, &err) != 0 ||
+        ck_child_start(&child, &helper->pid, &err) != 0) {
+        ck_warn("call sites of killed agents have no names: %s", err.text);
+        helper->pid = 0;
+    }
+    helper->to = ends[0];
+    (void)close(ends[1]);
+    return helper;
+}
+
+/* Nothing more is asked. */
+static void questions_end(struct latelookup_helper *helper)
+{
+    if (helper->to >= 0) {
+        (void)close(helper->to);
+        helper->to = -1;
+    }
+}
+
+void latelookup_dismiss(struct latelookup_helper *helper)
+{
+    int status;
+
+    if (helper == NULL) {
+        return;
+    }
+    questions_end(helper);
+    if (helper->pid > 0) {
+        (void)kill(helper->pid, SIGKILL);
+        (void)waitpid(helper->pid, &status, 0);
+    }
+    if (helper->from != NULL) {
+        (void)fclose(helper->from);
+    }
+    free(helper);
+}
+
+/* All of it. False: the helper takes no more. */
+static bool questions_send(const struct latelookup_helper *helper,
+                           const char *text,
+                           size_t length)
+{
+    while (length > 0) {
+        ssize_t sent = send(helper->to, text, length, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno != EINTR) {
+            return false;
+        }
+        if (sent > 0) {
+            text += sent;
+            length -= (size_t)sent;
+        }
+    }
+    return true;
+}
+
+/* Wait for its answers. False, with a line on stderr: there are none. */
+static bool answers_await(struct latelookup_helper *helper)
+{
     int status = 0;
 
-    if (ck_child_find("ckagent", program, &err) != 0 ||
-        ck_child_start(&child, &pid, &err) != 0) {
-        ck_warn("call sites of killed agents have no names: %s", err.text);
-        return false;
-    }
-    if (ck_child_wait(pid, LATELOOKUP_LIMIT, &status) != 1) {
-        (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, &status, 0);
+    if (ck_child_wait(helper->pid, LATELOOKUP_LIMIT, &status) != 1) {
+        (void)kill(helper->pid, SIGKILL);
+        (void)waitpid(helper->pid, &status, 0);
         ck_warn("call sites of killed agents have no names: looking them up "
                 "took longer than %d s",
                 (int)(LATELOOKUP_LIMIT / CK_TIME_S));
-        return false;
+        status = -1;
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    helper->pid = 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
+           fseek(helper->from, 0, SEEK_SET) == 0;
 }
 
-static void sites_ask(const struct latelookup *lookup, struct defs *defs)
+static void sites_ask(const struct latelookup *lookup,
+                      struct latelookup_helper *helper)
 {
-    int to = memfd_create("ck-questions", MFD_CLOEXEC);
-    int from = memfd_create("ck-answers", MFD_CLOEXEC);
-    FILE *questions = to >= 0 ? fdopen(to, "w") : NULL;
-    FILE *answers = from >= 0 ? fdopen(from, "r") : NULL;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *questions = xmemstream(&text, &length);
+    bool is_sent;
 
-    if (questions != NULL && answers != NULL) {
-        questions_write(lookup, questions);
-        if (fflush(questions) == 0 && lseek(to, 0, SEEK_SET) == 0 &&
-            ask(to, from) && lseek(from, 0, SEEK_SET) == 0) {
-            answers_take(lookup, defs, answers);
-        }
+    questions_write(lookup, questions);
+    (void)fclose(questions);
+    is_sent = helper->pid > 0 && questions_send(helper, text, length);
+    questions_end(helper);
+    if (is_sent && answers_await(helper)) {
+        answers_take(lookup, lookup->defs, helper->from);
     }
-    if (questions != NULL) {
-        (void)fclose(questions);
-    } else if (to >= 0) {
-        (void)close(to);
-    }
-    if (answers != NULL) {
-        (void)fclose(answers);
-    } else if (from >= 0) {
-        (void)close(from);
-    }
+    free(text);
 }
 
-void latelookup_ask(struct latelookup *lookup)
+void latelookup_ask(struct latelookup *lookup, struct latelookup_helper *helper)
 {
+    struct latelookup_helper *own = NULL;
+
     if (lookup->count > 0) {
         qsort(lookup->items, lookup->count, sizeof(*lookup->items), by_module);
-        sites_ask(lookup, lookup->defs);
+        own = helper == NULL ? latelookup_help() : NULL;
+        sites_ask(lookup, helper == NULL ? own : helper);
+        latelookup_dismiss(own);
     }
 }
 
@@ -406,7 +476,7 @@ int latelookup_sites(struct rundir *store,
         }
     }
     if (rc == 0) {
-        latelookup_ask(lookup);
+        latelookup_ask(lookup, NULL);
     }
     latelookup_destroy(lookup);
     return rc;

@@ -27,9 +27,17 @@ void latelookup_destroy(struct latelookup *lookup);
 void latelookup_take(struct latelookup *lookup,
                      uint32_t process,
                      const struct ck_event *record);
-/* Give names to all of these sites. What cannot be found is reported on stderr
- * and is no failure. */
-void latelookup_ask(struct latelookup *lookup);
+
+struct latelookup_helper;
+/* Start what names sites, before it is known which. What fails is reported on
+ * stderr. */
+struct latelookup_helper *latelookup_help(void);
+void latelookup_dismiss(struct latelookup_helper *helper);
+/* Give names to all of these sites. `helper`: borrowed, asked once; NULL = one
+ * is started if there are any. What cannot be found is reported on stderr and
+ * is no failure. */
+void latelookup_ask(struct latelookup *lookup,
+                    struct latelookup_helper *helper);
 
 /* Give names to the call sites of agents that gave none. What cannot be found
  * is reported on stderr and is no failure. 0, or -1 with err. */
