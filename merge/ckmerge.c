@@ -110,7 +110,10 @@ struct job {
     struct baseline baseline;
     struct writers writers;
     struct report report;
-    bool is_held; /* align_hold() */
+    bool is_held;     /* align_hold() */
+    bool is_recent;   /* frames that show nothing of now are left out */
+    bool is_doubtful; /* and the answer may be in one of these */
+    struct latelookup_helper *helper; /* NULL = none was started yet */
     uint64_t merged;
 };
 
@@ -138,6 +141,7 @@ static void job_fini(struct job *job)
     kernelonly_destroy(job->profiles);
     align_destroy(job->align);
     defs_destroy(job->defs);
+    latelookup_dismiss(job->helper);
 }
 
 /* Last part of the run's path. */
@@ -291,9 +295,10 @@ static int run_open(struct job *job, struct ck_err *err)
     if (!job->options->is_live) { /* their agents are at work */
         recover_rings(job->options->run);
     }
-    job->store = rundir_create_of(
-        job->options->run, job->defs, align_taker(job->align),
-        is_where(job->options) ? WHERE_CLASSES : UINT32_MAX, err);
+    job->store =
+        rundir_create_of(job->options->run, job->defs, align_taker(job->align),
+                         is_where(job->options) ? WHERE_CLASSES : UINT32_MAX,
+                         job->is_recent, err);
     return job->store == NULL ? -1 : 0;
 }
 
@@ -736,8 +741,9 @@ static int where_do(struct job *job, struct ck_err *err)
     job->ranks = ranks_create(job->defs, job->report.region);
     consumers[1].consumer = job->hang;
     rc = timeline_run(&timeline, &job->merged, err);
-    if (rc == 0) {
-        latelookup_ask(lookup, NULL);
+    job->is_doubtful = rc == 0 && job->is_recent && hang_is_doubtful(job->hang);
+    if (rc == 0 && !job->is_doubtful) {
+        latelookup_ask(lookup, job->helper);
         ranks_report(job->ranks, job->align, &job->report);
         hang_report(job->hang, &job->report);
         if (hang_is_wanted(job->defs)) {
@@ -760,14 +766,33 @@ static int report_do(struct job *job, struct ck_err *err)
                : 0;
 }
 
+/* Read the run, and compute what was asked for. 0, or -1 with err. */
+static int job_compute(struct job *job, struct ck_err *err)
+{
+    return job_open(job, err) != 0 || job_region(job, err) != 0 ||
+                   (is_where(job->options) ? where_do(job, err)
+                                           : report_do(job, err)) != 0
+               ? -1
+               : 0;
+}
+
 static int job_do(struct job *job, struct ck_err *err)
 {
     struct results results = {.options = job->options, .report = &job->report};
-    int code;
+    int rc, code;
 
-    if (job_open(job, err) != 0 || job_region(job, err) != 0 ||
-        (is_where(job->options) ? where_do(job, err) : report_do(job, err)) !=
-            0) {
+    job->is_recent = is_where(job->options);
+    job->helper = job->is_recent ? latelookup_help() : NULL;
+    rc = job_compute(job, err);
+    if (job->is_doubtful) {
+        struct job again = {.options = job->options, .helper = job->helper};
+
+        job->helper = NULL;
+        job_fini(job);
+        *job = again;
+        rc = job_compute(job, err);
+    }
+    if (rc != 0) {
         return CK_EXIT_FAILED;
     }
     if (job->options->is_verify) {

@@ -126,6 +126,14 @@ static bool is_true(const struct opened *opened,
     return false;
 }
 
+/* Has the frame anything to survey? Of what is read in part. */
+static bool has_surveyed(const struct reading *reading,
+                         const struct ck_frame_header *header)
+{
+    return !reading->is_recent || header->classes == 0 ||
+           (header->classes & SURVEY_CLASSES & reading->classes) != 0;
+}
+
 bool reading_frame(struct reading *reading,
                    struct store_frame *frame,
                    struct ck_err *err)
@@ -151,7 +159,7 @@ bool reading_frame(struct reading *reading,
     survey_begin(&reading->survey, reading->defs, &source);
     rows_read(reading);
     errno = 0;
-    if (frame->trim == 0 &&
+    if (frame->trim == 0 && has_surveyed(reading, &opened.header) &&
         ck_batch_scan(opened.payload, opened.bytes,
                       SURVEY_CLASSES & reading->classes, &scanned, survey_take,
                       &reading->survey, err) != 0) {

@@ -16,6 +16,7 @@ struct reading {
     struct clocktaker clocks;
     struct rundir_stream *stream;
     uint32_t classes;       /* 1 << class; others are not looked at */
+    bool is_recent;         /* only the end of each stream is */
     struct store_rows rows; /* reused */
     struct survey survey;
     uint64_t others; /* records that the survey does not take */

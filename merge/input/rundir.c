@@ -24,6 +24,16 @@
  * ckagg was killed. Collectors read the clocks each second.
  */
 #define RUNNING_AGE 30
+/* Frames of a stream that a question about now is answered from: the first
+ * ones, which have how the run began, and of the last ones as many as have so
+ * many records, within limits. */
+#define RECENT_FIRST 3
+#define RECENT_LEAST 4
+#define RECENT_MOST 32
+#define RECENT_RECORDS 256
+#define OF(class) ((uint32_t)1 << CK_CLASS_##class)
+#define CALLS (OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
+#define FACTS (OF(TEXT) | OF(MODULE) | OF(OPEN))
 
 struct rundir {
     struct ck_run_files files;
@@ -127,6 +137,7 @@ static void frame_enter(struct rundir *rundir,
     frame->units = header->units;
     frame->file = file;
     frame->records = header->records;
+    frame->classes = header->classes;
     frame->is_thin = files_is_facts(rundir->files.paths[file]);
     stamps_init(&frame->stamps);
     defs->agents[agent].bytes += ck_frame_bytes(header);
@@ -139,22 +150,34 @@ static void frame_enter(struct rundir *rundir,
     rundir->bytes += ck_frame_bytes(header);
 }
 
+/* The next frame of a file; of one that will be read later, or not at all, the
+ * header only. */
+static int walk_next(struct ck_segment_reader *reader,
+                     bool is_question,
+                     struct ck_frame_header *header)
+{
+    const void *payload;
+
+    return is_question ? ck_segment_skim(reader, header)
+                       : ck_segment_next(reader, header, &payload);
+}
+
 /* Enter the frames of one file. */
-static void file_walk(struct rundir *rundir, struct defs *defs, uint32_t file)
+static void
+file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
 {
     const char *path = rundir->files.paths[file];
     struct ck_frame_header header;
     struct ck_segment_damage damage;
-    const void *payload;
     char what[128];
     int rc;
 
     if (rundir->opener.readers[file] == NULL) {
         return;
     }
-    while ((rc = ck_segment_next(rundir->opener.readers[file], &header,
-                                 &payload)) == 1) {
-        frame_enter(rundir, defs, file, &header);
+    while ((rc = walk_next(rundir->opener.readers[file],
+                           reading->classes != UINT32_MAX, &header)) == 1) {
+        frame_enter(rundir, reading->defs, file, &header);
     }
     if (rc < 0) {
         opened_short(CK_FRAME_PAYLOAD_MAX);
@@ -177,6 +200,39 @@ static void file_walk(struct rundir *rundir, struct defs *defs, uint32_t file)
     }
 }
 
+/* The first of the last frames of a stream, which show where its thread is. */
+static size_t recent_find(const struct rundir_stream *stream)
+{
+    uint64_t wanted = stream->slot == CK_SLOT_COLLECTOR ? 0 : RECENT_RECORDS;
+    size_t recent = stream->frames_count;
+    uint64_t records = 0;
+
+    for (size_t last = 0; last < RECENT_MOST && recent > 0 &&
+                          (last < RECENT_LEAST || records < wanted);
+         last++) {
+        const struct store_frame *frame = &stream->frames[--recent];
+
+        records += (frame->classes & CALLS) != 0 ? frame->records : 0;
+    }
+    return recent;
+}
+
+/* Its last frames, those that later ones need, and what a run begins with are
+ * all that a question about now needs of a stream. */
+static void recent_choose(struct rundir_stream *stream)
+{
+    size_t recent = recent_find(stream);
+
+    for (size_t i = RECENT_FIRST; i < recent; i++) {
+        struct store_frame *frame = &stream->frames[i];
+
+        frame->is_skipped = frame->classes != 0 && !frame->is_thin &&
+                            frame->trim == 0 && (frame->classes & FACTS) == 0;
+        stream->skipped |= frame->is_skipped ? frame->classes : 0;
+    }
+    stream->recent = stream->skipped == 0 ? 0 : recent;
+}
+
 /* The first reading of a stream: facts and times. A frame that does not decode
  * is counted and left out; its units become a gap. */
 static void stream_read(struct rundir *rundir,
@@ -190,6 +246,11 @@ static void stream_read(struct rundir *rundir,
     for (size_t i = 0; i < stream->frames_count; i++) {
         struct store_frame *frame = &stream->frames[i];
 
+        if (frame->is_skipped) {
+            frame->records = frame->classes = 0;
+            stream->frames[kept++] = *frame;
+            continue;
+        }
         if (!reading_frame(reading, frame, err)) {
             rundir->damage.batches++;
             damage_note(rundir, rundir->files.paths[frame->file], err->text);
@@ -198,9 +259,15 @@ static void stream_read(struct rundir *rundir,
             reading->defs->agents[stream->agent].undecoded += reading->told;
             continue;
         }
+        if (i < stream->recent) {
+            frame->classes &= ~CALLS; /* others of that time are not there */
+        }
         stream->frames[kept++] = *frame;
     }
     stream->frames_count = kept;
+    if (stream->process != DEFS_NONE) {
+        reading->defs->processes[stream->process].skipped |= stream->skipped;
+    }
 }
 
 /* Open the files, spools before segments. An agent removes its spool once all
@@ -281,10 +348,13 @@ static int rundir_open(struct rundir *rundir,
         return -1;
     }
     for (uint32_t i = 0; i < rundir->files.count; i++) {
-        file_walk(rundir, defs, i);
+        file_walk(rundir, &reading, i);
     }
     for (size_t i = 0; i < rundir->streams_count; i++) {
         continuity_trim(&rundir->streams[i]);
+        if (reading.is_recent) {
+            recent_choose(&rundir->streams[i]);
+        }
     }
     continuity_slots(rundir->streams, rundir->streams_count);
     for (size_t i = 0; i < rundir->streams_count; i++) {
@@ -344,7 +414,7 @@ struct rundir *rundir_create(const char *dir,
                              struct clocktaker clocks,
                              struct ck_err *err)
 {
-    return rundir_create_of(dir, defs, clocks, UINT32_MAX, err);
+    return rundir_create_of(dir, defs, clocks, UINT32_MAX, false, err);
 }
 
 /* What `reading` has by then: definitions, clocks, classes. */
@@ -382,12 +452,15 @@ struct rundir *rundir_create_of(const char *dir,
                                 struct defs *defs,
                                 struct clocktaker clocks,
                                 uint32_t classes,
+                                bool is_recent,
                                 struct ck_err *err)
 {
-    return paths_open(
-        &dir, 1,
-        (struct reading){.defs = defs, .clocks = clocks, .classes = classes},
-        err);
+    return paths_open(&dir, 1,
+                      (struct reading){.defs = defs,
+                                       .clocks = clocks,
+                                       .classes = classes,
+                                       .is_recent = is_recent},
+                      err);
 }
 
 struct rundir *rundir_create_all(const char *const *paths,

@@ -42,11 +42,14 @@ struct rundir *rundir_create(const char *dir,
                              struct clocktaker clocks,
                              struct ck_err *err);
 /* The same for a question that needs records of some classes only (1 << class):
- * others are not looked at, and frames do not seem to have any. */
+ * others are not looked at, and frames do not seem to have any. `is_recent`:
+ * nor are frames without definitions, but for the first and the last ones of
+ * each stream. */
 struct rundir *rundir_create_of(const char *dir,
                                 struct defs *defs,
                                 struct clocktaker clocks,
                                 uint32_t classes,
+                                bool is_recent,
                                 struct ck_err *err);
 /* Open several runs and single segments as one. */
 struct rundir *rundir_create_all(const char *const *paths,

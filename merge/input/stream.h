@@ -24,11 +24,12 @@ struct store_frame {
     uint32_t trim;    /* units at its head that an earlier frame has */
     uint32_t records; /* with a time of their own, after the trim; at first all
                          of its header */
-    uint32_t classes; /* of those: 1 << class */
+    uint32_t classes; /* of those: 1 << class; at first as `records` */
     struct stamps stamps; /* starts of those */
     uint32_t bound;       /* of its first piece, in the stream's */
     uint16_t bounds;      /* 0 = only the stamps are known */
     bool is_thin;         /* its events were discarded, its facts stayed */
+    bool is_skipped;      /* never read: its thread and stamps are not known */
     uint8_t shift;
 };
 
@@ -51,6 +52,8 @@ struct rundir_stream {
     uint64_t discarded; /* units missing before the first that is whole, where
                            some were discarded on request */
     bool has_overlap;   /* some units are there twice */
+    uint32_t skipped;   /* classes of frames that were not read; 0 = none */
+    size_t recent;      /* calls of frames before this one are not handed out */
 };
 
 /* Decoded records of one frame. */

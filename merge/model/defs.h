@@ -254,10 +254,11 @@ struct defs_process {
     struct stamps init;     /* MPI_Init: enter, return */
     struct stamps finalize; /* MPI_Finalize: enter, return */
     struct stamps whole;    /* everything */
-    ck_time_t begin; /* of its part of the region, on the axis: until then
-                        it is in its startup; 0 = with the region */
-    uint64_t bytes;  /* of its frames that were decoded */
-    uint64_t events; /* in them, as an agent's */
+    ck_time_t begin;  /* of its part of the region, on the axis: until then
+                         it is in its startup; 0 = with the region */
+    uint32_t skipped; /* classes of frames of its that were not read */
+    uint64_t bytes;   /* of its frames that were decoded */
+    uint64_t events;  /* in them, as an agent's */
     struct defs_device *devices;
     size_t devices_count, devices_room;
     struct defs_queue *queues;

@@ -91,6 +91,7 @@ struct report_usual {
                        known */
     ck_time_t median;
     ck_time_t longest;
+    bool is_recent; /* only the latest ones were looked at */
 };
 
 /* Parts of the region's time (analysis/efficiency.h has the formulas). */

@@ -62,6 +62,17 @@ static bool is_later(const struct store_frame *frame,
     return !frame->is_thin && frame->stamps.last[open->is_ticks] > open->start;
 }
 
+/* Some frames of the thread were not read. A later record of it than the look
+ * that saw the call: it is not the last look, and the call's own record may be
+ * in one of those. */
+static bool is_past(const struct rundir_stream *stream,
+                    const struct store_frame *frame,
+                    const struct defs_open *open)
+{
+    return stream->skipped != 0 && !frame->is_thin &&
+           frame->stamps.last[open->is_ticks] > open->open.seen;
+}
+
 /* Only a frame that holds a record of that very start can complete it. */
 static int open_check(struct rundir *store,
                       const struct rundir_stream *stream,
@@ -76,11 +87,13 @@ static int open_check(struct rundir *store,
          rc == 0 && !open->is_completed && i < stream->frames_count; i++) {
         const struct store_frame *frame = &stream->frames[i];
 
-        if (defs->threads[frame->thread].tid != open->open.tid) {
+        if (frame->is_skipped ||
+            defs->threads[frame->thread].tid != open->open.tid) {
             continue;
         }
-        if (is_doubtful(&defs->agents[stream->agent], open) &&
-            is_later(frame, open)) {
+        if ((is_doubtful(&defs->agents[stream->agent], open) &&
+             is_later(frame, open)) ||
+            is_past(stream, frame, open)) {
             open->is_completed = true;
         }
         if (open->start < frame->stamps.first[open->is_ticks] ||

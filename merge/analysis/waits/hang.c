@@ -42,6 +42,8 @@ struct usual {
 #define FINALIZE "MPI_Finalize"
 /* So few intervals do not show what is usual. */
 #define USUAL_MIN 12
+/* A shorter call that is open is no hang. */
+#define ODD_LEAST CK_TIME_S
 
 /* The call of a rank that ended last. */
 struct last {
@@ -58,6 +60,7 @@ struct hang {
     struct last *lasts; /* by rank of the definitions */
     struct usual collectives;
     struct usual calls; /* of MPI */
+    ck_time_t open;     /* the longest of the calls that were not left */
     struct table *keys; /* process, id of a communicator */
     uint32_t *seqs;     /* by number of the key: the latest one */
     size_t seqs_count, seqs_room;
@@ -232,6 +235,9 @@ int hang_take(void *consumer, const struct timeline_event *event)
                          event->record->kind == CK_KIND_ICOLLECTIVE;
 
     unmatched_take(hang->awaited, event);
+    if (is_cut && event->end - event->start > hang->open) {
+        hang->open = event->end - event->start;
+    }
     if (is_cut && event->record->kind == CK_KIND_COLLECTIVE) {
         standing_take(hang, event);
         return 0;
@@ -369,6 +375,67 @@ static bool is_standing(const struct hang *hang,
         }
     }
     return false;
+}
+
+/* Is it unknown how far the process came on the communicator of a collective
+ * that another one is in? */
+static bool is_unread(const struct hang *hang,
+                      const struct standing *standing,
+                      uint32_t process)
+{
+    const struct defs_process *other = &hang->defs->processes[process];
+    uint32_t id = comm_of(hang, process, standing->comm);
+
+    if ((other->skipped & (uint32_t)1 << CK_CLASS_COLLECTIVE) == 0 ||
+        process == standing->process) {
+        return false;
+    }
+    return id == 0 ? other->comms_count == 0
+                   : !is_known(hang, process, id) &&
+                         !is_standing(hang, process, id, standing->seq);
+}
+
+/* What a rank's intervals are known from; NULL = there are too few. */
+static struct usual *intervals_of(struct hang *hang)
+{
+    if (hang->collectives.intervals.count >= USUAL_MIN) {
+        return &hang->collectives;
+    }
+    return hang->calls.intervals.count >= USUAL_MIN ? &hang->calls : NULL;
+}
+
+static bool is_partial(const struct defs *defs)
+{
+    uint32_t skipped = 0;
+
+    for (size_t i = 0; i < defs->processes_count; i++) {
+        skipped |= defs->processes[i].skipped;
+    }
+    return skipped != 0;
+}
+
+/* Longer than any interval that was read: whether the job had such ones before
+ * makes it a hang or none. */
+static bool is_odd(struct hang *hang)
+{
+    const struct usual *usual = intervals_of(hang);
+
+    return hang->open >= ODD_LEAST &&
+           (usual == NULL || hang->open > usual->longest);
+}
+
+bool hang_is_doubtful(struct hang *hang)
+{
+    bool is_doubtful = is_partial(hang->defs) &&
+                       (is_odd(hang) || unmatched_is_doubtful(hang->awaited));
+
+    for (size_t i = 0; i < hang->count && !is_doubtful; i++) {
+        for (uint32_t p = 0; p < hang->defs->processes_count; p++) {
+            is_doubtful =
+                is_doubtful || is_unread(hang, &hang->standings[i], p);
+        }
+    }
+    return is_doubtful;
 }
 
 /* The same function and root, as far as they are known. */
@@ -613,17 +680,15 @@ static void finalize_report(const struct hang *hang, struct report *report)
 
 static void usual_report(struct hang *hang, struct report *report)
 {
-    struct usual *usual = &hang->collectives;
+    struct usual *usual = intervals_of(hang);
 
-    report->usual = (struct report_usual){.of = "collectives"};
-    if (usual->intervals.count < USUAL_MIN) {
-        usual = &hang->calls;
-        report->usual.of = "calls of MPI";
-    }
-    if (usual->intervals.count < USUAL_MIN) {
-        report->usual.of = NULL;
+    report->usual = (struct report_usual){.of = NULL};
+    if (usual == NULL) {
         return;
     }
+    report->usual.of =
+        usual == &hang->collectives ? "collectives" : "calls of MPI";
+    report->usual.is_recent = is_partial(hang->defs);
     report->usual.median = quantile_at(&usual->intervals, 0.5);
     report->usual.longest = usual->longest;
 }

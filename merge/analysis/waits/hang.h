@@ -34,6 +34,9 @@ int32_t hang_peer(const struct hang *hang,
                   const struct ck_message *record);
 /* When the rank's last call ended, on the axis; 0 = none is known. */
 ck_time_t hang_last(const struct hang *hang, int32_t rank);
+/* True when frames that were not read may show more of who is where than those
+ * that were. Before hang_report(). */
+bool hang_is_doubtful(struct hang *hang);
 /* After the rows of the ranks. */
 void hang_report(struct hang *hang, struct report *report);
 

@@ -213,6 +213,33 @@ int32_t unmatched_peer(const struct unmatched *unmatched,
     return -1;
 }
 
+/* Has the process a receive that is posted? */
+static bool has_posted(const struct unmatched *unmatched, uint32_t process)
+{
+    for (size_t i = 0; i < unmatched->posted_count; i++) {
+        if (unmatched->posted[i].is_open &&
+            unmatched->posted[i].process == process) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool unmatched_is_doubtful(const struct unmatched *unmatched)
+{
+    for (size_t i = 0; i < unmatched->count; i++) {
+        const struct want *want = &unmatched->wants[i];
+
+        if (want->is_any &&
+            (unmatched->defs->processes[want->process].skipped &
+             (uint32_t)1 << CK_CLASS_MESSAGE) != 0 &&
+            !has_posted(unmatched, want->process)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A wait for requests becomes one want a receive that is open. */
 static void posted_spread(struct unmatched *unmatched)
 {

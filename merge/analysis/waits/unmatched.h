@@ -24,6 +24,9 @@ void unmatched_take(struct unmatched *unmatched,
 int32_t unmatched_peer(const struct unmatched *unmatched,
                        uint32_t process,
                        const struct ck_message *record);
+/* Does a call wait for requests that were posted in frames that were not read?
+ */
+bool unmatched_is_doubtful(const struct unmatched *unmatched);
 /* Into the report's awaited; after ranks_report(). */
 void unmatched_report(struct unmatched *unmatched, struct report *report);
 

@@ -508,9 +508,10 @@ static void put_usual(const struct page *page, ck_time_t most)
     if (!is_long(&usual, most) || most <= usual.longest) {
         fprintf(page->file,
                 "   No sign of a hang: the median interval between %s is %s, "
-                "the longest %s.\n",
+                "the longest %s%s.\n",
                 usual.of, word_time(usual.median).text,
-                word_time(usual.longest).text);
+                word_time(usual.longest).text,
+                usual.is_recent ? " (of late)" : "");
         return;
     }
     times =
