@@ -2,12 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * jsontokens FILE: { } [ ] t f n N (NaN ...), k and s with the bytes in hex, d
- * with a number as written; "error" at the end of what is no JSON. With a
- * second argument, N: each N-th name or bracket is stepped over ("-").
+ * Of each line "N FILE" of stdin: { } [ ] t f n N (NaN ...), k and s with the
+ * bytes in hex, d with a number as written; "error" at the end of what is no
+ * JSON, "." at the end of all. Where N is not 0 each N-th name or bracket is
+ * stepped over ("-").
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "merge/json/jsonread.h"
 #include "merge/profiles/gzip.h"
@@ -37,17 +39,16 @@ static void put(const struct json_token *token)
     }
 }
 
-int main(int argc, char **argv)
+static int file_put(const char *path, unsigned every)
 {
     struct ck_err err;
-    struct gzip *gzip = argc >= 2 ? gzip_open(argv[1], &err) : NULL;
+    struct gzip *gzip = gzip_open(path, &err);
     struct json *json = gzip == NULL ? NULL : json_create(gzip_read, gzip);
-    unsigned every = argc == 3 ? (unsigned)atoi(argv[2]) : 0;
     unsigned count = 0;
     const struct json_token *token;
 
     if (json == NULL) {
-        return 2;
+        return -1;
     }
     while ((token = json_next(json))->type > JSON_END) {
         put(token);
@@ -59,8 +60,25 @@ int main(int argc, char **argv)
             (void)json_skip(json);
         }
     }
-    (void)printf("%s", token->type == JSON_ERROR ? "error\n" : "");
+    (void)printf("%s.\n", token->type == JSON_ERROR ? "error\n" : "");
+    (void)fflush(stdout);
     json_destroy(json);
     gzip_close(gzip);
+    return 0;
+}
+
+int main(void)
+{
+    char line[4096];
+
+    while (fgets(line, sizeof(line), stdin) != NULL) {
+        char *path;
+        unsigned every = (unsigned)strtoul(line, &path, 10);
+
+        line[strcspn(line, "\n")] = '\0';
+        if (file_put(path + 1, every) != 0) {
+            return 2;
+        }
+    }
     return 0;
 }
