@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 """A shell starts PROGRAMS (2000) times /bin/true, alone and below ckagent, in
-turn, ROUNDS (7) times. Counted is the CPU time of all processes of the job:
+turn, ROUNDS (7) times: half of those alone before and half behind, and builds
+in turned order each other round, for a machine's speed drifts. Counted is the CPU time of all processes of the job:
 shell, programs, front, collector, ckagg and ckmerge, those that live on when
 ckagent has ended as well. Prints a line for each round, and the median of the
 rounds' ratios as the figure. Several builds are compared in the same rounds;
@@ -48,24 +49,28 @@ def main():
     benches = [Bench(build) for build in sys.argv[1].split(",")]
     programs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
-    loop = ["sh", "-c", "i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); "
-            "done" % programs]
+    half, loop = (["sh", "-c", "i=0; while [ $i -lt %d ]; do /bin/true; "
+                   "i=$((i+1)); done" % count]
+                  for count in (programs // 2, programs // 2 * 2))
     ratios = [[] for _ in benches]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        for _ in range(rounds):
-            plain = job_cpu_s(benches[0], loop)
-            words = ["%.3f s" % plain]
-            for bench, found in zip(benches, ratios):
+        for turn in range(rounds):
+            plain = job_cpu_s(benches[0], half)
+            below = {}
+            for bench in benches[::-1 if turn % 2 else 1]:
                 run = os.path.join(bench.work, "run")
-                below = job_cpu_s(bench, [
+                below[bench] = job_cpu_s(bench, [
                     bench.program("ckagent"), "--report", "none", "--dir", run,
                     "--", *loop])
                 shutil.rmtree(run)
-                found.append(below / plain)
-                words.append("%.3f s (%.3f)" % (below, found[-1]))
-            remark("%d programs: alone %s, below ckagent %s" % (
-                programs, words[0], ", ".join(words[1:])))
+            plain += job_cpu_s(benches[0], half)
+            for bench, found in zip(benches, ratios):
+                found.append(below[bench] / plain)
+            remark("%d programs: alone %.3f s, below ckagent %s" % (
+                programs, plain, ", ".join(
+                    "%.3f s (%.3f)" % (below[bench], found[-1])
+                    for bench, found in zip(benches, ratios))))
     finally:
         for bench in benches:
             bench.__exit__()
