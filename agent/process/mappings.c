@@ -80,6 +80,7 @@ bool mappings_next(struct mappings *mappings, struct mapping *mapping)
             at > 0) {
             mapping->path = line + at;
             mapping->is_code = strchr(rights, 'x') != NULL;
+            mapping->is_writable = strchr(rights, 'w') != NULL;
             return true;
         }
     }

@@ -25,6 +25,7 @@ struct mapping {
     uint64_t offset;  /* in the file */
     const char *path; /* "" = none; borrowed from the text */
     bool is_code;     /* may be executed */
+    bool is_writable;
 };
 
 /* Read all of it. Its length, 0 = nothing: the process has ended, it may not be

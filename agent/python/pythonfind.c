@@ -145,8 +145,8 @@ static enum pythonfind candidate_look(pid_t pid,
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
                    candidate->path);
     if (!runtime_find(path, at) ||
-        symboltable_identify(path, candidate->start, candidate->offset, &bias,
-                             build_id) != 0) {
+        symboltable_identify(path, candidate->start, candidate->offset, false,
+                             &bias, build_id) != 0) {
         return PYTHONFIND_NONE;
     }
     *program = (struct pythonprogram){

@@ -162,6 +162,16 @@ static bool is_part(const struct module *module, const struct mapping *mapping)
                                       mapping->start < module->end;
 }
 
+/* Does it belong to the same image as the last one, of the file's mappings in
+ * the order of addresses? Of a file of lld the first page may be mapped as each
+ * of its parts; an image ends with what may be written to. */
+static bool is_next(const struct mapping *last, const struct mapping *mapping)
+{
+    return last->path != NULL && strcmp(last->path, mapping->path) == 0 &&
+           (mapping->offset != 0 ||
+            (mapping->start == last->end && !last->is_writable));
+}
+
 static bool is_known(const struct symbols *symbols,
                      uint32_t incarnation,
                      const struct mapping *mapping)
@@ -179,7 +189,8 @@ static bool is_known(const struct symbols *symbols,
 
 static struct module *module_add(struct symbols *symbols,
                                  uint32_t incarnation,
-                                 const struct mapping *mapping)
+                                 const struct mapping *mapping,
+                                 bool is_code)
 {
     struct module *module = &symbols->modules[symbols->module_count];
     const char *path = mapping->path;
@@ -200,10 +211,18 @@ static struct module *module_add(struct symbols *symbols,
     }
     module->has_file =
         strstr(path, " (deleted)") == NULL &&
-        symboltable_identify(path, mapping->start, mapping->offset,
+        symboltable_identify(path, mapping->start, mapping->offset, is_code,
                              &module->bias, module->build_id) == 0;
     symbols->module_count++;
     return module;
+}
+
+/* NULL: it is known. */
+static void module_extend(struct module *module, const struct mapping *mapping)
+{
+    if (module != NULL) {
+        module->end = mapping->end;
+    }
 }
 
 void symbols_seen_process(struct symbols *symbols,
@@ -212,7 +231,7 @@ void symbols_seen_process(struct symbols *symbols,
 {
     size_t length = mappings_read(&symbols->maps, pid);
     struct module *module = NULL;
-    struct mapping mapping;
+    struct mapping mapping, last = {.path = NULL};
 
     if (length == 0 ||
         !is_changed(symbols, incarnation,
@@ -223,14 +242,15 @@ void symbols_seen_process(struct symbols *symbols,
         if (!is_module(&mapping)) {
             continue; /* .bss between two files' mappings, too */
         }
-        if (module != NULL && mapping.offset != 0 &&
-            strcmp(module->path, mapping.path) == 0) {
-            module->end = mapping.end;
+        if (is_next(&last, &mapping) &&
+            (module != NULL || mapping.offset == 0)) {
+            module_extend(module, &mapping);
         } else if (is_known(symbols, incarnation, &mapping)) {
             module = NULL;
         } else {
-            module = module_add(symbols, incarnation, &mapping);
+            module = module_add(symbols, incarnation, &mapping, false);
         }
+        last = mapping;
     }
 }
 
@@ -300,7 +320,7 @@ void symbols_seen_mapping(struct symbols *symbols,
 {
     if (is_module(mapping) &&
         module_find(symbols, incarnation, mapping->start) == NULL) {
-        (void)module_add(symbols, incarnation, mapping);
+        (void)module_add(symbols, incarnation, mapping, true);
     }
 }
 

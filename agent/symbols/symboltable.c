@@ -78,26 +78,37 @@ static void id_print(Elf *elf, char build_id[SYMBOLTABLE_ID_BYTES])
     }
 }
 
-static int bias_find(Elf *elf, uint64_t start, uint64_t offset, uint64_t *bias)
+/* Does the segment come from this page of the file? */
+static bool has_page(const GElf_Phdr *segment, uint64_t offset)
 {
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+
+    return segment->p_type == PT_LOAD &&
+           offset >= (segment->p_offset & ~page) &&
+           offset < segment->p_offset + segment->p_filesz;
+}
+
+/* A page of the file may be in two segments: as data, and as code. */
+static int bias_find(
+    Elf *elf, uint64_t start, uint64_t offset, bool is_code, uint64_t *bias)
+{
+    bool is_found = false;
     size_t count;
 
     if (elf_getphdrnum(elf, &count) != 0) {
         return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        GElf_Phdr header;
-        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+        GElf_Phdr segment;
 
-        if (gelf_getphdr(elf, (int)i, &header) == NULL ||
-            header.p_type != PT_LOAD || offset < (header.p_offset & ~page) ||
-            offset >= header.p_offset + header.p_filesz) {
-            continue;
+        if (gelf_getphdr(elf, (int)i, &segment) != NULL &&
+            has_page(&segment, offset) &&
+            (!is_found || (is_code && (segment.p_flags & PF_X) != 0))) {
+            *bias = start - (segment.p_vaddr + offset - segment.p_offset);
+            is_found = true;
         }
-        *bias = start - (header.p_vaddr + offset - header.p_offset);
-        return 0;
     }
-    return -1;
+    return is_found ? 0 : -1;
 }
 
 /* NULL = the kernel gives none. Its sections are in the memory as well. */
@@ -140,6 +151,7 @@ static Elf *elf_open(const char *path, Elf_Cmd how, int *fd)
 int symboltable_identify(const char *path,
                          uint64_t start,
                          uint64_t offset,
+                         bool is_code,
                          uint64_t *bias,
                          char build_id[SYMBOLTABLE_ID_BYTES])
 {
@@ -148,7 +160,7 @@ int symboltable_identify(const char *path,
     int rc = -1;
 
     if (elf != NULL) {
-        rc = bias_find(elf, start, offset, bias);
+        rc = bias_find(elf, start, offset, is_code, bias);
         id_print(elf, build_id);
     }
     (void)elf_end(elf);

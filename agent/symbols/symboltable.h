@@ -18,12 +18,14 @@
  * read from the memory of our own. */
 #define SYMBOLTABLE_VDSO "[vdso]"
 
-/* Facts of a file that is mapped at `start` from `offset` on. build_id is hex
+/* Facts of a file that is mapped at `start` from `offset` on, `is_code`: by a
+ * mapping that is known for the code in it. build_id is hex
  * text, "" = the file has none. 0, or -1: not readable or not ELF.
  */
 int symboltable_identify(const char *path,
                          uint64_t start,
                          uint64_t offset,
+                         bool is_code,
                          uint64_t *bias,
                          char build_id[SYMBOLTABLE_ID_BYTES]);
 

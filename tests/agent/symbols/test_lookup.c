@@ -50,9 +50,9 @@ static int setup(void **state)
     }
     free(line);
     (void)fclose(maps);
-    assert_int_equal(
-        symboltable_identify(self.path, start, 0, &self.bias, self.build_id),
-        0);
+    assert_int_equal(symboltable_identify(self.path, start, 0, false,
+                                          &self.bias, self.build_id),
+                     0);
     return self.build_id[0] == '\0';
 }
 

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #include "agent/symbols/symbols.h"
+#include "agent/symbols/symboltable.h"
 #include "tests/agent/said.h"
 #include "tests/emulator.h"
 
@@ -159,6 +160,35 @@ static void sites_of_a_program_at_a_fixed_address(void **state)
     site_is(scene, 0, "symbols_target.c");
     site_is(scene, 1, "symbols_target.c");
     site_is(scene, 2, "symbols_library.c");
+}
+
+/* The first page of such a file is mapped as read-only data, as code and as
+ * variables, each at another address. */
+static void sites_of_a_program_of_lld(void **state)
+{
+#ifdef CK_TEST_HAS_LLD
+    struct scene *scene = *state;
+    char build_id[SYMBOLTABLE_ID_BYTES];
+    uint64_t of_data, of_code;
+    const char *path = CK_TEST_DIR "/symbols_lld";
+
+    target_look(scene, path);
+    sites_say(scene);
+    site_is(scene, 0, "symbols_target.c");
+    site_is(scene, 1, "symbols_target.c");
+    site_is(scene, 2, "symbols_library.c");
+    assert_int_equal(
+        symboltable_identify(path, 1 << 20, 0, false, &of_data, build_id), 0);
+    assert_int_equal(
+        symboltable_identify(path, 1 << 20, 0, true, &of_code, build_id), 0);
+    assert_int_equal(of_data, 1 << 20);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(of_code < of_data); /* else the first page has no code */
+#endif
+#else
+    (void)state;
+    skip();
+#endif
 }
 
 static void a_stripped_program_gives_module_and_offset(void **state)
@@ -530,6 +560,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         CASE(sites_of_a_position_independent_program),
         CASE(sites_of_a_program_at_a_fixed_address),
+        CASE(sites_of_a_program_of_lld),
         CASE(a_stripped_program_gives_module_and_offset),
         CASE(lines_in_a_debug_file_are_found_for_calls),
         CASE(lines_in_a_debug_file_are_not_read_for_stacks),

@@ -74,7 +74,8 @@ static int setup(void **state)
 
     (void)state;
     (void)dl_iterate_phdr(program_take, NULL);
-    if (symboltable_identify("/proc/self/exe", 0, 0, &unused, build_id) != 0) {
+    if (symboltable_identify("/proc/self/exe", 0, 0, false, &unused,
+                             build_id) != 0) {
         return -1;
     }
     table = symboltable_create("/proc/self/exe", build_id);
