@@ -31,6 +31,8 @@
 #include "schema/kernelask.h"
 
 #define VARIABLE "LD_PRELOAD="
+#define RING CK_RING_ENV "="
+#define NAME_MOST (sizeof(RING) - 1) /* the longer one of both */
 /* With more of them, or a longer text, all stays as it is. */
 #define VARIABLES_MAX 512
 #define TEXT_MAX 1024
@@ -238,7 +240,7 @@ static bool is_preload(const char *text)
     return text[0] == 'L' && strncmp(text, VARIABLE, sizeof(VARIABLE) - 1) == 0;
 }
 
-/* Can all be read that preload_find() and text_replace() read? */
+/* Can all be read that is compared and replaced here? */
 static bool is_environment(char *const *env)
 {
     uintptr_t array = UINTPTR_MAX;
@@ -254,7 +256,7 @@ static bool is_environment(char *const *env)
         if (env[i] == NULL) {
             return true;
         }
-        if (!is_text(env[i], sizeof(VARIABLE) - 1, &page) ||
+        if (!is_text(env[i], NAME_MOST, &page) ||
             (is_preload(env[i]) && !is_text(env[i], TEXT_MAX, &page))) {
             return false;
         }
@@ -307,8 +309,7 @@ ALONE static int exec_without(execve_f next,
     size_t count = 0;
 
     for (size_t i = 0; env[i] != NULL; i++) {
-        if (!is_preload(env[i]) &&
-            strncmp(env[i], CK_RING_ENV "=", sizeof(CK_RING_ENV)) != 0) {
+        if (!is_preload(env[i]) && strncmp(env[i], RING, NAME_MOST) != 0) {
             changed[count++] = env[i];
         }
     }
