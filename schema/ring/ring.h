@@ -146,13 +146,6 @@ enum ck_library {
     CK_LIBRARY_MEMORY = 1024,
 };
 
-/* A program file that processes of the job execute, for who does that
- * (agent/inject/posix/posixstarts.h). */
-struct ck_ring_started {
-    _Atomic uint64_t key;
-    _Atomic uint64_t state;
-};
-
 struct ck_ring_header {
     uint64_t magic;
     uint32_t version;
@@ -196,8 +189,10 @@ struct ck_ring_header {
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     int64_t raw_space;    /* what a time namespace adds to RAW of the agent */
     _Atomic uint64_t spared; /* programs that were started without libraries */
-    struct ck_ring_started started[CK_RING_STARTED];
-    uint8_t pad[800];
+    /* Program files that processes of the job execute, for who does that
+     * (agent/inject/posix/posixstarts.c). */
+    _Atomic uint64_t started[CK_RING_STARTED];
+    uint8_t pad[1312];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");

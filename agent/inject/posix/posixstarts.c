@@ -3,10 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The table is in the ring, for a shell that forks forgets what its child
- * learned. Two processes that write to one entry at the same time, or two
+ * learned. An entry is one word, so that what is known of a file is never taken
+ * for another one's. Two processes that write to it at the same time, or two
  * files that meet there, lose a start or a look at the file; no more.
  *
- *   state of an entry: second << 32 | kind << 16 | starts in that second
+ *   key, without its lowest bits | second, 8 bits | kind, 2 | starts in it, 6
  */
 #include "agent/inject/posix/posixstarts.h"
 
@@ -16,7 +17,11 @@
 #include "agent/inject/posix/posiximports.h"
 #include "schema/kernelask.h"
 
-#define STARTS_MOST UINT16_MAX
+#define COUNT_BITS 6
+#define KIND_BITS 2
+#define SECOND_BITS 8
+#define KEY_MASK (UINT64_MAX << (COUNT_BITS + KIND_BITS + SECOND_BITS))
+#define STARTS_MOST (((uint64_t)1 << COUNT_BITS) - 1)
 
 enum kind {
     KIND_UNKNOWN = 0,
@@ -25,37 +30,39 @@ enum kind {
 };
 
 struct starts {
-    uint32_t second;
+    uint8_t second; /* of the clock, its lowest bits */
     enum kind kind;
     uint32_t count;
 };
 
-static struct starts state_take(uint64_t state)
+static struct starts starts_of(uint64_t entry)
 {
-    return (struct starts){(uint32_t)(state >> 32),
-                           (enum kind)(state >> 16 & UINT16_MAX),
-                           (uint32_t)(state & UINT16_MAX)};
+    return (struct starts){
+        (uint8_t)(entry >> (COUNT_BITS + KIND_BITS)),
+        (enum kind)(entry >> COUNT_BITS & ((1u << KIND_BITS) - 1)),
+        (uint32_t)(entry & STARTS_MOST)};
 }
 
-static uint64_t state_make(const struct starts *starts)
+static uint64_t entry_of(uint64_t key, const struct starts *starts)
 {
-    return (uint64_t)starts->second << 32 | (uint64_t)starts->kind << 16 |
-           starts->count;
+    return (key & KEY_MASK) |
+           (uint64_t)starts->second << (COUNT_BITS + KIND_BITS) |
+           (uint64_t)starts->kind << COUNT_BITS | starts->count;
 }
 
-static uint32_t second_now(void)
+static uint8_t second_now(void)
 {
     struct timespec now = {0};
 
     (void)ck_kernel_ask(SYS_clock_gettime,
                         (long[6]){CLOCK_MONOTONIC_COARSE, (long)&now});
-    return (uint32_t)now.tv_sec;
+    return (uint8_t)now.tv_sec;
 }
 
 /* Many in one second are many in the next one from its beginning on. */
-static void start_add(struct starts *starts, uint32_t second)
+static void start_add(struct starts *starts, uint8_t second)
 {
-    if (second - starts->second > 1 ||
+    if ((uint8_t)(second - starts->second) > 1 ||
         (second != starts->second && starts->count <= POSIX_STARTS_FEW)) {
         starts->count = 0;
     } else if (second != starts->second) {
@@ -68,22 +75,23 @@ static void start_add(struct starts *starts, uint32_t second)
 bool posix_starts_spare(const char *path, uint64_t key)
 {
     struct ck_ring_header *header = inject_ring.header;
-    struct ck_ring_started *entry;
+    _Atomic uint64_t *entry;
     struct starts starts = {0};
+    uint64_t known;
 
     if (header == NULL) {
         return false;
     }
     entry = &header->started[(key >> 1) % CK_RING_STARTED];
-    if (atomic_load(&entry->key) == key) {
-        starts = state_take(atomic_load(&entry->state));
+    known = atomic_load(entry);
+    if ((known & KEY_MASK) == (key & KEY_MASK)) {
+        starts = starts_of(known);
     }
     start_add(&starts, second_now());
     if (starts.count > POSIX_STARTS_FEW && starts.kind == KIND_UNKNOWN) {
         starts.kind = posix_imports_little(path) ? KIND_LITTLE : KIND_OTHER;
     }
-    atomic_store(&entry->key, key);
-    atomic_store(&entry->state, state_make(&starts));
+    atomic_store(entry, entry_of(key, &starts));
     if (starts.count <= POSIX_STARTS_FEW || starts.kind != KIND_LITTLE) {
         return false;
     }
