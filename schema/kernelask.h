@@ -10,6 +10,7 @@
 #define CK_SCHEMA_KERNELASK_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -44,6 +45,16 @@ ck_kernel_ask(long number, const long words[6])
     return syscall(number, words[0], words[1], words[2], words[3], words[4],
                    words[5]);
 #endif
+}
+
+/* A file to be read, whatever it is: no wait for one that writes to it, no
+ * terminal of the process. A descriptor, or -1 with errno. */
+__attribute__((section(".text.startup"), unused)) static long
+ck_kernel_open(const char *path)
+{
+    return ck_kernel_ask(
+        SYS_openat, (long[6]){AT_FDCWD, (long)path,
+                              O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY});
 }
 
 /* `env` is the third argument that glibc gives to a constructor; other C

@@ -33,6 +33,21 @@ static bool has_room(struct mappings *mappings)
     return true;
 }
 
+bool mapping_bias(const Elf64_Phdr *part,
+                  uint64_t start,
+                  uint64_t offset,
+                  uint64_t *bias)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+
+    if (part->p_type != PT_LOAD || offset < (part->p_offset & ~page) ||
+        offset >= part->p_offset + part->p_filesz) {
+        return false;
+    }
+    *bias = start - (part->p_vaddr + offset - part->p_offset);
+    return true;
+}
+
 size_t mappings_read(struct mappings *mappings, pid_t pid)
 {
     char path[64];

@@ -5,6 +5,7 @@
 #ifndef CK_AGENT_PROCESS_MAPPINGS_H
 #define CK_AGENT_PROCESS_MAPPINGS_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,13 @@ struct mapping {
     bool is_code;     /* may be executed */
     bool is_writable;
 };
+
+/* A mapping at `start` of the page of a file at `offset`: is it of this part of
+ * the file? Then *bias is what the process adds to the file's addresses. */
+bool mapping_bias(const Elf64_Phdr *part,
+                  uint64_t start,
+                  uint64_t offset,
+                  uint64_t *bias);
 
 /* Read all of it. Its length, 0 = nothing: the process has ended, it may not be
  * read, or no memory. */

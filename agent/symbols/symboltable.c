@@ -23,6 +23,7 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
+#include "agent/process/mappings.h"
 #include "schema/fd.h"
 #include "schema/order.h"
 #include "schema/time.h"
@@ -78,16 +79,6 @@ static void id_print(Elf *elf, char build_id[SYMBOLTABLE_ID_BYTES])
     }
 }
 
-/* Does the segment come from this page of the file? */
-static bool has_page(const GElf_Phdr *segment, uint64_t offset)
-{
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-
-    return segment->p_type == PT_LOAD &&
-           offset >= (segment->p_offset & ~page) &&
-           offset < segment->p_offset + segment->p_filesz;
-}
-
 /* A page of the file may be in two segments: as data, and as code. */
 static int bias_find(
     Elf *elf, uint64_t start, uint64_t offset, bool is_code, uint64_t *bias)
@@ -102,9 +93,8 @@ static int bias_find(
         GElf_Phdr segment;
 
         if (gelf_getphdr(elf, (int)i, &segment) != NULL &&
-            has_page(&segment, offset) &&
-            (!is_found || (is_code && (segment.p_flags & PF_X) != 0))) {
-            *bias = start - (segment.p_vaddr + offset - segment.p_offset);
+            (!is_found || (is_code && (segment.p_flags & PF_X) != 0)) &&
+            mapping_bias(&segment, start, offset, bias)) {
             is_found = true;
         }
     }

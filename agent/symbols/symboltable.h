@@ -19,8 +19,8 @@
 #define SYMBOLTABLE_VDSO "[vdso]"
 
 /* Facts of a file that is mapped at `start` from `offset` on, `is_code`: by a
- * mapping that is known for the code in it. build_id is hex
- * text, "" = the file has none. 0, or -1: not readable or not ELF.
+ * mapping that is known for the code in it. build_id is hex text, "" = the file
+ * has none. 0, or -1: not readable or not ELF.
  */
 int symboltable_identify(const char *path,
                          uint64_t start,

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/process/mappings.h"
 #include "schema/fd.h"
 
 #define SEGMENTS_MAX 128
@@ -236,16 +237,10 @@ int unwindfile_bias(const struct unwindfile *file,
                     uint64_t offset,
                     uint64_t *bias)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-
     for (size_t i = 0; i < file->count; i++) {
-        const Elf64_Phdr *segment = &file->segments[i];
-
         /* A page of the file may be in two segments: as data, and as code. */
-        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
-            offset >= (segment->p_offset & ~page) &&
-            offset < segment->p_offset + segment->p_filesz) {
-            *bias = start - (segment->p_vaddr + offset - segment->p_offset);
+        if ((file->segments[i].p_flags & PF_X) != 0 &&
+            mapping_bias(&file->segments[i], start, offset, bias)) {
             return 0;
         }
     }

@@ -134,12 +134,9 @@ ALONE static uint64_t file_key(const char *path)
 /* The first bytes of a file. */
 static size_t head_read(const char *path, void *head)
 {
+    long fd = ck_kernel_open(path);
     long bytes;
-    long fd;
 
-    fd = ck_kernel_ask(SYS_openat,
-                       (long[6]){AT_FDCWD, (long)path,
-                                 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY});
     if (fd < 0) {
         return 0;
     }

@@ -9,7 +9,6 @@
 #include "agent/inject/posix/posiximports.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -75,22 +74,6 @@ static bool is_of(const char *beginnings, const char *name)
         }
     }
     return false;
-}
-
-/* NULL: there is none in the part of the file that was read. */
-static const char *text_at(const struct imports *imports, uint64_t at)
-{
-    const char *text;
-
-    if (imports->texts > imports->head_bytes ||
-        imports->texts_bytes > imports->head_bytes - imports->texts ||
-        at >= imports->texts_bytes) {
-        return NULL;
-    }
-    text = imports->head.bytes + imports->texts + at;
-    return memchr(text, '\0', (size_t)(imports->texts_bytes - at)) != NULL
-               ? text
-               : NULL;
 }
 
 static size_t part_read(long fd, void *to, size_t bytes, uint64_t at)
@@ -168,16 +151,29 @@ static bool dynamic_read(struct imports *imports)
     return false;
 }
 
-/* The names follow the symbols, with other tables between them in the files of
- * some linkers, whose words are hardly names. */
+/* Are both tables in the part of the file that was read, and is each text ended
+ * there? The texts follow the symbols, with other tables between them in the
+ * files of some linkers, whose words are hardly names. */
+static bool has_tables(const struct imports *imports)
+{
+    return imports->symbols < imports->texts &&
+           imports->texts < imports->head_bytes && imports->texts_bytes > 0 &&
+           imports->texts_bytes <= imports->head_bytes - imports->texts &&
+           imports->head.bytes[imports->texts + imports->texts_bytes - 1] ==
+               '\0';
+}
+
+/* NULL: it is none. */
+static const char *text_at(const struct imports *imports, uint64_t at)
+{
+    return at < imports->texts_bytes ? imports->head.bytes + imports->texts + at
+                                     : NULL;
+}
+
 static bool symbols_are_few(const struct imports *imports)
 {
     uint64_t count = (imports->texts - imports->symbols) / sizeof(Elf64_Sym);
 
-    if (imports->symbols >= imports->texts ||
-        imports->texts > imports->head_bytes) {
-        return false;
-    }
     for (uint64_t i = 1; i < count; i++) {
         Elf64_Sym symbol;
         const char *name;
@@ -199,16 +195,14 @@ bool posix_imports_little(const char *path)
     struct imports imports = {.head_bytes = 0};
     const char *library;
     bool is_little;
-    long fd;
+    long fd = ck_kernel_open(path);
 
-    fd = ck_kernel_ask(SYS_openat,
-                       (long[6]){AT_FDCWD, (long)path,
-                                 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY});
     if (fd < 0) {
         return false;
     }
     imports.head_bytes = part_read(fd, &imports.head, HEAD_BYTES, 0);
-    is_little = parts_read(&imports, fd) && dynamic_read(&imports);
+    is_little = parts_read(&imports, fd) && dynamic_read(&imports) &&
+                has_tables(&imports);
     (void)ck_kernel_ask(SYS_close, (long[6]){fd});
     if (!is_little) {
         return false;
