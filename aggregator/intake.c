@@ -317,20 +317,27 @@ static void hello_welcome(struct intake *intake,
     (void)reply_welcome(intake->reply, end->peer, text);
 }
 
+/* 0 = it is not there. */
+static int64_t hello_number(const struct ck_control *hello, const char *name)
+{
+    char text[32] = "";
+
+    (void)ck_lines_get(hello->text, hello->text_length, name, text,
+                       sizeof(text));
+    return strtoll(text, NULL, 10);
+}
+
 /* When the hello's launcher began; nothing of an agent of an older version. */
 static void launcher_read(const struct ck_control *hello,
                           struct jobs_wish *wish)
 {
-    char boot_id[40] = "";
-    char text[32];
+    struct ck_begin *launcher = &wish->launcher;
 
-    if (ck_lines_get(hello->text, hello->text_length, "launcher_start", text,
-                     sizeof(text))) {
-        wish->launcher_start = strtoll(text, NULL, 10);
-    }
-    (void)ck_lines_get(hello->text, hello->text_length, "boot_id", boot_id,
-                       sizeof(boot_id));
-    wish->is_local = ck_domain_is_here(boot_id);
+    launcher->realtime = hello_number(hello, "launcher_start");
+    launcher->boottime = hello_number(hello, "launcher_boottime");
+    (void)ck_lines_get(hello->text, hello->text_length, "boot_id",
+                       launcher->boot_id, sizeof(launcher->boot_id));
+    wish->is_local = ck_domain_is_here(launcher->boot_id);
 }
 
 static void take_hello(struct intake *intake,
@@ -352,6 +359,11 @@ static void take_hello(struct intake *intake,
                        sizeof(name));
     wish.name = name[0] ? name : key;
     launcher_read(control, &wish);
+    if (jobs_is_later(intake->jobs, &wish)) {
+        /* It asks again, and meets the ckagg that it starts behind us. */
+        intake->facts.later++;
+        return;
+    }
     end.job = jobs_open(intake->jobs, &wish, &err);
     if (end.job) {
         end.peer = job_peer(end.job, control->agent, &err);

@@ -472,7 +472,8 @@ static bool is_over(struct service *service, ck_time_t now)
     if (service->done_at == 0) {
         service->done_at = now;
     }
-    return now - service->done_at >= SERVICE_STAY;
+    return now - service->done_at >= SERVICE_STAY ||
+           intake_facts(service->intake).later > 0;
 }
 
 static void signal_take(struct service *service, ck_time_t now)

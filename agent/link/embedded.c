@@ -26,6 +26,7 @@
 #include "schema/owndir.h"
 #include "schema/store/run.h"
 
+#define BEGIN_BYTES 80
 /* How long a meeting point without a ckagg is kept. */
 #define OLD_SECONDS 600
 /* Not TMPDIR: that may be another one for each rank. */
@@ -224,6 +225,38 @@ static int ckagg_run(struct embedded *embedded,
     return 0;
 }
 
+/* By a clock that nobody sets, and the boot that it counts from. */
+static void begin_write(int lock, const struct identity *identity)
+{
+    char line[BEGIN_BYTES];
+    int n = snprintf(
+        line, sizeof(line), "%lld %s\n",
+        (long long)(ck_time_of(CLOCK_BOOTTIME) - ck_time_space("boottime")),
+        identity->domain.boot_id);
+
+    if (ftruncate(lock, 0) != 0 || pwrite(lock, line, (size_t)n, 0) != n) {
+        (void)ftruncate(lock, 0); /* that is not known, then */
+    }
+}
+
+bool embedded_begin(const struct embedded_place *place, struct ck_begin *begin)
+{
+    char line[BEGIN_BYTES] = "";
+    long long boottime = 0;
+    int fd = open(place->lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    *begin = (struct ck_begin){.boot_id = ""};
+    if (fd >= 0) {
+        (void)read(fd, line, sizeof(line) - 1);
+        (void)close(fd);
+    }
+    if (sscanf(line, "%lld %39s", &boottime, begin->boot_id) != 2) {
+        return false;
+    }
+    begin->boottime = boottime;
+    return true;
+}
+
 int embedded_start(struct embedded *embedded,
                    const struct agent_config *config,
                    const struct embedded_place *place,
@@ -247,6 +280,7 @@ int embedded_start(struct embedded *embedded,
                                     : ck_err_set(err, "cannot lock %s: %s",
                                                  place->lock, strerror(errno));
     }
+    begin_write(lock, config->identity);
     rc = ckagg_run(embedded, config, place, program, err);
     (void)close(lock); /* the child's copy keeps it */
     return rc == 0 ? 1 : -1;

@@ -15,6 +15,7 @@
 #include "agent/process/agentconfig.h"
 #include "schema/endpoint.h"
 #include "schema/err.h"
+#include "schema/store/owner.h"
 
 /* Files of the meeting point of a job on this host. */
 struct embedded_place {
@@ -51,6 +52,10 @@ int embedded_start(struct embedded *embedded,
                    const struct agent_config *config,
                    const struct embedded_place *place,
                    struct ck_err *err);
+
+/* When the job's ckagg of this host was started, as its lock has it. False: it
+ * has nothing. */
+bool embedded_begin(const struct embedded_place *place, struct ck_begin *begin);
 
 /* Look for the ready line: 1 and `endpoint` (text without "ckagg ready" and
  * without run=) when it has come, else 0; -1: it ended, with its own reason in

@@ -36,6 +36,7 @@ static int absolute(char path[PATH_MAX], const char *name, struct ck_err *err)
 static bool
 is_foreign(const char *dir, const struct identity *identity, char *key)
 {
+    const struct ck_begin launcher = identity_launcher(identity);
     struct ck_owner owner;
 
     if (!ck_owner_read(dir, &owner) || owner.job_key[0] == '\0') {
@@ -43,8 +44,7 @@ is_foreign(const char *dir, const struct identity *identity, char *key)
     }
     strcpy(key, owner.job_key);
     return strcmp(owner.job_key, identity->job_key) != 0 ||
-           ck_owner_is_earlier(owner.is_done, owner.started,
-                               identity->launcher_start * CK_TIME_S, false);
+           ck_owner_is_earlier(owner.is_over, &owner.started, &launcher, false);
 }
 
 /* Is the directory this job's? Else *key is that of the other one. */
@@ -57,6 +57,26 @@ is_won(struct paths *places, const struct identity *identity, char *key)
     }
     places->claim = claim_take(places->dir, identity->job_key);
     return places->claim >= 0 || errno != EWOULDBLOCK;
+}
+
+/* The name with the start of the run in it may be that of a run before, of the
+ * same second. 0 or -1 with err. */
+static int name_settle(struct paths *places,
+                       const struct identity *identity,
+                       struct ck_err *err)
+{
+    char other[CK_OWNER_KEY_BYTES];
+    size_t length = strlen(places->dir);
+
+    for (int i = 2; is_foreign(places->dir, identity, other); i++) {
+        if (i == SIBLINGS_MAX ||
+            snprintf(places->dir + length, PATH_MAX - length, ".%d", i) >=
+                (int)(PATH_MAX - length)) {
+            return ck_err_set(err, "%.*s and those beside it hold other runs",
+                              (int)length, places->dir);
+        }
+    }
+    return 0;
 }
 
 /* The run of another job in the user's directory stays as it is. */
@@ -121,5 +141,6 @@ int paths_find(struct paths *places,
          length > 1 && places->dir[length - 1] == '/'; length--) {
         places->dir[length - 1] = '\0';
     }
-    return dir == NULL ? 0 : dir_settle(places, identity, dir, err);
+    return dir == NULL ? name_settle(places, identity, err)
+                       : dir_settle(places, identity, dir, err);
 }

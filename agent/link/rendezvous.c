@@ -35,8 +35,9 @@
 #define NEARBY_AGAIN (250 * CK_TIME_MS)
 #define NEARBY_LONGEST (10 * CK_TIME_S)
 #define STARTS_MAX 3
-/* The start of a launcher is known to the second, and clocks are set. */
-#define EARLIER_SECONDS 2
+/* The launchers of a job's ranks on this host, where each has its own, begin
+ * one after another. */
+#define EARLIER (2 * CK_TIME_S)
 #define ENDPOINT_FILE NEARBY_ENDPOINT
 
 struct rendezvous {
@@ -194,6 +195,9 @@ static int start_step(struct rendezvous *rendezvous,
     rc = embedded_start(&rendezvous->embedded, rendezvous->config,
                         &rendezvous->place, err);
     rendezvous->starts += rc != 0;
+    if (rc == 0) {
+        rendezvous->start_at = now + LOOK_AGAIN; /* when it has ended */
+    }
     rendezvous->is_hopeless |= rc < 0;
     rendezvous->is_restart = rc > 0 && rendezvous->was_heard;
     rendezvous->is_ready = false;
@@ -209,6 +213,9 @@ static int ready_step(struct rendezvous *rendezvous, struct ck_err *err)
 
     if (rc == 1) {
         rendezvous->is_ready = true;
+        /* Who was greeted so far did not answer: it was there for an earlier
+         * job. */
+        rendezvous->is_found &= rendezvous->was_heard;
         rendezvous->has_restarted = rendezvous->is_restart;
         rendezvous->has_pages = rendezvous->config->http != NULL;
         publish(rendezvous, text);
@@ -362,11 +369,13 @@ static int hand_out(struct rendezvous *rendezvous,
 static bool is_earlier(const struct rendezvous *rendezvous)
 {
     const struct identity *identity = rendezvous->config->identity;
-    struct stat st;
+    struct ck_begin begin;
 
     return identity->is_name_reused &&
-           stat(rendezvous->place.socket, &st) == 0 &&
-           st.st_mtime < identity->launcher_start - EARLIER_SECONDS;
+           embedded_begin(&rendezvous->place, &begin) &&
+           identity->launcher_boottime > 0 &&
+           strcmp(begin.boot_id, identity->domain.boot_id) == 0 &&
+           begin.boottime < identity->launcher_boottime - EARLIER;
 }
 
 static int find_step(struct rendezvous *rendezvous,

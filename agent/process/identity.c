@@ -342,21 +342,24 @@ static pid_t ancestor_find(char *const *env)
 static unsigned long long launcher_find(struct identity *identity,
                                         char *const *env)
 {
+    const int64_t tick = CK_TIME_S / sysconf(_SC_CLK_TCK);
     pid_t parent;
     unsigned long long start;
 
     identity->launcher_pid =
         identity->place.is_ranked ? ancestor_find(env) : getpid();
     start = 0;
-    (void)process_stat(identity->launcher_pid, &parent, &start);
-    start -= (unsigned long long)namespace_ticks();
+    if (process_stat(identity->launcher_pid, &parent, &start) == 0) {
+        start -= (unsigned long long)namespace_ticks();
+        identity->launcher_boottime = (int64_t)start * tick;
+    }
     identity->launcher_start =
         boot_seconds() +
         (int64_t)(start / (unsigned long long)sysconf(_SC_CLK_TCK));
     identity->launcher_realtime =
         ck_time_of(CLOCK_REALTIME) -
         (ck_time_of(CLOCK_BOOTTIME) - ck_time_space("boottime")) +
-        (int64_t)start * (CK_TIME_S / sysconf(_SC_CLK_TCK));
+        (int64_t)start * tick;
     return start;
 }
 
@@ -612,6 +615,15 @@ void identity_command(struct identity *identity, char *const *argv)
     }
 }
 
+struct ck_begin identity_launcher(const struct identity *identity)
+{
+    struct ck_begin begin = {.realtime = identity->launcher_realtime,
+                             .boottime = identity->launcher_boottime};
+
+    memcpy(begin.boot_id, identity->domain.boot_id, sizeof(begin.boot_id));
+    return begin;
+}
+
 bool identity_is_one_host(const struct identity *identity)
 {
     const struct identity_place *place = &identity->place;
@@ -645,6 +657,8 @@ void identity_lines(const struct identity *identity,
     ck_lines_put_number(lines, "start_raw", identity->start_raw);
     ck_lines_put_number(lines, "start_realtime", identity->start_realtime);
     ck_lines_put_number(lines, "launcher_start", identity->launcher_realtime);
+    ck_lines_put_number(lines, "launcher_boottime",
+                        identity->launcher_boottime);
     ck_lines_put(lines, "launcher", place->launcher);
     if (token != NULL) {
         ck_lines_put(lines, "token", token);

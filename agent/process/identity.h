@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "schema/clock/domain.h"
+#include "schema/store/owner.h"
 
 struct ck_lines;
 
@@ -48,6 +49,8 @@ struct identity {
     int64_t launcher_start; /* seconds since 1970 */
     int64_t launcher_realtime; /* the same in ns, as exactly as the kernel
                                   has it (10 ms) and never too late */
+    int64_t launcher_boottime; /* the same since the boot, by its machine; 0 =
+                                  not known */
     int64_t start_raw;         /* ns */
     int64_t start_realtime;    /* ns */
 };
@@ -91,6 +94,9 @@ void identity_estrange(struct identity *identity);
 
 /* The target's command as one line of text. */
 void identity_command(struct identity *identity, char *const *argv);
+
+/* When our launcher began. */
+struct ck_begin identity_launcher(const struct identity *identity);
 
 /* True when all ranks of the job run on this host, as far as we know. */
 bool identity_is_one_host(const struct identity *identity);

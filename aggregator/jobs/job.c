@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/clock/domain.h"
 #include "schema/order.h"
-#include "schema/store/owner.h"
 #include "schema/store/run.h"
 
 struct job {
@@ -267,6 +267,18 @@ job_peer(struct job *job, const uint8_t agent[16], struct ck_err *err)
     return peer;
 }
 
+static struct ck_begin begin_now(void)
+{
+    struct ck_begin begin = {.realtime = ck_time_of(CLOCK_REALTIME),
+                             .boottime = ck_time_of(CLOCK_BOOTTIME) -
+                                         ck_time_space("boottime")};
+    struct ck_domain domain = {.boot_id = ""};
+
+    (void)ck_domain_read(&domain, NULL); /* ckagg.c checked it */
+    memcpy(begin.boot_id, domain.boot_id, sizeof(begin.boot_id));
+    return begin;
+}
+
 void job_hello(struct job *job,
                const char *key,
                const char *name,
@@ -289,7 +301,7 @@ void job_hello(struct job *job,
             job_name_clean(name, job->facts.name);
         }
         job->first_hello = now;
-        job->facts.started_realtime = ck_time_of(CLOCK_REALTIME);
+        job->facts.started = begin_now();
     }
     /* Late, but welcome: the run is merged again when it has left. */
     job->facts.state = JOB_RUN;
@@ -371,6 +383,13 @@ static struct job_census job_census(const struct job *job)
         census.ranks = job_ranks(job);
     }
     return census;
+}
+
+bool job_is_over(const struct job *job)
+{
+    return job->facts.state != JOB_RUN ||
+           (job->first_hello != 0 && job_is_deserted(job) &&
+            (int64_t)job_ranks(job) >= job->facts.size);
 }
 
 bool job_judge(struct job *job, const struct job_limits *limits, ck_time_t now)

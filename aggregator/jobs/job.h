@@ -15,6 +15,7 @@
 #include "aggregator/jobs/peer.h"
 #include "launch/keep.h"
 #include "schema/err.h"
+#include "schema/store/owner.h"
 #include "schema/time.h"
 
 #define JOB_KEY_BYTES 256
@@ -106,8 +107,8 @@ struct job_facts {
     int64_t size;
     uint64_t refused; /* messages of its peers */
     ck_time_t opened;
-    int64_t started_realtime; /* ns of the first hello, 0 = none */
-    int merge_exit;           /* -1 = not merged */
+    struct ck_begin started; /* its first hello came */
+    int merge_exit;          /* -1 = not merged */
     struct job_probes probes;
     struct ck_keep keep; /* the newest of the run */
 };
@@ -160,6 +161,8 @@ size_t job_peers(const struct job *job);
 struct peer *job_peer_at(const struct job *job, size_t i); /* borrowed */
 /* Has every agent that came left, or died? */
 bool job_is_deserted(const struct job *job);
+/* Have all ranks of the world come, and left again? Or the job has ended. */
+bool job_is_over(const struct job *job);
 
 /* Judge peers, then the job. Moves JOB_RUN to JOB_ENDED; returns true then. */
 bool job_judge(struct job *job, const struct job_limits *limits, ck_time_t now);

@@ -98,6 +98,12 @@ struct job *jobs_at(const struct jobs *jobs, size_t i)
     return jobs->items[i];
 }
 
+static bool is_earlier(const struct job *job, const struct jobs_wish *wish)
+{
+    return ck_owner_is_earlier(job_is_over(job), &job_facts(job)->started,
+                               &wish->launcher, wish->is_local);
+}
+
 /* Of the jobs of a key that are not earlier than the launcher the first; where
  * that is not known the last. */
 static struct job *job_pick(const struct jobs *jobs,
@@ -109,12 +115,9 @@ static struct job *job_pick(const struct jobs *jobs,
         struct job *job = jobs->items[i];
         const struct job_facts *facts = job_facts(job);
 
-        if (strcmp(facts->key, wish->key) == 0 &&
-            !ck_owner_is_earlier(facts->state == JOB_DONE,
-                                 facts->started_realtime, wish->launcher_start,
-                                 wish->is_local) &&
+        if (strcmp(facts->key, wish->key) == 0 && !is_earlier(job, wish) &&
             (!found || (facts->opened < job_facts(found)->opened) ==
-                           (wish->launcher_start > 0))) {
+                           (wish->launcher.realtime > 0))) {
             found = job;
         }
     }
@@ -127,6 +130,18 @@ struct job *jobs_find(const struct jobs *jobs, const char *key)
         return jobs->count == 1 ? jobs->items[0] : NULL;
     }
     return job_pick(jobs, &(struct jobs_wish){.key = key});
+}
+
+/* A run that this ckagg is at, maybe one whose manifest does not have its end
+ * yet. */
+static bool is_in_use(const struct jobs *jobs, const char *dir)
+{
+    for (size_t i = 0; i < jobs->count; i++) {
+        if (strcmp(job_facts(jobs->items[i])->dir, dir) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The name of the run behind those of earlier jobs of the key. 0, or -1 with
@@ -148,9 +163,10 @@ static int run_dir_find(const struct jobs *jobs,
                      sibling) >= PATH_MAX) {
             return ck_err_set(err, "path of the run directory is too long");
         }
-        if (!ck_owner_read(dir, &owner) ||
-            !ck_owner_is_earlier(owner.is_done, owner.started,
-                                 wish->launcher_start, wish->is_local)) {
+        if (!is_in_use(jobs, dir) &&
+            (!ck_owner_read(dir, &owner) ||
+             !ck_owner_is_earlier(owner.is_over, &owner.started,
+                                  &wish->launcher, wish->is_local))) {
             return 0;
         }
         (void)snprintf(sibling, sizeof(sibling), ".%d", i);
@@ -158,6 +174,13 @@ static int run_dir_find(const struct jobs *jobs,
     errno = EEXIST;
     return ck_err_set(err, "%s and %d more hold earlier runs of this job", dir,
                       SIBLINGS_MAX - 3);
+}
+
+bool jobs_is_later(const struct jobs *jobs, const struct jobs_wish *wish)
+{
+    return jobs->options.is_embedded &&
+           strcmp(job_facts(jobs->items[0])->key, wish->key) == 0 &&
+           is_earlier(jobs->items[0], wish);
 }
 
 struct job *

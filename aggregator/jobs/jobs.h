@@ -45,14 +45,16 @@ struct job *jobs_find(const struct jobs *jobs, const char *key);
 /* What a hello names. */
 struct jobs_wish {
     const char *key;
-    const char *name;       /* for people, and part of the directory's name */
-    int64_t launcher_start; /* ns since 1970; 0 = not known */
-    bool is_local;          /* by this machine's clock */
+    const char *name; /* for people, and part of the directory's name */
+    struct ck_begin launcher;
+    bool is_local; /* by this machine's clock */
 };
-/* The job of the key, but none that ended before that launcher began; opens the
- * run directory at need. NULL with err. */
+/* The job of the key, but none that is over and began before that launcher;
+ * opens the run directory at need. NULL with err. */
 struct job *
 jobs_open(struct jobs *jobs, const struct jobs_wish *wish, struct ck_err *err);
+/* Is the hello of a later job than the embedded one, which is over? */
+bool jobs_is_later(const struct jobs *jobs, const struct jobs_wish *wish);
 
 /* Bind a connection to a peer; an older connection of the peer is let go. 0,
  * or -1 with err. */

@@ -75,7 +75,9 @@ void manifest_job(struct ck_json *json, const struct job *job)
     ck_json_string(json, "end", job_end_name(facts->end));
     ck_json_int(json, "size", facts->size);
     ck_json_uint(json, "ranks", totals.ranks);
-    ck_json_int(json, "started_realtime", facts->started_realtime);
+    ck_json_int(json, "started_realtime", facts->started.realtime);
+    ck_json_int(json, "started_boottime", facts->started.boottime);
+    ck_json_string(json, "boot_id", facts->started.boot_id);
     ck_json_uint(json, "records", totals.records);
     ck_json_uint(json, "bytes", totals.bytes);
     ck_json_uint(json, "lost", totals.lost);

@@ -129,7 +129,7 @@ static void job_put(FILE *out, const struct job *job, int64_t now)
                   totals.ranks,
                   facts->size > 0 ? facts->size : (int64_t)totals.ranks);
     user_put(out, job);
-    since_put(out, facts->started_realtime, now);
+    since_put(out, facts->started.realtime, now);
     (void)fprintf(out, "\n  %s records, %s, %" PRIu64 " lost; run %s\n",
                   records, bytes, totals.lost, facts->dir);
     if (job_peers(job) > 0 && peer_facts(job_peer_at(job, 0))->command[0]) {

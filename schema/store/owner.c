@@ -42,12 +42,22 @@ json_string(const char *head, const char *name, char *text, size_t room)
     text[used] = '\0';
 }
 
+/* 0 = it is not there. */
+static int64_t json_number(const char *head, const char *name)
+{
+    char pattern[48];
+    const char *at;
+
+    (void)snprintf(pattern, sizeof(pattern), "\"%s\": ", name);
+    at = strstr(head, pattern);
+    return at ? strtoll(at + strlen(pattern), NULL, 10) : 0;
+}
+
 static bool manifest_read(const char *dir, struct ck_owner *owner)
 {
     char path[PATH_MAX];
     char head[HEAD_BYTES];
     char state[16];
-    const char *at;
     char *agents;
     ssize_t n = -1;
     int fd;
@@ -72,9 +82,12 @@ static bool manifest_read(const char *dir, struct ck_owner *owner)
     json_string(head, "job_key", owner->job_key, sizeof(owner->job_key));
     json_string(head, "endpoint", owner->endpoint, sizeof(owner->endpoint));
     json_string(head, "state", state, sizeof(state));
+    json_string(head, "boot_id", owner->started.boot_id,
+                sizeof(owner->started.boot_id));
     owner->is_done = strcmp(state, "done") == 0;
-    at = strstr(head, "\"started_realtime\": ");
-    owner->started = at ? strtoll(strchr(at, ' ') + 1, NULL, 10) : 0;
+    owner->is_over = owner->is_done || strcmp(state, "merge") == 0;
+    owner->started.realtime = json_number(head, "started_realtime");
+    owner->started.boottime = json_number(head, "started_boottime");
     return true;
 }
 
@@ -98,7 +111,7 @@ texts_read(const uint8_t *rows, size_t rows_bytes, struct ck_owner *owner)
                                owner->job_key, sizeof(owner->job_key));
             (void)ck_lines_get(ck_text_bytes(text), text->length,
                                "start_realtime", number, sizeof(number));
-            owner->started = strtoll(number, NULL, 10);
+            owner->started.realtime = strtoll(number, NULL, 10);
             return true;
         }
         at += bytes;
@@ -169,4 +182,23 @@ bool ck_owner_read(const char *dir, struct ck_owner *owner)
     }
     *owner = found;
     return is_there;
+}
+
+bool ck_owner_is_earlier(bool is_over,
+                         const struct ck_begin *started,
+                         const struct ck_begin *launcher,
+                         bool is_one_clock)
+{
+    if (!is_over) {
+        return false;
+    }
+    if (started->boottime > 0 && launcher->boottime > 0 &&
+        started->boot_id[0] != '\0' &&
+        strcmp(started->boot_id, launcher->boot_id) == 0) {
+        return started->boottime < launcher->boottime;
+    }
+    return started->realtime > 0 && launcher->realtime > 0 &&
+           started->realtime <
+               launcher->realtime -
+                   (is_one_clock ? CK_OWNER_EARLIER_HERE : CK_OWNER_EARLIER);
 }

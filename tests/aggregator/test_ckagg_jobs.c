@@ -440,6 +440,16 @@ static void jobs_retain(struct sim_place *place, void (*made)(const char *run))
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
+static void hello_pass(struct sim *a, const char *line)
+{
+    sim_hello(a, 0, 1, line);
+    assert_non_null(sim_wait(a, CK_CONTROL_WELCOME));
+    sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
+    sim_control(a, CK_CONTROL_REPORT, "");
+    assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
+    sim_destroy(a);
+}
+
 /* A job of one rank, of a launcher that began so many ms from now. */
 static void job_pass(const struct sim_agg *agg, uint8_t id, int64_t launcher)
 {
@@ -449,12 +459,25 @@ static void job_pass(const struct sim_agg *agg, uint8_t id, int64_t launcher)
     (void)snprintf(
         line, sizeof(line), "launcher_start=%lld\n",
         (long long)(ck_time_of(CLOCK_REALTIME) + launcher * CK_TIME_MS));
-    sim_hello(a, 0, 1, line);
-    assert_non_null(sim_wait(a, CK_CONTROL_WELCOME));
-    sim_control(a, CK_CONTROL_GOODBYE, "status=0\n");
-    sim_control(a, CK_CONTROL_REPORT, "");
-    assert_non_null(sim_wait(a, CK_CONTROL_REPORT));
-    sim_destroy(a);
+    hello_pass(a, line);
+}
+
+/* The same, of a launcher that began so many ms from now by the clock of the
+ * boot, in a job whose clock of day was set by an hour since. */
+static void
+job_pass_set(const struct sim_agg *agg, uint8_t id, int64_t launcher)
+{
+    const int64_t hour = 3600 * CK_TIME_S;
+    struct sim *a = sim_create(agg->endpoint, id);
+    int64_t set = launcher > 0 ? -hour : hour;
+    char line[128];
+
+    (void)snprintf(
+        line, sizeof(line), "launcher_start=%lld\nlauncher_boottime=%lld\n",
+        (long long)(ck_time_of(CLOCK_REALTIME) + set),
+        (long long)(ck_time_of(CLOCK_BOOTTIME) - ck_time_space("boottime") +
+                    launcher * CK_TIME_MS));
+    hello_pass(a, line);
 }
 
 /* As of --job NAME used again, and of a job that a batch system runs again. */
@@ -481,6 +504,23 @@ static void the_next_job_of_a_key_has_a_run_of_its_own(void **state)
     assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
     job_pass(&agg, 0xa5, 20000);
     assert_int_equal(runs_count(place->run), 4);
+    assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
+}
+
+/* A step of the clock of day splits no job, and joins none. */
+static void within_a_boot_the_launchers_order_counts(void **state)
+{
+    struct sim_place *place = *state;
+    const char *const args[] = {"--listen", place->url,   "--dir",
+                                place->run, "--no-merge", NULL};
+    struct sim_agg agg;
+
+    assert_int_equal(sim_agg_start(&agg, SIM_CKAGG, place->dir, args), 0);
+    job_pass_set(&agg, 0xa0, -5000);
+    job_pass_set(&agg, 0xa1, -4000);
+    assert_int_equal(runs_count(place->run), 1);
+    job_pass_set(&agg, 0xa2, 1);
+    assert_int_equal(runs_count(place->run), 2);
     assert_int_equal(sim_agg_end(&agg, SIGTERM), 0);
 }
 
@@ -625,6 +665,7 @@ int main(void)
         SIM_EMBEDDED(stop_ends_a_job_that_goes_on),
         SIM_EMBEDDED(status_lists_all_jobs),
         SIM_CASE(the_next_job_of_a_key_has_a_run_of_its_own),
+        SIM_CASE(within_a_boot_the_launchers_order_counts),
         SIM_CASE(a_service_whose_log_no_one_reads_goes_on),
         SIM_CASE(old_runs_are_removed_by_retain),
         SIM_CASE(a_run_with_a_strange_file_is_kept_whole),

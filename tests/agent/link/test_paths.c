@@ -27,6 +27,7 @@ static int setup(void **state)
     strcpy(identity.job_key, "mine");
     strcpy(identity.job, "7");
     identity.launcher_start = 1000000;
+    identity.launcher_realtime = identity.launcher_start * CK_TIME_S;
     return workdir_setup(state);
 }
 
@@ -43,6 +44,27 @@ run_put(const char *name, const char *key, const char *state, int64_t started)
                    "{\n  \"job_key\": \"%s\",\n  \"state\": \"%s\",\n"
                    "  \"started_realtime\": %lld\n}\n",
                    key, state, (long long)started);
+    assert_int_equal(
+        ck_run_replace(dir, CK_RUN_MANIFEST, text, strlen(text), NULL), 0);
+}
+
+/* The run of this job in work/NAME, which is being merged: begun so long after
+ * its boot, and so long after our launcher by the time of day. */
+static void
+begin_put(const char *name, const char *boot, int64_t boottime, int64_t later)
+{
+    char dir[128];
+    char text[256];
+
+    (void)snprintf(dir, sizeof(dir), "%s/%s", work, name);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    (void)snprintf(text, sizeof(text),
+                   "{\n  \"job_key\": \"mine\",\n  \"state\": \"merge\",\n"
+                   "  \"started_realtime\": %lld,\n"
+                   "  \"started_boottime\": %lld,\n"
+                   "  \"boot_id\": \"%s\"\n}\n",
+                   (long long)(identity.launcher_realtime + later),
+                   (long long)boottime, boot);
     assert_int_equal(
         ck_run_replace(dir, CK_RUN_MANIFEST, text, strlen(text), NULL), 0);
 }
@@ -141,6 +163,41 @@ static void an_earlier_job_of_the_same_name_is_another_one(void **state)
     found_is("c", "c", false);
 }
 
+/* The clock may be set, or two runs begin in one second. */
+static void within_a_boot_the_order_of_starts_counts(void **state)
+{
+    const int64_t hour = 3600 * CK_TIME_S;
+
+    (void)state;
+    strcpy(identity.domain.boot_id, "this-boot");
+    identity.launcher_boottime = 500 * CK_TIME_S;
+    begin_put("a", "this-boot", 500 * CK_TIME_S - 1, 0);
+    found_is("a", "a.2", true);
+    begin_put("b", "this-boot", 500 * CK_TIME_S, -hour);
+    found_is("b", "b", false);
+    begin_put("c", "that-boot", 500 * CK_TIME_S, -hour);
+    found_is("c", "c.2", true);
+    begin_put("d", "that-boot", 1, 0);
+    found_is("d", "d", false);
+}
+
+static void an_earlier_run_of_the_same_second_keeps_its_directory(void **state)
+{
+    struct paths places;
+    char name[128];
+
+    (void)state;
+    strcpy(identity.domain.boot_id, "this-boot");
+    identity.launcher_boottime = 500 * CK_TIME_S;
+    assert_int_equal(identity_run_name(&identity, name, sizeof(name)), 0);
+    begin_put(name, "this-boot", 499 * CK_TIME_S, 0);
+    assert_int_equal(chdir(work), 0);
+    assert_int_equal(paths_find(&places, &identity, NULL, NULL), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_string_equal(strrchr(places.dir, '.'), ".2");
+    assert_false(places.is_moved);
+}
+
 static void without_a_directory_the_job_gives_the_name(void **state)
 {
     struct paths places;
@@ -183,6 +240,8 @@ int main(void)
         CASE(the_run_of_this_job_is_gone_on_with),
         CASE(the_run_of_another_job_is_left_alone),
         CASE(an_earlier_job_of_the_same_name_is_another_one),
+        CASE(within_a_boot_the_order_of_starts_counts),
+        CASE(an_earlier_run_of_the_same_second_keeps_its_directory),
         CASE(without_a_directory_the_job_gives_the_name),
         CASE(without_a_current_directory_the_run_goes_below_tmpdir),
     };

@@ -177,16 +177,22 @@ static void the_socket_of_an_earlier_job_at_the_address_is_left(void **state)
     identity_fill(&identity, 1, 2, 1);
     identity.is_name_reused = true;
     assert_int_equal(embedded_place_find(&place, &identity, NULL), 0);
+    strcpy(identity.domain.boot_id, "this-boot");
     file = fopen(place.socket, "we");
     assert_non_null(file);
     (void)fclose(file);
+    file = fopen(place.lock, "we");
+    assert_non_null(file);
+    (void)fprintf(file, "%lld this-boot\n", (long long)(500 * CK_TIME_S));
+    (void)fclose(file);
     /* It was there a minute before our launcher. */
-    identity.launcher_start = time(NULL) + 60;
+    identity.launcher_boottime = 560 * CK_TIME_S;
     rendezvous = rendezvous_create(&config, NULL);
     assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
                                      &endpoint, &url, NULL),
                      0);
-    identity.launcher_start = time(NULL);
+    /* The ranks of one job may each have a launcher. */
+    identity.launcher_boottime = 502 * CK_TIME_S;
     assert_int_equal(rendezvous_step(rendezvous, ck_time_raw(), false,
                                      &endpoint, &url, NULL),
                      1);

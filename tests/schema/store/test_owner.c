@@ -88,12 +88,23 @@ static void a_manifest_has_key_start_and_end(void **state)
                  "  \"agents\": [ {\"state\": \"done\"} ]\n}\n");
     assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "a \"b\\c");
-    assert_int_equal(owner.started, 77);
+    assert_int_equal(owner.started.realtime, 77);
+    assert_int_equal(owner.started.boottime, 0);
+    assert_string_equal(owner.started.boot_id, "");
+    assert_false(owner.is_over);
+    manifest_put("{\n  \"job_key\": \"k\",\n  \"state\": \"merge\",\n"
+                 "  \"started_boottime\": 5,\n  \"boot_id\": \"b\",\n"
+                 "  \"agents\": [ {\"boot_id\": \"c\"} ]\n}\n");
+    assert_true(ck_owner_read(work, &owner));
+    assert_int_equal(owner.started.boottime, 5);
+    assert_string_equal(owner.started.boot_id, "b");
+    assert_true(owner.is_over);
     assert_false(owner.is_done);
     manifest_put("{\n  \"job_key\": \"k\",\n  \"state\": \"done\"\n}\n");
     assert_true(ck_owner_read(work, &owner));
     assert_string_equal(owner.job_key, "k");
-    assert_int_equal(owner.started, 0);
+    assert_int_equal(owner.started.realtime, 0);
+    assert_true(owner.is_over);
     assert_true(owner.is_done);
 }
 
@@ -108,7 +119,7 @@ static void without_a_manifest_a_segment_or_spool_has_them(void **state)
         segment_put(is_spool, "job=1\njob_key=the-key\nstart_realtime=55\n");
         assert_true(ck_owner_read(work, &owner));
         assert_string_equal(owner.job_key, "the-key");
-        assert_int_equal(owner.started, 55);
+        assert_int_equal(owner.started.realtime, 55);
         (void)ck_run_segment_path(path, work, agent, is_spool);
         assert_int_equal(unlink(path), 0);
     }
