@@ -523,6 +523,21 @@ def left_behind():
             pass
 
 
+def left_kill():
+    """A process that is just started is seen by a later look alone."""
+    until = time.monotonic() + GONE
+    clean = 0
+    while clean < 3 and time.monotonic() < until:
+        pids = list(left_behind())
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        clean = 0 if pids else clean + 1
+        time.sleep(0.05)
+
+
 def step_run(step):
     try:
         return "ok  ", step()
@@ -543,8 +558,7 @@ def main():
         try:
             return steps_run()
         finally:
-            for pid in list(left_behind()):
-                os.kill(pid, signal.SIGKILL)
+            left_kill()
 
 
 def steps_run():
@@ -555,9 +569,8 @@ def steps_run():
         while list(left_behind()) and time.monotonic() < until:
             time.sleep(0.1)
         pids = list(left_behind())
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
         if pids:
+            left_kill()
             result, text = "FAIL", "%s; left %s behind" % (text, pids)
         failed += result == "FAIL"
         print("%s %-14s %s  %s" % (COMMAND, step.__name__, result, text),
