@@ -48,7 +48,7 @@ struct python {
 struct lines {
     const struct defs *defs; /* borrowed */
     struct region region;
-    struct call *calls;
+    struct call *calls;     /* NULL = none was seen: most runs have no device */
     struct python *pythons; /* by thread of the definitions */
     struct table *keys;     /* file, line, kernel */
     struct report_line *items;
@@ -69,7 +69,6 @@ struct lines *lines_create(const struct defs *defs, struct region region)
 
     lines->defs = defs;
     lines->region = region;
-    lines->calls = xcalloc(CALLS, sizeof(*lines->calls));
     lines->pythons = xcalloc(defs->threads_count + 1, sizeof(*lines->pythons));
     lines->keys = table_create();
     lines->shares = xcalloc(defs->physicals_count + 1, sizeof(*lines->shares));
@@ -181,14 +180,20 @@ static void call_take(struct lines *lines, const struct timeline_event *event)
     const struct ck_call *record = (const struct ck_call *)event->record;
     uint32_t tid = lines->defs->threads[event->thread].tid;
     size_t at = call_base(event->process, tid) + record->call;
-    struct call *call = &lines->calls[at % CALLS];
     struct python *python = &lines->pythons[event->thread];
+    struct call *call;
     struct place place;
 
+    if (record->call == 0) {
+        return;
+    }
+    if (lines->calls == NULL) {
+        lines->calls = xcalloc(CALLS, sizeof(*lines->calls));
+    }
+    call = &lines->calls[at % CALLS];
     __builtin_prefetch(&lines->calls[(at + AHEAD) % CALLS], 1);
-    if (record->call == 0 ||
-        (call->call == record->call && call->process == event->process &&
-         call->tid == tid)) {
+    if (call->call == record->call && call->process == event->process &&
+        call->tid == tid) {
         return; /* a call within the call, of the same number */
     }
     place = (struct place){NULL, NULL, 0};
@@ -277,10 +282,11 @@ static void kernel_take(struct lines *lines, const struct timeline_event *event)
     const struct defs_device *device =
         defs_device(lines->defs, event->process, record->device);
     size_t at = call_base(event->process, record->tid) + record->call;
-    struct call *call = &lines->calls[at % CALLS];
+    struct call *call = lines->calls == NULL ? NULL : &lines->calls[at % CALLS];
     struct region part = {event->start, event->end};
     struct call site;
-    bool is_found = record->call != 0 && call->call == record->call &&
+    bool is_found = record->call != 0 && call != NULL &&
+                    call->call == record->call &&
                     call->process == event->process && call->tid == record->tid;
     int64_t number;
 
