@@ -112,7 +112,7 @@ lanes_create(const struct defs *defs, struct region part, size_t items)
         lanes->w = lanes->w < 2 ? 2 : lanes->w;
     }
     lanes->keys = table_create();
-    lanes->waits = xcalloc(WAITS_MOST, sizeof(*lanes->waits));
+    lanes->waits = xmalloc(WAITS_MOST * sizeof(*lanes->waits));
     lanes->longest.most = WAITS_MOST;
     lanes->closeups = closeups_create();
     lanes->placed = placednames_create(defs);
