@@ -30,6 +30,9 @@ void memory_large_pages(void)
     uintptr_t begin = (uintptr_t)sbrk(0);
     uintptr_t end;
 
+    /* What is before the first of them would have some hundred small ones. */
+    (void)sbrk((intptr_t)((LARGE_PAGE - begin % LARGE_PAGE) % LARGE_PAGE));
+    begin = (uintptr_t)sbrk(0);
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_LONGEST);
     (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
     (void)mallopt(M_TOP_PAD, HEAP_LARGE);

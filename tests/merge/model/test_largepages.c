@@ -17,6 +17,9 @@
 
 #include "merge/model/memory.h"
 
+/* More than the heap of before has room for. */
+#define PIECES 2000
+
 /* Has the mapping that an address is in asked for large pages? */
 static bool is_large(const void *address)
 {
@@ -40,7 +43,7 @@ static bool is_large(const void *address)
 /* Threads' memory is of the same heap (test_beside.c). */
 static void arrays_and_small_pieces_are_in_large_pages(void **state)
 {
-    char *array, *small;
+    char *array, *small[PIECES];
 
     (void)state;
     if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) {
@@ -48,11 +51,16 @@ static void arrays_and_small_pieces_are_in_large_pages(void **state)
         skip();
     }
     memory_large_pages();
-    array = xmalloc((size_t)3 << 20); /* its end is in them */
-    small = xmalloc(100);
+    array = xmalloc((size_t)3 << 20);
+    for (int i = 0; i < PIECES; i++) {
+        small[i] = xmalloc(100);
+    }
+    assert_true(is_large(array));
     assert_true(is_large(array + ((size_t)3 << 20) - 1));
-    assert_true(is_large(small));
-    free(small);
+    assert_true(is_large(small[PIECES - 1]));
+    for (int i = 0; i < PIECES; i++) {
+        free(small[i]);
+    }
     free(array);
 }
 
