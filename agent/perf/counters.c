@@ -211,10 +211,41 @@ perfevent_open(struct counters *counters, size_t number, pid_t pid, int leader)
     }
 }
 
+/* errno where the kernel has neither of the two counters that each processor
+ * has; else 0. libpfm4 would look at the processor for milliseconds. */
+static int missing_why(pid_t pid)
+{
+    static const uint64_t basic[] = {PERF_COUNT_HW_CPU_CYCLES,
+                                     PERF_COUNT_HW_INSTRUCTIONS};
+    int why = 0;
+
+    for (size_t i = 0; i < sizeof(basic) / sizeof(basic[0]); i++) {
+        struct perf_event_attr attr = {
+            .type = PERF_TYPE_HARDWARE,
+            .size = sizeof(attr),
+            .config = basic[i],
+            .disabled = 1,
+            .exclude_kernel = 1,
+            .exclude_hv = 1,
+        };
+        int fd = perfcall_open(&attr, pid, -1, -1);
+
+        why = errno;
+        if (fd >= 0) {
+            ck_fd_close(fd);
+        }
+        if (fd >= 0 || (why != ENOENT && why != ENODEV && why != EOPNOTSUPP)) {
+            return 0;
+        }
+    }
+    return why;
+}
+
 static void events_open(struct counters *counters, pid_t pid)
 {
+    int why = missing_why(pid);
+    int rc = why == 0 ? pfm_initialize() : PFM_SUCCESS;
     int leader = -1;
-    int rc = pfm_initialize();
 
     for (size_t i = 0; i < PLANS; i++) {
         struct event *event = &counters->events[i];
@@ -225,7 +256,9 @@ static void events_open(struct counters *counters, pid_t pid)
         if (plans[i].group != plans[i - 1].group) {
             leader = -1;
         }
-        if (rc != PFM_SUCCESS) {
+        if (why != 0) {
+            why_not_set(event, why);
+        } else if (rc != PFM_SUCCESS) {
             (void)snprintf(event->why_not, sizeof(event->why_not),
                            "libpfm4 did not start: %s", pfm_strerror(rc));
         } else {
