@@ -554,6 +554,12 @@ static ck_time_t samples_haste(const struct collector *collector, ck_time_t now)
                : 0;
 }
 
+static bool samples_are_many(const struct collector *collector)
+{
+    return collector->phase == PHASE_RUNNING &&
+           sampler_is_filling(collector->config->sampler);
+}
+
 /* Sleep until the next turn, until a slot wants one, or until a message comes;
  * clock probes are handled meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
@@ -587,7 +593,7 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         now = ck_time_raw();
         account_alive(&collector->account, now);
         clockprobe_step(collector->clock, now, &items[3]);
-        if (items[2].revents != 0 || haste > 0) {
+        if (items[2].revents != 0 || haste > 0 || samples_are_many(collector)) {
             periodic_samples(&collector->periodic);
         }
         if (now >= glance && drain_glance(collector->drain)) {

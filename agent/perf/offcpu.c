@@ -31,8 +31,11 @@
 #define PAGES_UNLOCKED 16
 #define PAGES_LEAST 8
 #define PAGES_ALL 512
-/* It is to be looked at when an n-th of it is full. */
-#define WAKE_PART 4
+/* A collector that wakes anyhow takes what fills an n-th of a ring; one that
+ * sleeps is woken when another one is full. Each time that it is woken costs
+ * the program its CPU. */
+#define TAKE_PART 8
+#define WAKE_PART 2
 
 struct offcpu {
     struct perfring *rings; /* by CPU */
@@ -240,6 +243,17 @@ void offcpu_step(struct offcpu *offcpu, offcpu_take_f take, void *state)
     for (size_t i = 0; i < offcpu->count; i++) {
         perfring_drain_marked(&offcpu->rings[i], record_take, &step);
     }
+}
+
+bool offcpu_is_filling(const struct offcpu *offcpu)
+{
+    for (size_t i = 0; offcpu != NULL && i < offcpu->count; i++) {
+        if (perfring_used(&offcpu->rings[i]) >
+            offcpu->rings[i].bytes / TAKE_PART) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static uint64_t records_of(const struct offcpu *offcpu)

@@ -48,6 +48,9 @@ void offcpu_destroy(struct offcpu *offcpu);
 /* Map the rings; an epoll descriptor (-1 = none) reports when a part of one is
  * full. NULL: nothing, as below. */
 void offcpu_map(struct offcpu *offcpu, int filled_fd);
+/* Is there so much in a ring that a collector that is awake takes it? NULL: no.
+ */
+bool offcpu_is_filling(const struct offcpu *offcpu);
 /* Remember what there is now: switches that are read after that belong to it.
  */
 void offcpu_mark(struct offcpu *offcpu);

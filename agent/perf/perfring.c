@@ -173,6 +173,14 @@ static void drain_to(struct perfring *ring,
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
+size_t perfring_used(const struct perfring *ring)
+{
+    return ring->page == NULL ? 0
+                              : (size_t)(__atomic_load_n(&ring->page->data_head,
+                                                         __ATOMIC_RELAXED) -
+                                         ring->page->data_tail);
+}
+
 void perfring_mark(struct perfring *ring)
 {
     if (ring->page != NULL) {

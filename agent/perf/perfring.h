@@ -62,6 +62,8 @@ void perfring_fini(struct perfring *ring);
 typedef void (*perfring_take_f)(void *state,
                                 const struct perf_event_header *record);
 void perfring_drain(struct perfring *ring, perfring_take_f take, void *state);
+/* Bytes that are in it; 0 = it is not mapped. */
+size_t perfring_used(const struct perfring *ring);
 /* Remember how much is in it, and take no more than that: what comes later is
  * left for the next time. */
 void perfring_mark(struct perfring *ring);

@@ -403,6 +403,11 @@ static void waits_map(struct sampler *sampler)
     }
 }
 
+bool sampler_is_filling(const struct sampler *sampler)
+{
+    return sampler != NULL && offcpu_is_filling(sampler->offcpu);
+}
+
 int sampler_filled_fd(const struct sampler *sampler)
 {
     return sampler == NULL ? -1 : sampler->filled_fd;

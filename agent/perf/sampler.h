@@ -96,6 +96,9 @@ ck_time_t sampler_haste(const struct sampler *sampler, ck_time_t now);
 /* Readable when a part of a ring is full, from the first step on; -1 = there is
  * none. */
 int sampler_filled_fd(const struct sampler *sampler);
+/* Is there so much that who is awake makes a step? It is woken by the
+ * descriptor for more. */
+bool sampler_is_filling(const struct sampler *sampler);
 
 /* Was the process entered in the ring's table here, as one of those that are
  * sampled? */

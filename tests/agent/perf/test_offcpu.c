@@ -52,6 +52,42 @@ static void found_count(void *state, const struct perfevent_sample *seen)
     }
 }
 
+static void any_count(void *state, const struct perfevent_sample *seen)
+{
+    (void)seen;
+    ++*(unsigned *)state;
+}
+
+/* An eighth of a ring is less than these waits' stacks. */
+static void a_filled_part_is_seen_by_who_is_awake(void **state)
+{
+    struct offcpu_wish wish = {
+        .is_wide = true, .sharers = 1, .stack_bytes = 8192, .may_lock = true};
+    struct ck_err why_not;
+    struct offcpu *offcpu = offcpu_create(getpid(), &wish, &why_not);
+    unsigned count = 0;
+
+    (void)state;
+    if (offcpu == NULL) {
+        print_message("skipped: %s\n", why_not.text);
+        skip();
+    }
+    assert_false(offcpu_is_filling(NULL));
+    offcpu_map(offcpu, -1);
+    if (offcpu_cpus(offcpu).unmapped > 0) {
+        print_message("skipped: no memory for the rings\n");
+        offcpu_destroy(offcpu);
+        skip();
+    }
+    assert_int_equal(waitpid(sleeper_start("another"), NULL, 0) > 0, 1);
+    assert_true(offcpu_is_filling(offcpu));
+    offcpu_mark(offcpu);
+    offcpu_step(offcpu, any_count, &count);
+    assert_true(count > 0);
+    assert_false(offcpu_is_filling(offcpu));
+    offcpu_destroy(offcpu);
+}
+
 /* Where CPUs are looked at: a collector sleeps a hundred times a second. */
 static void a_collector_does_not_look_at_its_own_waits(void **state)
 {
@@ -88,6 +124,7 @@ static void a_collector_does_not_look_at_its_own_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_filled_part_is_seen_by_who_is_awake),
         cmocka_unit_test(a_collector_does_not_look_at_its_own_waits),
     };
 
