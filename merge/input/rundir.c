@@ -38,6 +38,7 @@
 struct rundir {
     struct ck_run_files files;
     struct opener opener;
+    struct ck_segment_ahead *ahead; /* NULL = all of the run is read */
     struct rundir_stream *streams;
     size_t streams_count;
     size_t streams_room;
@@ -65,6 +66,7 @@ void rundir_destroy(struct rundir *rundir)
     }
     ck_run_files_free(&rundir->files);
     free(rundir->opener.readers);
+    ck_segment_ahead_destroy(rundir->ahead);
     free(rundir->streams);
     table_destroy(rundir->keys);
     free(rundir->opener.unpacked);
@@ -150,19 +152,8 @@ static void frame_enter(struct rundir *rundir,
     rundir->bytes += ck_frame_bytes(header);
 }
 
-/* The next frame of a file; of one that will be read later, or not at all, the
- * header only. */
-static int walk_next(struct ck_segment_reader *reader,
-                     bool is_question,
-                     struct ck_frame_header *header)
-{
-    const void *payload;
-
-    return is_question ? ck_segment_skim(reader, header)
-                       : ck_segment_next(reader, header, &payload);
-}
-
-/* Enter the frames of one file. */
+/* Enter the frames of one file. For a question it is their headers that are
+ * walked: most of the frames are not read. */
 static void
 file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
 {
@@ -175,8 +166,7 @@ file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
     if (rundir->opener.readers[file] == NULL) {
         return;
     }
-    while ((rc = walk_next(rundir->opener.readers[file],
-                           reading->classes != UINT32_MAX, &header)) == 1) {
+    while ((rc = ck_segment_skim(rundir->opener.readers[file], &header)) == 1) {
         frame_enter(rundir, reading->defs, file, &header);
     }
     if (rc < 0) {
@@ -273,9 +263,14 @@ static void stream_read(struct rundir *rundir,
 /* Open the files, spools before segments. An agent removes its spool once all
  * of it is stored, at any moment of this: what such a spool had is in the
  * segments, which are read after. What cannot be opened is damage. */
-static int readers_open(struct rundir *rundir, struct ck_err *err)
+static int
+readers_open(struct rundir *rundir, bool is_question, struct ck_err *err)
 {
     size_t opened = 0;
+
+    if (is_question) {
+        rundir->ahead = ck_segment_ahead_create();
+    }
 
     rundir->opener.readers =
         xcalloc(rundir->files.count, sizeof(*rundir->opener.readers));
@@ -283,6 +278,7 @@ static int readers_open(struct rundir *rundir, struct ck_err *err)
         rundir->opener.readers[i] =
             ck_segment_reader_create(rundir->files.paths[i], err);
         if (rundir->opener.readers[i] != NULL) {
+            ck_segment_reader_share(rundir->opener.readers[i], rundir->ahead);
             opened++;
         } else if (errno == ENOMEM) {
             return -1;
@@ -344,7 +340,7 @@ static int rundir_open(struct rundir *rundir,
 
     reading.opener = &rundir->opener;
     rundir->opener.paths = rundir->files.paths;
-    if (readers_open(rundir, err) != 0) {
+    if (readers_open(rundir, reading.classes != UINT32_MAX, err) != 0) {
         return -1;
     }
     for (uint32_t i = 0; i < rundir->files.count; i++) {

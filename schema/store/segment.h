@@ -37,6 +37,18 @@ struct ck_segment_reader;
 struct ck_segment_reader *ck_segment_reader_create(const char *path,
                                                    struct ck_err *err);
 void ck_segment_reader_destroy(struct ck_segment_reader *reader);
+
+/* Memory into which readers copy parts of their files by turns, for a few
+ * frames of each of many files. NULL with ENOMEM. */
+struct ck_segment_ahead;
+struct ck_segment_ahead *ck_segment_ahead_create(void);
+void ck_segment_ahead_destroy(struct ck_segment_ahead *ahead);
+/* Use it (borrowed, longer than the reader lives): a payload is then borrowed
+ * until the next call for any of its readers, and the file is looked at again
+ * only at its end as it is known: one that is shortened meanwhile may be
+ * SIGBUS. */
+void ck_segment_reader_share(struct ck_segment_reader *reader,
+                             struct ck_segment_ahead *ahead);
 /* Next whole, verified frame: 1 and header/payload (borrowed until the next
  * call, 8-aligned), 0 at the end, -1 with errno (the file cannot be mapped).
  * Damaged bytes are skipped to the next frame that verifies and counted. At
@@ -44,9 +56,8 @@ void ck_segment_reader_destroy(struct ck_segment_reader *reader);
 int ck_segment_next(struct ck_segment_reader *reader,
                     struct ck_frame_header *header,
                     const void **payload);
-/* As ck_segment_next(), but of what verifies only by its header: the frame may
- * be damaged. From then on the file is looked at again only at its end as it
- * was known: one that is shortened meanwhile is SIGBUS. */
+/* As ck_segment_next(), but where memory is shared, what verifies only by its
+ * header counts: the frame may be damaged. */
 int ck_segment_skim(struct ck_segment_reader *reader,
                     struct ck_frame_header *header);
 /* Go to a byte offset that ck_segment_offset() gave earlier. */

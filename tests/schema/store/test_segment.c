@@ -216,15 +216,19 @@ static int skim(struct fixture *f, uint64_t *seen, int room)
 {
     struct ck_segment_reader *reader =
         ck_segment_reader_create(f->path, &f->err);
+    struct ck_segment_ahead *ahead = ck_segment_ahead_create();
     struct ck_frame_header header;
     int count = 0;
 
     assert_non_null(reader);
+    assert_non_null(ahead);
+    ck_segment_reader_share(reader, ahead);
     while (ck_segment_skim(reader, &header) == 1) {
         assert_true(count < room);
         seen[count++] = header.first;
     }
     ck_segment_reader_destroy(reader);
+    ck_segment_ahead_destroy(ahead);
     return count;
 }
 
@@ -240,6 +244,45 @@ static void headers_are_read_without_their_payloads(void **state)
     for (int i = 0; i < 12; i++) {
         assert_int_equal(seen[i], i);
     }
+}
+
+/* One reader alone, and two by turns with memory between them, have the same
+ * frames, in each place and of each size. */
+static void readers_that_share_memory_read_their_own_file(void **state)
+{
+    struct fixture *f = *state;
+    struct ck_segment_reader *readers[3];
+    struct ck_segment_ahead *ahead = ck_segment_ahead_create();
+    struct ck_frame_header header, expected;
+    const void *payload, *same;
+
+    append(f, 0, 40, 3000);
+    append(f, 40, 60, 100);
+    append(f, 60, 64, (uint32_t)70 << 10);
+    append(f, 64, 80, 20000);
+    assert_non_null(ahead);
+    for (int r = 0; r < 3; r++) {
+        readers[r] = ck_segment_reader_create(f->path, &f->err);
+        assert_non_null(readers[r]);
+        ck_segment_reader_share(readers[r], r == 0 ? NULL : ahead);
+    }
+    for (int i = 0; i < 80; i++) {
+        assert_int_equal(ck_segment_next(readers[0], &expected, &same), 1);
+        for (int r = 1; r < 3; r++) {
+            assert_int_equal(ck_segment_next(readers[r], &header, &payload), 1);
+            assert_memory_equal(&header, &expected, sizeof(header));
+            assert_memory_equal(payload, same, header.length);
+            assert_int_equal((uintptr_t)payload % 8, 0);
+        }
+    }
+    append(f, 80, 81, 500); /* it grows */
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(ck_segment_next(readers[r], &header, &payload), 1);
+        assert_int_equal(header.first, 80);
+        assert_int_equal(ck_segment_next(readers[r], &header, &payload), 0);
+        ck_segment_reader_destroy(readers[r]);
+    }
+    ck_segment_ahead_destroy(ahead);
 }
 
 static void a_header_that_is_damaged_or_cut_off_is_not_believed(void **state)
@@ -440,6 +483,7 @@ int main(void)
         CASE(a_frame_behind_inserted_bytes_is_found),
         CASE(a_file_larger_than_the_window_is_walked),
         CASE(headers_are_read_without_their_payloads),
+        CASE(readers_that_share_memory_read_their_own_file),
         CASE(a_header_that_is_damaged_or_cut_off_is_not_believed),
         CASE(a_hole_of_terabytes_is_not_read),
         CASE(a_reader_sees_a_file_grow_and_seeks_back),
