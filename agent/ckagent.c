@@ -181,8 +181,8 @@ static const struct ck_cli_option table[] = {
      "disk, and free that memory; with --dir only for that run"},
     {CK_CLI_FLAG, "lines", 0, NULL, &options.is_lines, NULL,
      "Start no program. Read lines \"ADDRESS BIAS BUILD_ID PATH\" from stdin "
-     "and print line, function and file for each (used by ckmerge for call "
-     "sites of killed agents)"},
+     "and print line, function and file for each, as ckmerge's own program for "
+     "call sites of killed agents does"},
     {CK_CLI_FLAG, "verbose", 'v', NULL, &options.is_verbose, NULL, "Log more"},
     {CK_CLI_FLAG, NULL, 0, NULL, NULL, NULL, NULL},
 };

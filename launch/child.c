@@ -30,7 +30,8 @@ enum {
 
 /* Where to look, from the directory of /proc/self/exe. CK_LIBDIR_FROM_BIN is
  * "../lib/x86_64-linux-gnu" or what the installation chose. */
-static const char *const program_places[] = {".", "../bin", NULL};
+static const char *const program_places[] = {
+    ".", "../bin", CK_LIBDIR_FROM_BIN "/ck", "../lib/ck", "../lib64/ck", NULL};
 static const char *const library_places[] = {CK_LIBDIR_FROM_BIN "/ck",
                                              "../lib/ck", "../lib64/ck", NULL};
 

@@ -12,7 +12,8 @@
 #include "schema/err.h"
 
 /* Path of another program of ck ("ckagg") or an injected library
- * ("libckmpi.so"): beside this one in a build tree, ../lib/ck when installed.
+ * ("libckmpi.so"): the program beside this one, that and what only other
+ * programs start in ../lib/ck.
  * 0, or -1 with err (names the places). */
 int ck_child_find(const char *name, char path[PATH_MAX], struct ck_err *err);
 

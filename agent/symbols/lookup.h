@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * ckmerge asks, as `ckagent --lines`: it has the addresses and the table of
- * modules, this program reads ELF and DWARF.
+ * ckmerge asks, of the program cklines (`ckagent --lines` is the same): it has
+ * the addresses and the table of modules, this reads ELF and DWARF.
  */
 #ifndef CK_AGENT_SYMBOLS_LOOKUP_H
 #define CK_AGENT_SYMBOLS_LOOKUP_H

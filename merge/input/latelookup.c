@@ -191,7 +191,8 @@ static void opens_take(struct latelookup *lookup, uint32_t agent)
     }
 }
 
-/* Stacks of threads that were looked at. */
+/* Stacks of threads that were looked at. Frames of ck are not shown, and
+ * reading its debug information would take as long as all others. */
 static void standings_take(struct latelookup *lookup, uint32_t agent)
 {
     const struct defs_agent *owner = &lookup->defs->agents[agent];
@@ -210,7 +211,9 @@ static void standings_take(struct latelookup *lookup, uint32_t agent)
                 continue;
             }
             for (uint32_t f = 0; f < stack->depth; f++) {
-                site_add(lookup, p, stack->frames[f], false);
+                if (!defs_is_own(lookup->defs, p, stack->frames[f])) {
+                    site_add(lookup, p, stack->frames[f], false);
+                }
             }
         }
     }
@@ -330,7 +333,7 @@ answers_take(const struct latelookup *lookup, struct defs *defs, FILE *file)
     free(line);
 }
 
-/* A ckagent that answers questions from a socket into a memory file. */
+/* A cklines that answers questions from a socket into a memory file. */
 struct latelookup_helper {
     pid_t pid; /* 0 = it is over */
     int to;    /* a socket; -1 = no more questions */
@@ -341,7 +344,7 @@ struct latelookup_helper *latelookup_help(void)
 {
     struct latelookup_helper *helper = xcalloc(1, sizeof(*helper));
     char program[PATH_MAX];
-    char *argv[] = {program, "--lines", NULL};
+    char *argv[] = {program, NULL};
     int ends[2] = {-1, -1};
     int from = memfd_create("ck-answers", MFD_CLOEXEC);
     struct ck_child child = {.path = program, .argv = argv};
@@ -356,7 +359,7 @@ struct latelookup_helper *latelookup_help(void)
     child.fds[0] = ends[1];
     child.fds[1] = from;
     child.fds[2] = -2;
-    if (ck_child_find("ckagent", program, &err) != 0 ||
+    if (ck_child_find("cklines", program, &err) != 0 ||
         ck_child_start(&child, &helper->pid, &err) != 0) {
         ck_warn("call sites of killed agents have no names: %s", err.text);
         helper->pid = 0;

@@ -5,8 +5,8 @@
  *
  * A collector records function, file and line of each call site when its target
  * has ended, and the modules as they show up. Where it was killed with all
- * others, the modules and the addresses are there: `ckagent --lines` is asked,
- * on the host where it ran.
+ * others, the modules and the addresses are there: the program cklines is
+ * asked, on the host where it ran.
  */
 #ifndef CK_MERGE_INPUT_LATELOOKUP_H
 #define CK_MERGE_INPUT_LATELOOKUP_H
