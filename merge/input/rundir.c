@@ -35,6 +35,12 @@
 #define CALLS (OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
 #define FACTS (OF(TEXT) | OF(MODULE) | OF(OPEN))
 
+/* A frame of the file that is walked. */
+struct walked {
+    struct store_frame frame;
+    uint32_t stream;
+};
+
 struct rundir {
     struct ck_run_files files;
     struct opener opener;
@@ -42,7 +48,9 @@ struct rundir {
     struct rundir_stream *streams;
     size_t streams_count;
     size_t streams_room;
-    struct table *keys; /* agent, incarnation, slot: their numbers */
+    struct table *keys;    /* agent, incarnation, slot: their numbers */
+    struct walked *walked; /* until all frames of the file are known */
+    size_t walked_count, walked_room;
     struct rundir_damage damage;
     struct manifest_probes probes;
     bool is_running;
@@ -68,6 +76,7 @@ void rundir_destroy(struct rundir *rundir)
     free(rundir->opener.readers);
     ck_segment_ahead_destroy(rundir->ahead);
     free(rundir->streams);
+    free(rundir->walked);
     table_destroy(rundir->keys);
     free(rundir->opener.unpacked);
     free(rundir);
@@ -107,33 +116,23 @@ stream_find(struct rundir *rundir, uint32_t agent, struct ck_stream name)
     return stream;
 }
 
-/* Room for one frame more: of very many streams most have a few. */
-static void frames_room(struct rundir_stream *stream)
-{
-    size_t room = stream->frames_room + stream->frames_room / 2 + 2;
-    struct store_frame *grown;
-
-    if (stream->frames_count < stream->frames_room) {
-        return;
-    }
-    grown = xrealloc(stream->frames, room * sizeof(*grown));
-    stream->frames = grown;
-    stream->frames_room = room;
-}
-
 static void frame_enter(struct rundir *rundir,
                         struct defs *defs,
                         uint32_t file,
                         const struct ck_frame_header *header)
 {
     uint32_t agent = defs_agent_find(defs, header->agent);
-    struct rundir_stream *stream;
+    struct rundir_stream *stream = stream_find(rundir, agent, header->stream);
+    struct walked *walked;
     struct store_frame *frame;
 
-    stream = stream_find(rundir, agent, header->stream);
-    frames_room(stream);
-    frame = &stream->frames[stream->frames_count++];
+    array_grow(&rundir->walked, &rundir->walked_room, rundir->walked_count,
+               sizeof(*walked));
+    walked = &rundir->walked[rundir->walked_count++];
+    frame = &walked->frame;
     memset(frame, 0, sizeof(*frame));
+    walked->stream = (uint32_t)(stream - rundir->streams);
+    stream->frames_room++;
     frame->offset = ck_segment_offset(rundir->opener.readers[file]);
     frame->first = header->first;
     frame->units = header->units;
@@ -150,6 +149,24 @@ static void frame_enter(struct rundir *rundir,
         defs->agents[agent].has_spool = true;
     }
     rundir->bytes += ck_frame_bytes(header);
+}
+
+/* Give the frames of a file to their streams: each array has the room that it
+ * needs, as memory that is touched costs more than what is done with it. */
+static void frames_give(struct rundir *rundir)
+{
+    for (size_t i = 0; i < rundir->walked_count; i++) {
+        const struct walked *walked = &rundir->walked[i];
+        struct rundir_stream *stream = &rundir->streams[walked->stream];
+
+        if (stream->frames_count == stream->frames_held) {
+            stream->frames = xrealloc(
+                stream->frames, stream->frames_room * sizeof(*stream->frames));
+            stream->frames_held = stream->frames_room;
+        }
+        stream->frames[stream->frames_count++] = walked->frame;
+    }
+    rundir->walked_count = 0;
 }
 
 /* Enter the frames of one file. For a question it is their headers that are
@@ -169,6 +186,7 @@ file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
     while ((rc = ck_segment_skim(rundir->opener.readers[file], &header)) == 1) {
         frame_enter(rundir, reading->defs, file, &header);
     }
+    frames_give(rundir);
     if (rc < 0) {
         opened_short(CK_FRAME_PAYLOAD_MAX);
         (void)snprintf(what, sizeof(what), "cannot be read on: %s",
@@ -346,6 +364,8 @@ static int rundir_open(struct rundir *rundir,
     for (uint32_t i = 0; i < rundir->files.count; i++) {
         file_walk(rundir, &reading, i);
     }
+    free(rundir->walked);
+    rundir->walked = NULL;
     for (size_t i = 0; i < rundir->streams_count; i++) {
         continuity_trim(&rundir->streams[i]);
         if (reading.is_recent) {

@@ -39,8 +39,10 @@ struct rundir_stream {
     uint32_t slot;
     uint32_t incarnation;
     struct store_frame *frames; /* by position */
-    size_t frames_count, frames_room;
-    uint64_t begin; /* positions: of the first unit, behind the last */
+    size_t frames_count;
+    size_t frames_held; /* that there is room for */
+    size_t frames_room; /* that is wanted */
+    uint64_t begin;     /* positions: of the first unit, behind the last */
     uint64_t end;
     /* Of pieces (CK_BATCH_PIECE records): none of it and of those after it in
      * its frame begins before the frame's first stamp + (bound << shift). */

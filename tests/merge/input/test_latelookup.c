@@ -70,7 +70,7 @@ static int module_fill(struct dl_phdr_info *info, size_t size, void *state)
     return 1;
 }
 
-/* An agent of this machine, one of whose threads was looked at. */
+/* An agent of this machine; one thread of it was looked at. */
 static struct defs *defs_of(uint64_t frame, bool is_own)
 {
     static const uint8_t id[16] = {7};
