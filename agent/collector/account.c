@@ -213,6 +213,7 @@ void account_notes(const struct account *account)
     int rank = account->config->identity->place.rank;
     uint64_t noprocess = atomic_load(&header->noprocess);
     uint64_t spared = atomic_load(&header->spared);
+    uint64_t cramped = atomic_load(&header->cramped);
     char clock[512];
 
     death_note(account, rank);
@@ -251,6 +252,13 @@ void account_notes(const struct account *account)
             "neither wait nor start others: only their CPU samples were "
             "recorded",
             rank, (unsigned long long)spared);
+    }
+    if (cramped != 0) {
+        selfstream_note(account->selfstream,
+                        "rank %d: %llu programs with less than 32 MB of "
+                        "address space (ulimit -v) were not recorded, to leave "
+                        "it to them",
+                        rank, (unsigned long long)cramped);
     }
     if (account->config->counters != NULL &&
         counters_left_out(account->config->counters) != 0) {

@@ -188,11 +188,13 @@ struct ck_ring_header {
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     int64_t raw_space;    /* what a time namespace adds to RAW of the agent */
-    _Atomic uint64_t spared; /* programs that were started without libraries */
+    /* Programs that were started without libraries: */
+    _Atomic uint64_t spared;  /* nothing would be recorded in them */
+    _Atomic uint64_t cramped; /* their address space is limited */
     /* Program files that processes of the job execute, for who does that
      * (agent/inject/posix/posixstarts.c). */
     _Atomic uint64_t started[CK_RING_STARTED];
-    uint8_t pad[1312];
+    uint8_t pad[1304];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");

@@ -447,6 +447,10 @@ text = open(\"/proc/self/status\").read()
 print(int(re.search(r\"VmSize:\s*(\d+)\", text)[1]) < 300000)"'
 kind address-limit 'python3' \
     '(ulimit -v 3300000; run python3 -c "print(len(bytearray(400 << 20)))")'
+for kb in 4000 8000 16000 31000 33000 60000; do # what `sort` needs is 4 MB
+    kind "address-of-$kb" 'sh seq sort' \
+        "run sh -c 'ulimit -v $kb; seq 9 | sort -r | tr -d \"\\n\"; echo \$?'"
+done
 
 # ---- how they end -----------------------------------------------------------
 for signal in HUP INT QUIT ILL TRAP BUS FPE KILL SEGV USR1 PIPE ALRM TERM \

@@ -14,7 +14,8 @@
  *
  * A program that comes many times a second, and in which nothing would be
  * recorded, gets no library at all (posixstarts.h): the loader's work for one
- * is 8 % of its life.
+ * is 8 % of its life. Nor does one whose address space is limited to little: a
+ * library and a ring would take what it needs.
  */
 #include "agent/inject/posix/posixexec.h"
 
@@ -24,6 +25,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "agent/inject/posix/posixcall.h"
@@ -42,6 +44,8 @@
 /* The first thread's stack, this far from its begin. Other stacks may be of one
  * page (a handler's, that of a child of clone()). */
 #define FIRST_STACK_BYTES ((uintptr_t)256 << 10)
+/* Of an address space, twice what ours of one thread take. */
+#define SPACE_LEAST ((uint64_t)32 << 20)
 /* A frame of its own, which those that have no room for it do not make. */
 #define ALONE __attribute__((noinline))
 
@@ -373,6 +377,22 @@ static bool is_by_platform(char *const *env)
     return false;
 }
 
+/* Is there no room for a library and a ring beside the program? */
+ALONE static bool is_cramped(void)
+{
+    struct ck_ring_header *header = inject_ring.header;
+    struct rlimit space;
+
+    if (header == NULL ||
+        ck_kernel_ask(SYS_prlimit64,
+                      (long[6]){0, RLIMIT_AS, 0, (long)&space}) != 0 ||
+        space.rlim_cur >= SPACE_LEAST) {
+        return false;
+    }
+    (void)atomic_fetch_add(&header->cramped, 1);
+    return true;
+}
+
 INJECT_ENTRY(int, execve, const char *path, char *const *argv, char *const *env)
 {
     execve_f next = (execve_f)POSIX_NEXT(execve);
@@ -390,7 +410,8 @@ INJECT_ENTRY(int, execve, const char *path, char *const *argv, char *const *env)
         errno = saved;
         return next(path, argv, env);
     }
-    is_spared = is_alone(env) && posix_starts_spare(path, key);
+    is_spared =
+        is_alone(env) && (is_cramped() || posix_starts_spare(path, key));
     errno = saved;
     return is_spared ? exec_without(next, path, argv, env)
                      : exec_direct(next, path, argv, env);
