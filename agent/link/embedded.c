@@ -225,7 +225,7 @@ static int ckagg_run(struct embedded *embedded,
     return 0;
 }
 
-/* By a clock that nobody sets, and the boot that it counts from. */
+/* By a clock that no one can set, and the boot that it counts from. */
 static void begin_write(int lock, const struct identity *identity)
 {
     char line[BEGIN_BYTES];

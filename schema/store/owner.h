@@ -18,7 +18,7 @@
 /* When a process or a run began, by two clocks; 0 = not known. */
 struct ck_begin {
     int64_t realtime; /* ns since 1970 */
-    int64_t boottime; /* ns since the boot: set by nobody, */
+    int64_t boottime; /* ns since the boot: no one can set it, */
     char boot_id[40]; /* but of this boot alone; "" = not known */
 };
 
