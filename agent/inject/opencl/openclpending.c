@@ -8,7 +8,9 @@
  * The free list is a stack of indices with a change count against reuse
  * between a look and a swap; entries never used are handed out in order. Their
  * memory is mapped a block at a time, so a program pays for the most commands
- * that it had waiting at once.
+ * that it had waiting at once. Where that is more than the first block has, a
+ * block is one large page: on a virtual machine a page that is touched first
+ * can cost as much as ten launches.
  */
 #include "agent/inject/opencl/openclpending.h"
 
@@ -31,7 +33,8 @@ enum pending_state {
 #define PENDING_END_POLL ((long)100000)
 #define PENDING_END_POLLS 500
 
-#define BLOCK_ENTRIES 4096
+#define BLOCK_BYTES ((size_t)2 << 20) /* a large page */
+#define BLOCK_ENTRIES (BLOCK_BYTES / sizeof(struct pending))
 
 static _Atomic(struct pending *) blocks[PENDING_MAX / BLOCK_ENTRIES];
 static _Atomic uint64_t free_head; /* changes << 32 | index + 1 */
@@ -97,11 +100,43 @@ static struct pending *entry_at(uint32_t index)
     return block == NULL ? NULL : &block[index % BLOCK_ENTRIES];
 }
 
-/* Threads that need a block at once map one each; the first stays. Asked of the
- * kernel: ckmemory counts what mmap() gives as the program's. */
+/* -1 = none. Asked of the kernel: ckmemory counts what mmap() gives as the
+ * program's. */
+static long pages_map(size_t bytes)
+{
+    return ck_kernel_ask(SYS_mmap,
+                         (long[6]){0, (long)bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0});
+}
+
+static void pages_unmap(long at, size_t bytes)
+{
+    if (bytes > 0) {
+        (void)ck_kernel_ask(SYS_munmap, (long[6]){at, (long)bytes});
+    }
+}
+
+/* One large page, where the system has them. -1 = none. */
+static long large_map(void)
+{
+    long mapped = pages_map(2 * BLOCK_BYTES);
+    size_t before;
+
+    if (mapped == -1) {
+        return -1;
+    }
+    before = -(size_t)mapped % BLOCK_BYTES;
+    pages_unmap(mapped, before);
+    mapped += (long)before;
+    pages_unmap(mapped + (long)BLOCK_BYTES, BLOCK_BYTES - before);
+    (void)ck_kernel_ask(SYS_madvise,
+                        (long[6]){mapped, (long)BLOCK_BYTES, MADV_HUGEPAGE});
+    return mapped;
+}
+
+/* Threads that need a block at once map one each; the first stays. */
 static void block_map(_Atomic(struct pending *) *block)
 {
-    const size_t bytes = BLOCK_ENTRIES * sizeof(struct pending);
     struct pending *none = NULL;
     int saved = errno;
     long mapped;
@@ -109,12 +144,10 @@ static void block_map(_Atomic(struct pending *) *block)
     if (!inject_slow_enter()) {
         return;
     }
-    mapped = ck_kernel_ask(SYS_mmap,
-                           (long[6]){0, (long)bytes, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0});
+    mapped = block == blocks ? pages_map(BLOCK_BYTES) : large_map();
     if (mapped != -1 && !atomic_compare_exchange_strong(
                             block, &none, (struct pending *)mapped)) {
-        (void)ck_kernel_ask(SYS_munmap, (long[6]){mapped, (long)bytes});
+        pages_unmap(mapped, BLOCK_BYTES);
     }
     inject_slow_leave();
     errno = saved;

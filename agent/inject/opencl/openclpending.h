@@ -32,6 +32,7 @@ struct pending {
     uint32_t tid;
     uint32_t call;
     uint32_t queue;
+    bool is_shared; /* the event is the program's too (openclawait.h) */
     struct opencl_device *device;
     struct pending *later; /* in the backlog */
     cl_event event;        /* there until the entry's end */
@@ -39,9 +40,11 @@ struct pending {
     int64_t start;         /* of the enqueueing call, on the ring's clock */
     ck_time_t before;      /* RAW around it; 0 = no clock sample */
     ck_time_t after;
-    bool is_shared; /* the event is the program's too (openclawait.h) */
     struct command_work work;
 };
+
+/* Thousands of commands come between an entry's two uses: no line more. */
+_Static_assert(sizeof(struct pending) == 128, "two cache lines");
 
 /* Before all others; at most so many commands are followed at once. */
 void pending_begin(uint32_t entries);
