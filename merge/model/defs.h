@@ -256,7 +256,7 @@ struct defs_process {
     struct stamps whole;    /* everything */
     ck_time_t begin;  /* of its part of the region, on the axis: until then
                          it is in its startup; 0 = with the region */
-    uint32_t skipped; /* classes of frames of its that were not read */
+    uint32_t skipped; /* defs_is_partial() */
     uint64_t bytes;   /* of its frames that were decoded */
     uint64_t events;  /* in them, as an agent's */
     struct defs_device *devices;
@@ -396,6 +396,13 @@ defs_file(const struct defs *defs, uint32_t process, uint64_t address);
 bool defs_is_own(const struct defs *defs, uint32_t process, uint64_t address);
 /* To an OpenMP runtime? */
 bool defs_is_team(const struct defs *defs, uint32_t process, uint64_t address);
+/* Were frames of the process with records of these classes (1 << class) left
+ * out of what was read? Then what it has of them is not all. */
+static inline bool
+defs_is_partial(const struct defs *defs, uint32_t process, uint32_t classes)
+{
+    return (defs->processes[process].skipped & classes) != 0;
+}
 /* NULL = not recorded. */
 static inline const struct defs_device *
 defs_device(const struct defs *defs, uint32_t process, uint32_t number)

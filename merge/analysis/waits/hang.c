@@ -383,14 +383,14 @@ static bool is_unread(const struct hang *hang,
                       const struct standing *standing,
                       uint32_t process)
 {
-    const struct defs_process *other = &hang->defs->processes[process];
     uint32_t id = comm_of(hang, process, standing->comm);
 
-    if ((other->skipped & (uint32_t)1 << CK_CLASS_COLLECTIVE) == 0 ||
+    if (!defs_is_partial(hang->defs, process,
+                         (uint32_t)1 << CK_CLASS_COLLECTIVE) ||
         process == standing->process) {
         return false;
     }
-    return id == 0 ? other->comms_count == 0
+    return id == 0 ? hang->defs->processes[process].comms_count == 0
                    : !is_known(hang, process, id) &&
                          !is_standing(hang, process, id, standing->seq);
 }
@@ -404,14 +404,14 @@ static struct usual *intervals_of(struct hang *hang)
     return hang->calls.intervals.count >= USUAL_MIN ? &hang->calls : NULL;
 }
 
-static bool is_partial(const struct defs *defs)
+static bool has_partial(const struct defs *defs)
 {
-    uint32_t skipped = 0;
-
-    for (size_t i = 0; i < defs->processes_count; i++) {
-        skipped |= defs->processes[i].skipped;
+    for (uint32_t p = 0; p < defs->processes_count; p++) {
+        if (defs_is_partial(defs, p, UINT32_MAX)) {
+            return true;
+        }
     }
-    return skipped != 0;
+    return false;
 }
 
 /* Longer than any interval that was read: whether the job had such ones before
@@ -426,7 +426,7 @@ static bool is_odd(struct hang *hang)
 
 bool hang_is_doubtful(struct hang *hang)
 {
-    bool is_doubtful = is_partial(hang->defs) &&
+    bool is_doubtful = has_partial(hang->defs) &&
                        (is_odd(hang) || unmatched_is_doubtful(hang->awaited));
 
     for (size_t i = 0; i < hang->count && !is_doubtful; i++) {
@@ -688,7 +688,7 @@ static void usual_report(struct hang *hang, struct report *report)
     }
     report->usual.of =
         usual == &hang->collectives ? "collectives" : "calls of MPI";
-    report->usual.is_recent = is_partial(hang->defs);
+    report->usual.is_recent = has_partial(hang->defs);
     report->usual.median = quantile_at(&usual->intervals, 0.5);
     report->usual.longest = usual->longest;
 }

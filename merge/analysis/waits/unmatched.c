@@ -231,8 +231,8 @@ bool unmatched_is_doubtful(const struct unmatched *unmatched)
         const struct want *want = &unmatched->wants[i];
 
         if (want->is_any &&
-            (unmatched->defs->processes[want->process].skipped &
-             (uint32_t)1 << CK_CLASS_MESSAGE) != 0 &&
+            defs_is_partial(unmatched->defs, want->process,
+                            (uint32_t)1 << CK_CLASS_MESSAGE) &&
             !has_posted(unmatched, want->process)) {
             return true;
         }
