@@ -80,6 +80,7 @@ struct codemaps {
     uint32_t paths_count;
     struct file files[CODEMAPS_FILES];
     uint32_t files_count;
+    struct unwindspace space; /* of their tables */
     struct mappings mappings;
     uint64_t unread;
 };
@@ -107,6 +108,7 @@ void codemaps_destroy(struct codemaps *codemaps)
         unwindfile_destroy(codemaps->files[i].file);
         free(codemaps->files[i].switches);
     }
+    unwindspace_fini(&codemaps->space);
     mappings_fini(&codemaps->mappings);
     free(codemaps);
     errno = saved;
@@ -282,7 +284,8 @@ static const struct unwindfile *file_open(struct codemaps *codemaps,
         const char *path = path_now(file);
 
         file->is_opened = true;
-        file->file = path == NULL ? NULL : unwindfile_open(path);
+        file->file =
+            path == NULL ? NULL : unwindfile_open(path, &codemaps->space);
         codemaps->unread += file->file == NULL;
     }
     return file->file;

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,7 +29,7 @@
 struct unwindfile {
     Elf64_Phdr *segments;
     size_t count;
-    uint8_t *copy; /* NULL = it has no table */
+    uint8_t *copy; /* borrowed; NULL = it has no table */
     uint64_t bytes;
     uint64_t address; /* of the copy's first byte, in the file's own */
     uint64_t header;  /* of .eh_frame_hdr, in the file's own */
@@ -156,7 +155,9 @@ static const Elf64_Phdr *segment_of(const struct unwindfile *file,
 /* Read the table and what follows it in its segment; .eh_frame is there,
  * or before it. Without one that is understood nothing is read. 0, or -1: no
  * memory, or the file is shorter than its headers have it. */
-static int table_read(struct unwindfile *file, const struct source *source)
+static int table_read(struct unwindfile *file,
+                      const struct source *source,
+                      struct unwindspace *space)
 {
     const Elf64_Phdr *header = segment_find(file, PT_GNU_EH_FRAME);
     const Elf64_Phdr *segment =
@@ -164,7 +165,6 @@ static int table_read(struct unwindfile *file, const struct source *source)
     uint8_t head[8];
     int32_t distance;
     uint64_t frames;
-    void *copy;
 
     if (segment == NULL ||
         source_read(source,
@@ -184,19 +184,16 @@ static int table_read(struct unwindfile *file, const struct source *source)
     if (file->bytes > TABLE_BYTES_MAX || file->bytes > source->length) {
         return 0;
     }
-    /* With its pages: one by one they take longer than the copy. */
-    copy = mmap(NULL, file->bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (copy == MAP_FAILED) {
+    file->copy = unwindspace_take(space, file->bytes);
+    if (file->copy == NULL) {
         return -1;
     }
-    file->copy = copy;
     return source_read(source,
                        file->address - segment->p_vaddr + segment->p_offset,
                        file->copy, file->bytes);
 }
 
-struct unwindfile *unwindfile_open(const char *path)
+struct unwindfile *unwindfile_open(const char *path, struct unwindspace *space)
 {
     struct unwindfile *file;
     struct source source;
@@ -208,8 +205,8 @@ struct unwindfile *unwindfile_open(const char *path)
         return NULL;
     }
     file = calloc(1, sizeof(*file));
-    if (file != NULL &&
-        (segments_read(file, &source) != 0 || table_read(file, &source) != 0)) {
+    if (file != NULL && (segments_read(file, &source) != 0 ||
+                         table_read(file, &source, space) != 0)) {
         unwindfile_destroy(file);
         file = NULL;
         errno = EBADMSG;
@@ -224,9 +221,6 @@ void unwindfile_destroy(struct unwindfile *file)
 
     if (file != NULL) {
         free(file->segments);
-        if (file->copy != NULL) {
-            (void)munmap(file->copy, file->bytes);
-        }
         free(file);
     }
     errno = saved;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/ehframe/ehframe.h"
+#include "agent/unwind/unwindspace.h"
 
 /* In place of a path: the code that the kernel maps into each process. It is
  * read from the memory of our own. */
@@ -20,9 +21,10 @@
 
 struct unwindfile;
 
-/* Read the file. NULL with errno: it cannot be read (EBADMSG: no ELF file of
- * this machine). One without such sections is none. */
-struct unwindfile *unwindfile_open(const char *path);
+/* Read the file; its tables are in `space`, which is borrowed until its end.
+ * NULL with errno: it cannot be read (EBADMSG: no ELF file of this machine).
+ * One without such sections is none. */
+struct unwindfile *unwindfile_open(const char *path, struct unwindspace *space);
 void unwindfile_destroy(struct unwindfile *file);
 
 /* The load bias of a process that has its code mapped at `start` from `offset`

@@ -23,6 +23,7 @@
 #define FRAMES 128
 #define ABI_64 2
 #define MAPS 4096
+#define PAGE_BYTES 4096
 
 struct part {
     uint64_t offset;
@@ -190,6 +191,8 @@ static void record_take(struct bench *bench,
     } else if (header->type == PERF_RECORD_COMM &&
                (header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
         codemaps_begin(bench->codemaps, (pid_t)ids[0]);
+    } else if (header->type == PERF_RECORD_FORK && ids[0] != ids[1]) {
+        codemaps_forked(bench->codemaps, (pid_t)ids[0], (pid_t)ids[1]);
     } else if (header->type == PERF_RECORD_MMAP2 &&
                (map->protection & PROT_EXEC) != 0 && bench->maps_count < MAPS) {
         bench->maps[bench->maps_count++] = map;
@@ -199,6 +202,15 @@ static void record_take(struct bench *bench,
                                           .offset = map->offset,
                                           .path = map->path,
                                           .is_code = true});
+    }
+}
+
+/* Of a kernel's ring all pages were read before; below a software hypervisor
+ * the first time costs more than to unwind what is in one. */
+static void pages_touch(const uint8_t *bytes, size_t size)
+{
+    for (size_t at = 0; at < size; at += PAGE_BYTES) {
+        (void)*(const volatile uint8_t *)(bytes + at);
     }
 }
 
@@ -220,6 +232,7 @@ static int file_read(struct bench *bench, const char *path)
         done += got > 0 ? (size_t)got : 0;
     }
     (void)close(fd);
+    pages_touch(bytes, done);
     bench->bytes = bytes;
     return bytes != NULL && done == bench->size ? 0 : -1;
 }
@@ -267,6 +280,7 @@ static void records_sort(struct bench *bench, const struct file_header *header)
             (const void *)(bench->bytes + at);
         bool is_timed = record->type == PERF_RECORD_SAMPLE ||
                         record->type == PERF_RECORD_COMM ||
+                        record->type == PERF_RECORD_FORK ||
                         record->type == PERF_RECORD_MMAP2;
 
         if (is_timed) {

@@ -85,17 +85,20 @@ static void file_put(const uint8_t *bytes, size_t count)
 /* How many addresses have a rule; -1: no file. */
 static int rules_count(const char *name)
 {
-    struct unwindfile *file = unwindfile_open(name);
+    struct unwindspace space = {NULL};
+    struct unwindfile *file = unwindfile_open(name, &space);
     struct ehframe_rule rule;
     int known = 0;
 
     if (file == NULL) {
+        unwindspace_fini(&space);
         return -1;
     }
     for (uint64_t at = text_begin; at < text_end; at += 7) {
         known += unwindfile_find(file, at, &rule) == EHFRAME_FOUND;
     }
     unwindfile_destroy(file);
+    unwindspace_fini(&space);
     return known;
 }
 
@@ -151,11 +154,14 @@ static void damage_is_found_or_without_harm(void **state)
 
 static void what_is_no_elf_file_is_refused(void **state)
 {
+    struct unwindspace space = {NULL};
+
     (void)state;
-    assert_null(unwindfile_open("/no/such/file"));
-    assert_null(unwindfile_open("/dev/zero"));
-    assert_null(unwindfile_open("/"));
-    assert_null(unwindfile_open("/proc/self/status"));
+    assert_null(unwindfile_open("/no/such/file", &space));
+    assert_null(unwindfile_open("/dev/zero", &space));
+    assert_null(unwindfile_open("/", &space));
+    assert_null(unwindfile_open("/proc/self/status", &space));
+    assert_null(space.chunks);
 }
 
 /* lld lets the last page of the data before the code be its first one too, at
@@ -177,19 +183,21 @@ static void the_bias_is_that_of_the_code_in_a_page(void **state)
                       .p_vaddr = 0x14e50,
                       .p_filesz = 0x3000}},
     };
+    struct unwindspace space = {NULL};
     struct unwindfile *file;
     uint64_t bias = 1;
 
     (void)state;
     needs_image();
     file_put((const uint8_t *)&elf, sizeof(elf));
-    file = unwindfile_open(path);
+    file = unwindfile_open(path, &space);
     assert_non_null(file);
     assert_int_equal(unwindfile_bias(file, 0x7014000, 0x13000, &bias), 0);
     assert_int_equal(bias, 0x7000000);
     assert_int_equal(unwindfile_bias(file, 0x7000000, 0, &bias), -1);
     assert_int_equal(unwindfile_bias(file, 0, (uint64_t)1 << 40, &bias), -1);
     unwindfile_destroy(file);
+    unwindspace_fini(&space);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
