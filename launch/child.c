@@ -30,10 +30,11 @@ enum {
 
 /* Where to look, from the directory of /proc/self/exe. CK_LIBDIR_FROM_BIN is
  * "../lib/x86_64-linux-gnu" or what the installation chose. */
+#define OWN_LIBRARIES (CK_LIBDIR_FROM_BIN "/ck")
 static const char *const program_places[] = {
-    ".", "../bin", CK_LIBDIR_FROM_BIN "/ck", "../lib/ck", "../lib64/ck", NULL};
-static const char *const library_places[] = {CK_LIBDIR_FROM_BIN "/ck",
-                                             "../lib/ck", "../lib64/ck", NULL};
+    ".", "../bin", OWN_LIBRARIES, "../lib/ck", "../lib64/ck", NULL};
+static const char *const library_places[] = {OWN_LIBRARIES, "../lib/ck",
+                                             "../lib64/ck", NULL};
 
 static sigset_t first_mask;
 static struct sigaction first_sigpipe;
