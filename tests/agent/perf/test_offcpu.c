@@ -20,6 +20,7 @@
 #include "agent/process/detach.h"
 
 #define WAITS 50
+#define TRIES 1000
 
 /* A process of that name that waits so often. */
 static pid_t sleeper_start(const char *name)
@@ -81,8 +82,11 @@ static void a_filled_part_is_seen_by_who_is_awake(void **state)
     }
     assert_int_equal(waitpid(sleeper_start("another"), NULL, 0) > 0, 1);
     assert_true(offcpu_is_filling(offcpu));
-    offcpu_mark(offcpu);
-    offcpu_step(offcpu, any_count, &count);
+    /* Others of this machine wait, too. */
+    for (int i = 0; i < TRIES && offcpu_is_filling(offcpu); i++) {
+        offcpu_mark(offcpu);
+        offcpu_step(offcpu, any_count, &count);
+    }
     assert_true(count > 0);
     assert_false(offcpu_is_filling(offcpu));
     offcpu_destroy(offcpu);
