@@ -207,13 +207,35 @@ static void death_note(const struct account *account, int rank)
     }
 }
 
+/* Programs that were started without ck's library. */
+static void left_out_note(const struct account *account, int rank)
+{
+    struct ck_ring_header *header = account->config->ring->header;
+    uint64_t spared = atomic_load(&header->spared);
+    uint64_t cramped = atomic_load(&header->cramped);
+
+    if (spared != 0) {
+        selfstream_note(
+            account->selfstream,
+            "rank %d: %llu short programs, started many times a second, can "
+            "neither wait nor start others: only their CPU samples were "
+            "recorded",
+            rank, (unsigned long long)spared);
+    }
+    if (cramped != 0) {
+        selfstream_note(account->selfstream,
+                        "rank %d: %llu programs with less than 32 MB of "
+                        "address space (ulimit -v) were not recorded, to leave "
+                        "it to them",
+                        rank, (unsigned long long)cramped);
+    }
+}
+
 void account_notes(const struct account *account)
 {
     struct ck_ring_header *header = account->config->ring->header;
     int rank = account->config->identity->place.rank;
     uint64_t noprocess = atomic_load(&header->noprocess);
-    uint64_t spared = atomic_load(&header->spared);
-    uint64_t cramped = atomic_load(&header->cramped);
     char clock[512];
 
     death_note(account, rank);
@@ -245,21 +267,7 @@ void account_notes(const struct account *account)
             "were not recorded",
             rank, (unsigned long long)noprocess, CK_RING_PROCESSES);
     }
-    if (spared != 0) {
-        selfstream_note(
-            account->selfstream,
-            "rank %d: %llu short programs, started many times a second, can "
-            "neither wait nor start others: only their CPU samples were "
-            "recorded",
-            rank, (unsigned long long)spared);
-    }
-    if (cramped != 0) {
-        selfstream_note(account->selfstream,
-                        "rank %d: %llu programs with less than 32 MB of "
-                        "address space (ulimit -v) were not recorded, to leave "
-                        "it to them",
-                        rank, (unsigned long long)cramped);
-    }
+    left_out_note(account, rank);
     if (account->config->counters != NULL &&
         counters_left_out(account->config->counters) != 0) {
         selfstream_note(
