@@ -25,7 +25,11 @@ export CKAGENT_AGGREGATOR=$endpoint
 
 # An honest run first: its frames are what a replay has.
 "$bin/ckagent" --report none -j honest -- "$tests/lives_target" 2000 || :
-seg=$(find "$work/runs" -name 'seg-*.ck' | head -n 1)
+for ((i = 0; i < 200; i++)); do # its collector lives a moment longer
+    seg=$(find "$work/runs" -name 'seg-*.ck' | head -n 1)
+    [ -z "$seg" ] || break
+    read -rt 0.05 <> <(:) || :
+done
 [ -n "$seg" ] || fail "the honest run was not stored"
 
 agents=()
