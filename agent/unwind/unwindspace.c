@@ -86,10 +86,7 @@ void *unwindspace_take(struct unwindspace *space, size_t bytes)
         return NULL;
     }
     at = (uint8_t *)chunk + chunk->used;
-    chunk->used += rounded(bytes, ALIGNMENT);
-    if (chunk->used > chunk->bytes) {
-        chunk->used = chunk->bytes;
-    }
+    chunk->used += rounded(bytes, ALIGNMENT); /* the rest is aligned, too */
     pages_populate(at, bytes);
     return at;
 }
