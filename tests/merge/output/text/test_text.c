@@ -218,14 +218,15 @@ static void circle_say_of(ck_time_t time, const struct report_rank *end)
         {.call = "MPI_Recv", .peer = 1, .tag = 7, .ranks = first},
         {.call = "MPI_Recv", .peer = 0, .tag = 7, .ranks = second}};
     static struct report_rank rows[2];
-    struct report report = {
-        .present = 2,
-        .size = 2,
-        .ranks = rows,
-        .ranks_count = 2,
-        .awaited = awaited,
-        .awaited_count = 2,
-        .usual = {"collectives", 10 * CK_TIME_MS, 40 * CK_TIME_MS}};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .ranks = rows,
+                            .ranks_count = 2,
+                            .awaited = awaited,
+                            .awaited_count = 2,
+                            .usual = {.of = "collectives",
+                                      .median = 10 * CK_TIME_MS,
+                                      .longest = 40 * CK_TIME_MS}};
 
     for (int i = 0; i < 2; i++) {
         awaited[i].ranks_count = 1;
@@ -288,14 +289,15 @@ static void collectives_may_be_in_a_circle_too(void **state)
     static int32_t pairs[][2] = {{0, 1}, {1, 2}, {2, 0}};
     struct report_impasse still[3];
     struct report_rank rows[3];
-    struct report report = {
-        .present = 3,
-        .size = 3,
-        .ranks = rows,
-        .ranks_count = 3,
-        .impasses = still,
-        .impasses_count = 3,
-        .usual = {"collectives", 10 * CK_TIME_MS, 40 * CK_TIME_MS}};
+    struct report report = {.present = 3,
+                            .size = 3,
+                            .ranks = rows,
+                            .ranks_count = 3,
+                            .impasses = still,
+                            .impasses_count = 3,
+                            .usual = {.of = "collectives",
+                                      .median = 10 * CK_TIME_MS,
+                                      .longest = 40 * CK_TIME_MS}};
 
     (void)state;
     for (int i = 0; i < 3; i++) {
