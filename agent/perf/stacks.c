@@ -11,6 +11,7 @@
 
 #include "agent/perf/samplelimits.h"
 #include "agent/symbols/symbols.h"
+#include "schema/pages.h"
 
 #define SLOTS (2 * (size_t)SAMPLER_STACKS_MAX)
 
@@ -30,8 +31,8 @@ struct stacks *stacks_create(uint32_t before)
         return NULL;
     }
     stacks->before = before;
-    stacks->hashes = calloc(SLOTS, sizeof(*stacks->hashes));
-    stacks->numbers = calloc(SLOTS, sizeof(*stacks->numbers));
+    stacks->hashes = ck_pages_create(SLOTS, sizeof(*stacks->hashes));
+    stacks->numbers = ck_pages_create(SLOTS, sizeof(*stacks->numbers));
     if (stacks->hashes == NULL || stacks->numbers == NULL) {
         stacks_destroy(stacks);
         return NULL;
@@ -42,8 +43,8 @@ struct stacks *stacks_create(uint32_t before)
 void stacks_destroy(struct stacks *stacks)
 {
     if (stacks != NULL) {
-        free(stacks->hashes);
-        free(stacks->numbers);
+        ck_pages_destroy(stacks->hashes, SLOTS, sizeof(*stacks->hashes));
+        ck_pages_destroy(stacks->numbers, SLOTS, sizeof(*stacks->numbers));
         free(stacks);
     }
 }

@@ -16,6 +16,7 @@
 #include "agent/symbols/toldsites.h"
 #include "schema/event.h"
 #include "schema/fnv.h"
+#include "schema/pages.h"
 #include "schema/ring/ring.h"
 
 /* A process without an interpreter is looked at again when it has mapped code,
@@ -66,7 +67,7 @@ struct pythons {
 
 struct pythons *pythons_create(uint32_t before)
 {
-    struct pythons *pythons = calloc(1, sizeof(*pythons));
+    struct pythons *pythons = ck_pages_create(1, sizeof(*pythons));
 
     if (pythons != NULL) {
         pythons->sites = toldsites_create(SITES + before);
@@ -84,7 +85,7 @@ void pythons_destroy(struct pythons *pythons)
 
     if (pythons != NULL) {
         toldsites_destroy(pythons->sites);
-        free(pythons);
+        ck_pages_destroy(pythons, 1, sizeof(*pythons));
     }
     errno = saved;
 }

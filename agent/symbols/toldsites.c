@@ -14,6 +14,7 @@
 
 #include "schema/event.h"
 #include "schema/fnv.h"
+#include "schema/pages.h"
 
 #define SLOTS (2 * (size_t)TOLDSITES_MAX)
 #define NAMED_SLOTS (2 * (size_t)TOLDSITES_NAMED_MAX)
@@ -43,10 +44,10 @@ struct toldsites *toldsites_create(uint64_t base)
         return NULL;
     }
     sites->base = base;
-    sites->hashes = calloc(SLOTS, sizeof(*sites->hashes));
-    sites->numbers = calloc(SLOTS, sizeof(*sites->numbers));
-    sites->sites = calloc(TOLDSITES_MAX, sizeof(*sites->sites));
-    sites->named = calloc(NAMED_SLOTS, sizeof(*sites->named));
+    sites->hashes = ck_pages_create(SLOTS, sizeof(*sites->hashes));
+    sites->numbers = ck_pages_create(SLOTS, sizeof(*sites->numbers));
+    sites->sites = ck_pages_create(TOLDSITES_MAX, sizeof(*sites->sites));
+    sites->named = ck_pages_create(NAMED_SLOTS, sizeof(*sites->named));
     if (sites->hashes == NULL || sites->numbers == NULL ||
         sites->sites == NULL || sites->named == NULL) {
         toldsites_destroy(sites);
@@ -65,10 +66,10 @@ void toldsites_destroy(struct toldsites *sites)
     for (uint32_t i = 0; i < sites->count; i++) {
         free(sites->sites[i].text);
     }
-    free(sites->hashes);
-    free(sites->numbers);
-    free(sites->sites);
-    free(sites->named);
+    ck_pages_destroy(sites->hashes, SLOTS, sizeof(*sites->hashes));
+    ck_pages_destroy(sites->numbers, SLOTS, sizeof(*sites->numbers));
+    ck_pages_destroy(sites->sites, TOLDSITES_MAX, sizeof(*sites->sites));
+    ck_pages_destroy(sites->named, NAMED_SLOTS, sizeof(*sites->named));
     free(sites);
     errno = saved;
 }

@@ -18,6 +18,7 @@
 #include "agent/symbols/symboltable.h"
 #include "schema/fnv.h"
 #include "schema/order.h"
+#include "schema/pages.h"
 #include "schema/time.h"
 
 #define PATH_BYTES 4352 /* with the process' root before it */
@@ -87,7 +88,7 @@ struct codemaps {
 
 struct codemaps *codemaps_create(void)
 {
-    return calloc(1, sizeof(struct codemaps));
+    return ck_pages_create(1, sizeof(struct codemaps));
 }
 
 void codemaps_destroy(struct codemaps *codemaps)
@@ -110,7 +111,7 @@ void codemaps_destroy(struct codemaps *codemaps)
     }
     unwindspace_fini(&codemaps->space);
     mappings_fini(&codemaps->mappings);
-    free(codemaps);
+    ck_pages_destroy(codemaps, 1, sizeof(*codemaps));
     errno = saved;
 }
 
