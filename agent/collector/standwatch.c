@@ -23,7 +23,7 @@ struct standwatch {
     const struct processes *processes; /* all borrowed */
     struct ck_ring_header *header;
     struct selfstream *selfstream;
-    const struct sampler *sampler;
+    struct sampler *sampler;
     struct symbols *symbols;
     struct standings *standings; /* made when it is needed */
     uint32_t slots;
@@ -34,7 +34,7 @@ struct standwatch {
 
 struct standwatch *standwatch_create(const struct processes *processes,
                                      struct selfstream *selfstream,
-                                     const struct sampler *sampler,
+                                     struct sampler *sampler,
                                      struct symbols *symbols)
 {
     struct standwatch *watch = calloc(1, sizeof(*watch));

@@ -26,7 +26,7 @@ struct symbols;
 /* All borrowed; `sampler` and `symbols` may be NULL. NULL with ENOMEM. */
 struct standwatch *standwatch_create(const struct processes *processes,
                                      struct selfstream *selfstream,
-                                     const struct sampler *sampler,
+                                     struct sampler *sampler,
                                      struct symbols *symbols);
 void standwatch_destroy(struct standwatch *watch);
 

@@ -69,6 +69,11 @@ struct codemaps *sampleframes_codemaps(struct sampleframes *sampleframes)
     return sampleframes->codemaps;
 }
 
+struct unwind *sampleframes_unwind(struct sampleframes *sampleframes)
+{
+    return sampleframes->unwind;
+}
+
 /* ---- the record -----------------------------------------------------------
  */
 

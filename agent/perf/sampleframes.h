@@ -20,6 +20,7 @@
 struct codemaps;
 struct perfevent_sample;
 struct sampleframes;
+struct unwind;
 
 /* NULL with ENOMEM. */
 struct sampleframes *sampleframes_create(void);
@@ -27,6 +28,8 @@ void sampleframes_destroy(struct sampleframes *sampleframes);
 
 /* What processes have mapped, to be kept up to date by who reads records. */
 struct codemaps *sampleframes_codemaps(struct sampleframes *sampleframes);
+/* What unwinds them, by that. */
+struct unwind *sampleframes_unwind(struct sampleframes *sampleframes);
 
 struct sampleframes_found {
     uint64_t frames[SAMPLER_FRAMES_MAX]; /* innermost first; the first is one

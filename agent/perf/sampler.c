@@ -988,6 +988,11 @@ sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at)
     return last->tid == tid ? last->stack : 0;
 }
 
+struct unwind *sampler_unwind(struct sampler *sampler)
+{
+    return sampler == NULL ? NULL : sampleframes_unwind(sampler->frames);
+}
+
 uint64_t sampler_changes(const struct sampler *sampler)
 {
     uint64_t sum = 1;

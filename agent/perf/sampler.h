@@ -61,6 +61,9 @@ void sampler_step(struct sampler *sampler,
  * none is known. NULL: none. */
 uint32_t
 sampler_last(const struct sampler *sampler, uint32_t tid, ck_time_t *at);
+/* What unwinds samples: it knows what code sampled processes have mapped up to
+ * the last step. Borrowed. NULL: NULL. */
+struct unwind *sampler_unwind(struct sampler *sampler);
 /* Another number once a process has mapped code, or become another one, since
  * the last step; 0 = that is not known (`sampler` is NULL). */
 uint64_t sampler_changes(const struct sampler *sampler);

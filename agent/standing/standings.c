@@ -21,15 +21,15 @@
 #define SAMPLE_AGE (2 * CK_TIME_S)
 
 struct standings {
-    const struct sampler *sampler; /* borrowed, may be NULL */
-    struct symbols *symbols;       /* borrowed, may be NULL */
+    struct sampler *sampler; /* borrowed, may be NULL */
+    struct symbols *symbols; /* borrowed, may be NULL */
     struct standstack *stack;
     struct stacks *stacks;
     struct standings_tally tally;
     uint32_t tids[THREADLOOK_THREADS_MAX]; /* of the process looked at */
 };
 
-struct standings *standings_create(const struct sampler *sampler,
+struct standings *standings_create(struct sampler *sampler,
                                    struct symbols *symbols)
 {
     struct standings *standings = calloc(1, sizeof(*standings));
@@ -39,7 +39,7 @@ struct standings *standings_create(const struct sampler *sampler,
     }
     standings->sampler = sampler;
     standings->symbols = symbols;
-    standings->stack = standstack_create();
+    standings->stack = standstack_create(sampler_unwind(sampler));
     standings->stacks = stacks_create(SAMPLER_STACKS_MAX);
     if (standings->stack == NULL || standings->stacks == NULL) {
         standings_destroy(standings);
@@ -179,7 +179,10 @@ void standings_take(struct standings *standings,
         count = THREADLOOK_THREADS_MAX;
     }
     standstack_begin(standings->stack, pid,
-                     sampler_changes(standings->sampler));
+                     (struct standstack_seen){
+                         .changes = sampler_changes(standings->sampler),
+                         .lost = sampler_tally(standings->sampler).samples_lost,
+                     });
     for (size_t i = 0; i < count; i++) {
         struct stand stand = {
             .incarnation = incarnation, .pid = pid, .tid = standings->tids[i]};

@@ -27,9 +27,9 @@ struct sampler;
 struct standings;
 struct symbols;
 
-/* `sampler` (may be NULL) has the newest samples of threads that run; both
- * borrowed. NULL with ENOMEM. */
-struct standings *standings_create(const struct sampler *sampler,
+/* `sampler` (may be NULL) has the newest samples of threads that run, and
+ * unwinds those that wait; both borrowed. NULL with ENOMEM. */
+struct standings *standings_create(struct sampler *sampler,
                                    struct symbols *symbols);
 void standings_destroy(struct standings *standings);
 

@@ -21,26 +21,29 @@
 
 struct looked {
     pid_t pid;
-    uint64_t changes;
+    struct standstack_seen seen;
 };
 
 struct standstack {
     struct looked looked[LOOKED]; /* by pid */
-    struct codemaps *codemaps;
+    struct codemaps *codemaps;    /* NULL = `unwind` is borrowed */
     struct unwind *unwind;
     struct pythons *pythons;
     uint64_t copy[STANDSTACK_BYTES / sizeof(uint64_t)];
 };
 
-struct standstack *standstack_create(void)
+struct standstack *standstack_create(struct unwind *sampled)
 {
     struct standstack *standstack = calloc(1, sizeof(*standstack));
 
     if (standstack == NULL) {
         return NULL;
     }
-    standstack->codemaps = codemaps_create();
     standstack->pythons = pythons_create(TOLDSITES_MAX);
+    standstack->unwind = sampled;
+    if (sampled == NULL) {
+        standstack->codemaps = codemaps_create();
+    }
     if (standstack->codemaps != NULL) {
         standstack->unwind = unwind_create(standstack->codemaps);
     }
@@ -57,7 +60,9 @@ void standstack_destroy(struct standstack *standstack)
     int saved = errno;
 
     if (standstack != NULL) {
-        unwind_destroy(standstack->unwind);
+        if (standstack->codemaps != NULL) {
+            unwind_destroy(standstack->unwind);
+        }
         codemaps_destroy(standstack->codemaps);
         pythons_destroy(standstack->pythons);
         free(standstack);
@@ -67,15 +72,23 @@ void standstack_destroy(struct standstack *standstack)
 
 void standstack_begin(struct standstack *standstack,
                       pid_t pid,
-                      uint64_t changes)
+                      struct standstack_seen seen)
 {
     struct looked *looked = &standstack->looked[(uint32_t)pid % LOOKED];
+    struct standstack_seen last = {.lost = 0};
 
-    if (changes == 0 || looked->pid != pid || looked->changes != changes) {
-        *looked = (struct looked){pid, changes};
-        codemaps_begin(standstack->codemaps, pid);
+    if (looked->pid == pid) {
+        last = looked->seen;
+    }
+    if (seen.changes == 0 || seen.changes != last.changes) {
         pythons_forget(standstack->pythons, pid);
     }
+    if (standstack->codemaps != NULL
+            ? seen.changes == 0 || seen.changes != last.changes
+            : seen.lost != last.lost) {
+        unwind_forget(standstack->unwind, pid);
+    }
+    *looked = (struct looked){pid, seen};
 }
 
 /* The stack's bytes as far as they go: pieces that end with pages, as one that

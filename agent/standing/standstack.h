@@ -21,9 +21,12 @@
 #define STANDSTACK_BYTES ((size_t)64 << 10)
 
 struct standstack;
+struct unwind;
 
-/* NULL with ENOMEM. */
-struct standstack *standstack_create(void);
+/* `sampled` unwinds samples of the same processes: it has read the rules of
+ * their files, and is kept up to date on the code that they map. Borrowed; NULL
+ * = there is none. NULL with ENOMEM. */
+struct standstack *standstack_create(struct unwind *sampled);
 void standstack_destroy(struct standstack *standstack);
 
 enum standstack_end {
@@ -39,11 +42,17 @@ struct standstack_frames {
     size_t count;
 };
 
-/* Look at that process. It may have mapped code, or be another, since it was
- * seen last, if `changes` was another number then, or is 0. */
+/* What was seen of all processes. */
+struct standstack_seen {
+    uint64_t changes; /* another number once one has mapped code, or is another;
+                         0 = that is not known */
+    uint64_t lost;    /* records of that */
+};
+
+/* Look at that process. */
 void standstack_begin(struct standstack *standstack,
                       pid_t pid,
-                      uint64_t changes);
+                      struct standstack_seen seen);
 /* The thread's frames. */
 enum standstack_end standstack_take(struct standstack *standstack,
                                     pid_t pid,

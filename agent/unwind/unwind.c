@@ -105,6 +105,11 @@ void unwind_destroy(struct unwind *unwind)
     errno = saved;
 }
 
+void unwind_forget(struct unwind *unwind, pid_t pid)
+{
+    codemaps_begin(unwind->codemaps, pid);
+}
+
 /* ---- rules ----------------------------------------------------------------
  */
 

@@ -52,6 +52,9 @@ struct unwind_frames {
 struct unwind *unwind_create(struct codemaps *codemaps);
 void unwind_destroy(struct unwind *unwind);
 
+/* What is known of that process' code may be wrong. */
+void unwind_forget(struct unwind *unwind, pid_t pid);
+
 /* Find the thread's frames: the first is one past its instruction, the others
  * are return addresses. */
 enum unwind_end unwind_walk(struct unwind *unwind,

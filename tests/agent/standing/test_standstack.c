@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,10 +29,16 @@
 
 #include "agent/standing/standstack.h"
 #include "agent/standing/threadlook.h"
+#include "agent/unwind/codemaps.h"
+#include "agent/unwind/unwind.h"
 #include "tests/emulator.h"
 
 /* Bytes of a function here, at most. */
 #define FUNCTION 512
+/* Of a heap with room for all tables. */
+#define HEAP_BYTES (16 << 20)
+/* Of a program with 4 MB of tables. */
+#define FAULTS_FEW 100
 #ifdef __SANITIZE_ADDRESS__
 #define IS_CHECKED true
 #else
@@ -39,6 +47,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int sink;
+static void *volatile heap;
 static int pipes[2];
 
 __attribute__((noinline)) static void wait_inner(void)
@@ -138,7 +147,11 @@ static void frames_of_a_waiting_thread_are_its_callers(void **state)
 {
     uint64_t addresses[64];
     struct standstack_frames frames = {addresses, 64, 0};
-    struct standstack *stack = standstack_create();
+    struct codemaps *codemaps = codemaps_create();
+    struct unwind *unwind = unwind_create(codemaps);
+    struct standstack *stacks[] = {standstack_create(NULL),
+                                   standstack_create(unwind)};
+    struct standstack_seen seen = {.changes = 5};
     struct threadlook look;
     char path[THREADLOOK_PATH];
     size_t inner;
@@ -146,7 +159,7 @@ static void frames_of_a_waiting_thread_are_its_callers(void **state)
 
     (void)state;
     EMULATOR_SKIP("no process_vm_readv; its own calls in /proc");
-    assert_non_null(stack);
+    assert_true(stacks[0] != NULL && stacks[1] != NULL);
     assert_int_equal(pipe(pipes), 0);
     pid = child_start(wait_outer, &look, SYS_read);
     assert_int_equal(look.state, 'S');
@@ -154,26 +167,90 @@ static void frames_of_a_waiting_thread_are_its_callers(void **state)
     assert_true(threadlook_file(pid, &look, path));
     assert_non_null(strstr(path, "pipe:"));
     assert_int_equal(threadlook_lock(pid, &look).owner, 0);
-    /* The second time its code is known. */
-    for (int i = 0; i < 2; i++) {
-        standstack_begin(stack, pid, 5);
+    /* The second and third time of each its code is known. */
+    for (int i = 0; i < 6; i++) {
+        seen.lost += i == 5;
+        standstack_begin(stacks[i % 2], pid, seen);
         frames.count = 0;
         assert_int_not_equal(
-            standstack_take(stack, pid, (uint32_t)pid, &look, &frames),
+            standstack_take(stacks[i % 2], pid, (uint32_t)pid, &look, &frames),
             STANDSTACK_REFUSED);
-    }
-    /* From outside two registers are known: frames that others lead to, as
-     * those of a sanitizer's read(), are not found. */
-    for (inner = 0;
-         inner < frames.count && !is_in(addresses[inner], wait_inner);
-         inner++) {
-    }
-    if (!IS_CHECKED) {
-        assert_true(inner + 1 < frames.count);
-        assert_true(is_in(addresses[inner + 1], wait_outer));
+        /* From outside two registers are known: frames that others lead to, as
+         * those of a sanitizer's read(), are not found. */
+        for (inner = 0;
+             inner < frames.count && !is_in(addresses[inner], wait_inner);
+             inner++) {
+        }
+        if (!IS_CHECKED) {
+            assert_true(inner + 1 < frames.count);
+            assert_true(is_in(addresses[inner + 1], wait_outer));
+        }
     }
     child_end(pid);
+    standstack_destroy(stacks[0]);
+    standstack_destroy(stacks[1]);
+    unwind_destroy(unwind);
+    codemaps_destroy(codemaps);
+}
+
+/* Code that was lost of a process is read anew where others unwind. */
+static void what_was_lost_of_the_code_is_read_anew(void **state)
+{
+    struct codemaps *codemaps = codemaps_create();
+    struct unwind *unwind = unwind_create(codemaps);
+    struct standstack *stack = standstack_create(unwind);
+    uint64_t place = (uint64_t)(uintptr_t)wait_inner;
+    const struct mapping wrong = {.start = 4096, .end = 8192, .path = "/none"};
+    struct code code;
+
+    (void)state;
+    assert_non_null(stack);
+    codemaps_execed(codemaps, getpid());
+    codemaps_mapped(codemaps, getpid(), &wrong);
+    standstack_begin(stack, getpid(), (struct standstack_seen){.changes = 1});
+    assert_true(codemaps_find(codemaps, getpid(), 4096, &code));
+    standstack_begin(stack, getpid(), (struct standstack_seen){.changes = 2});
+    assert_true(codemaps_find(codemaps, getpid(), 4096, &code));
+    standstack_begin(stack, getpid(),
+                     (struct standstack_seen){.changes = 3, .lost = 1});
+    assert_false(codemaps_find(codemaps, getpid(), 4096, &code));
+    assert_true(codemaps_find(codemaps, getpid(), place, &code));
     standstack_destroy(stack);
+    unwind_destroy(unwind);
+    codemaps_destroy(codemaps);
+}
+
+static long faults(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+/* As in a collector, whose heap keeps what was freed (link/ship.c). */
+static void what_looks_is_made_in_few_pages(void **state)
+{
+    struct codemaps *codemaps = codemaps_create();
+    struct unwind *unwind = unwind_create(codemaps);
+    struct standstack *stack;
+    long before;
+
+    (void)state;
+    if (IS_CHECKED) {
+        skip();
+    }
+    assert_int_equal(mallopt(M_MMAP_THRESHOLD, 2 * HEAP_BYTES), 1);
+    assert_int_equal(mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES), 1);
+    heap = malloc(HEAP_BYTES); /* not a pair of calls that cancel */
+    free(heap);
+    before = faults();
+    stack = standstack_create(unwind);
+    assert_non_null(stack);
+    assert_true(faults() - before < FAULTS_FEW);
+    standstack_destroy(stack);
+    unwind_destroy(unwind);
+    codemaps_destroy(codemaps);
 }
 
 static void a_lock_names_the_thread_that_holds_it(void **state)
@@ -220,7 +297,7 @@ static void a_thread_that_runs_has_no_place(void **state)
 {
     uint64_t addresses[64];
     struct standstack_frames frames = {addresses, 64, 0};
-    struct standstack *stack = standstack_create();
+    struct standstack *stack = standstack_create(NULL);
     struct threadlook look;
     pid_t pid;
 
@@ -255,7 +332,7 @@ static void a_wrong_stack_is_no_harm(void **state)
 {
     uint64_t addresses[64];
     struct standstack_frames frames = {addresses, 64, 0};
-    struct standstack *stack = standstack_create();
+    struct standstack *stack = standstack_create(NULL);
     struct threadlook look = {.state = 'S', .call = 0, .has_place = true};
     uint64_t *wrong = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -288,6 +365,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_a_waiting_thread_are_its_callers),
+        cmocka_unit_test(what_was_lost_of_the_code_is_read_anew),
+        cmocka_unit_test(what_looks_is_made_in_few_pages),
         cmocka_unit_test(a_lock_names_the_thread_that_holds_it),
         cmocka_unit_test(a_thread_that_runs_has_no_place),
         cmocka_unit_test(a_thread_that_has_ended_is_not_there),
