@@ -30,6 +30,9 @@
 #define PAGE_BYTES ((uint64_t)4096)
 /* Larger frames are mapped. */
 #define AHEAD_BYTES ((uint64_t)64 << 10)
+/* What is copied at first behind a jump: most frames of a collector are
+ * smaller, and the next one that is wanted is seldom near. */
+#define AHEAD_FIRST ((uint64_t)8 << 10)
 
 static_assert(CK_FRAME_PAYLOAD_MAX + sizeof(struct ck_frame_header) + 8 +
                       PAGE_BYTES <=
@@ -184,15 +187,25 @@ static const uint8_t *ahead_point(const struct ck_segment_reader *reader,
     return reader->ahead->memory + (at - reader->ahead->at);
 }
 
+/* Does reading go on from what is copied? */
+static bool is_onward(const struct ck_segment_reader *reader, uint64_t at)
+{
+    const struct ck_segment_ahead *ahead = reader->ahead;
+
+    return at == 0 || (ahead->of == reader && at >= ahead->at &&
+                       at - ahead->at <= ahead->bytes);
+}
+
 /* Copy what is at `at`, so that payloads are aligned as in the file. What is
  * behind the end as it is known is no part of the file yet. */
 static void ahead_move(struct ck_segment_reader *reader, uint64_t at)
 {
     struct ck_segment_ahead *ahead = reader->ahead;
     uint64_t from = at & ~(uint64_t)7;
-    uint64_t most = reader->file_bytes > from ? reader->file_bytes - from : 0;
-    ssize_t got = pread(reader->fd, ahead->memory,
-                        most < AHEAD_BYTES ? most : AHEAD_BYTES, (off_t)from);
+    uint64_t left = reader->file_bytes > from ? reader->file_bytes - from : 0;
+    uint64_t most = is_onward(reader, at) ? AHEAD_BYTES : AHEAD_FIRST;
+    ssize_t got = pread(reader->fd, ahead->memory, left < most ? left : most,
+                        (off_t)from);
 
     ahead->of = reader;
     ahead->at = from;
