@@ -5,6 +5,10 @@
  * The error of the child's exec comes back through a close-on-exec pipe: EOF
  * means that the program runs. A child gets the signal mask and the SIGPIPE
  * disposition that this process was itself started with.
+ *
+ * A child that is awaited has this process' memory until its exec (vfork): to
+ * copy the page tables of a large process, and to fault in each page that it
+ * writes to meanwhile, takes longer than the child's start.
  */
 #include "launch/child.h"
 
@@ -239,7 +243,7 @@ int ck_child_start(const struct ck_child *child, pid_t *pid, struct ck_err *err)
         return ck_err_set(err, "cannot start %s: no pipe: %s", child->path,
                           strerror(errno));
     }
-    started = fork();
+    started = vfork();
     if (started == 0) {
         run_child(child, parent, ends[1]);
     }

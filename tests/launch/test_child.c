@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,10 @@
 #include <cmocka.h>
 
 #include "launch/child.h"
+#include "tests/emulator.h"
+
+#define LARGE_BYTES ((size_t)16 << 20)
+#define PAGE_BYTES 4096
 
 static pid_t start_shell(char *script, const int fds[3], int is_detached)
 {
@@ -226,6 +231,44 @@ static void signals_are_as_this_process_got_them(void **state)
 
 /* This program runs from <build>/tests; a copy of a tree beside it takes the
  * place of an installation. */
+static long faults(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+static void a_child_takes_no_page_of_a_large_process(void **state)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)"read none", NULL};
+    uint8_t *memory = malloc(LARGE_BYTES);
+    int ends[2];
+    struct ck_child child = {
+        .path = "/bin/sh", .argv = argv, .fds = {-1, -2, -2}};
+    struct ck_err err;
+    int status;
+    long before;
+    pid_t pid;
+
+    (void)state;
+    EMULATOR_SKIP("its fork() is no vfork()");
+    assert_non_null(memory);
+    memset(memory, 1, LARGE_BYTES);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    child.fds[0] = ends[0];
+    before = faults();
+    assert_int_equal(ck_child_start(&child, &pid, &err), 0);
+    for (size_t i = 0; i < LARGE_BYTES; i += PAGE_BYTES) {
+        ((volatile uint8_t *)memory)[i] = 2;
+    }
+    assert_true(faults() - before < (long)(LARGE_BYTES / PAGE_BYTES / 8));
+    (void)close(ends[1]);
+    assert_int_equal(ck_child_wait(pid, -1, &status), 1);
+    (void)close(ends[0]);
+    free(memory);
+}
+
 static void our_files_are_found_beside_us(void **state)
 {
     char path[PATH_MAX] = "untouched";
@@ -297,6 +340,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_tied_child_ends_with_the_process_that_started_it),
         cmocka_unit_test(a_detached_child_leads_its_own_group),
         cmocka_unit_test(signals_are_as_this_process_got_them),
+        cmocka_unit_test(a_child_takes_no_page_of_a_large_process),
         cmocka_unit_test(our_files_are_found_beside_us),
         cmocka_unit_test(an_installed_program_finds_its_libraries),
     };
