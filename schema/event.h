@@ -241,6 +241,10 @@ struct ck_await {
     uint32_t awaited_call; /* that enqueued what is waited for, or made it */
 };
 
+/* In `number` of a region: its team is one thread, whose part has the times of
+ * the region and no record of its own. The rest is that part's `number`. */
+#define CK_TEAM_ALONE ((uint32_t)1 << 31)
+
 struct ck_team {
     struct ck_event e;
     int64_t dur;

@@ -178,6 +178,15 @@ off() {
         "$(json "$work/off/report.json" "len(j['openmp']['regions'])")"
 }
 
+# A team of one thread has no other to wait for: all of its region is work.
+alone() {
+    THREADS=1 record alone "teams_$1" even 1
+    expect alone "[(x['count'], x['threads']) for x in o['regions']] == [(40, 1)]
+        and o['regions'][0]['states']['work_ns'] >= 40e6 and
+        sum(o['regions'][0]['states'].values()) ==
+            o['regions'][0]['states']['work_ns']" True
+}
+
 # A runtime that goes with the plugin that it came with: the program ends well,
 # and each of the regions is there.
 reopened() {
@@ -232,6 +241,7 @@ for compiler in gcc clang; do
         by_truth $shape $compiler
     done
     by_truth without_libc $compiler
+    by_truth alone $compiler
     off $compiler
     echo "ok: $compiler"
 done

@@ -51,12 +51,20 @@ static void team_run(void *state)
         team->region.size = (uint16_t)size;
     }
     omp_past.region = 0;
-    omp_part_begin(&part, team->number, thread, size);
+    if (size == 1) {
+        omp_part_begin_alone(&part, &team->region);
+    } else {
+        omp_part_begin(&part, team->number, thread, size);
+    }
     part.runtime = runtime;
     omp_here = &part;
     team->code(team->data);
     omp_here = outer;
-    omp_part_end(&part);
+    if (part.is_alone) {
+        omp_part_end_alone(&part, &team->region);
+    } else {
+        omp_part_end(&part);
+    }
     if (outer == NULL) {
         omp_past = part;
     }

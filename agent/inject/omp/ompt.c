@@ -120,9 +120,13 @@ part_begin(union ompt_data *parallel, unsigned size, unsigned thread)
         return;
     }
     level->region.size = (uint16_t)size;
-    omp_part_begin(&level->part,
-                   parallel == NULL ? 0 : (uint32_t)parallel->value, thread,
-                   size);
+    if (size == 1 && level->region.number != 0) {
+        omp_part_begin_alone(&level->part, &level->region);
+    } else {
+        omp_part_begin(&level->part,
+                       parallel == NULL ? 0 : (uint32_t)parallel->value, thread,
+                       size);
+    }
     level->is_in = true;
     omp_here = &level->part;
 }
@@ -134,7 +138,11 @@ static void part_done(void)
 
     if (level != NULL && level->is_in && !level->is_done) {
         level->is_done = true;
-        omp_part_end(&level->part);
+        if (level->part.is_alone) {
+            omp_part_end_alone(&level->part, &level->region);
+        } else {
+            omp_part_end(&level->part);
+        }
     }
 }
 

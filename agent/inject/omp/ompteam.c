@@ -30,27 +30,29 @@ static struct inject_label labels[OMP_NAMES] = {
     [OMP_NAME_TASK] = INJECT_LABEL("task"),
 };
 
-/* Write a record whose head but kind and name is filled in. The writer may be
- * another one than at the start, after a fork. */
-static void
-team_write(enum ck_kind kind, enum omp_name name, const struct ck_team *team)
+/* Room for a record, NULL = none is written; *id is the name's. The writer may
+ * be another one than at the start, after a fork. */
+static struct ck_team *record_begin(enum omp_name name, uint32_t *id)
 {
     struct ck_ring_writer *writer = inject_writer();
-    uint32_t id;
-    struct ck_team *record;
 
     if (writer == NULL) {
-        return;
+        return NULL;
     }
-    id = inject_label_id(&labels[name]);
-    record = ck_ring_begin(writer, inject_ring.clock, 2);
-    if (record == NULL) {
-        return;
-    }
-    *record = *team;
-    record->e = (struct ck_event){
-        .kind = (uint16_t)kind, .units = 2, .name = id, .start = team->e.start};
-    ck_ring_commit(writer, 2);
+    *id = inject_label_id(&labels[name]);
+    return ck_ring_begin(writer, inject_ring.clock, 2);
+}
+
+static void record_commit(void)
+{
+    ck_ring_commit(&inject_thread, 2);
+}
+
+static inline struct ck_event
+head(enum ck_kind kind, uint32_t name, int64_t start)
+{
+    return (struct ck_event){
+        .kind = (uint16_t)kind, .units = 2, .name = name, .start = start};
 }
 
 /* The code that a team runs has the better line than the call that begins
@@ -74,6 +76,7 @@ bool omp_region_begin(struct omp_region *region,
     region->site = region_site(site, code);
     region->code = code;
     region->size = 0;
+    region->alone = 0;
     region->start = inject_now();
     return true;
 }
@@ -81,22 +84,31 @@ bool omp_region_begin(struct omp_region *region,
 void omp_region_end(const struct omp_region *region, enum omp_name runtime)
 {
     const struct omp_part *outer = omp_here;
+    int64_t dur;
+    struct ck_team *record;
+    uint32_t name;
 
     if (region->number == 0 || inject_writer() == NULL) {
         return;
     }
-    team_write(CK_KIND_TEAM_REGION, runtime,
-               &(struct ck_team){
-                   .e.start = region->start,
-                   .dur = inject_now() - region->start,
-                   .site = region->site,
-                   .region = region->number,
-                   .outer = outer == NULL ? 0 : outer->region,
-                   .thread = outer == NULL ? 0 : outer->thread,
-                   .size = region->size,
-                   .object = region->code,
-                   .level = outer == NULL ? 0 : outer->level + 1,
-               });
+    dur = inject_now() - region->start;
+    record = record_begin(runtime, &name);
+    if (record == NULL) {
+        return;
+    }
+    *record = (struct ck_team){
+        .e = head(CK_KIND_TEAM_REGION, name, region->start),
+        .dur = dur,
+        .site = region->site,
+        .region = region->number,
+        .outer = outer == NULL ? 0 : outer->region,
+        .thread = outer == NULL ? 0 : outer->thread,
+        .size = region->size,
+        .object = region->code,
+        .number = region->alone,
+        .level = outer == NULL ? 0 : outer->level + 1,
+    };
+    record_commit();
 }
 
 void omp_part_begin(struct omp_part *part,
@@ -114,29 +126,61 @@ void omp_part_begin(struct omp_part *part,
     part->start = omp_wait_begin();
 }
 
+void omp_part_begin_alone(struct omp_part *part,
+                          const struct omp_region *region)
+{
+    *part = (struct omp_part){
+        .outer = omp_here,
+        .region = region->number,
+        .size = 1,
+        .level = omp_here == NULL ? 0 : omp_here->level + 1,
+        .is_alone = true,
+        .start = region->start,
+    };
+}
+
+void omp_part_end_alone(const struct omp_part *part, struct omp_region *region)
+{
+    region->alone = CK_TEAM_ALONE | (part->shorts & ~CK_TEAM_ALONE);
+}
+
 void omp_part_end(const struct omp_part *part)
 {
+    int64_t dur;
+    struct ck_team *record;
+    uint32_t name;
+
     if (part->start == 0 || part->region == 0 || inject_writer() == NULL) {
         return;
     }
-    team_write(CK_KIND_TEAM_PART, OMP_NAME_TASK,
-               &(struct ck_team){
-                   .e.start = part->start,
-                   .dur = inject_now() - part->start,
-                   .region = part->region,
-                   .outer = part->outer == NULL ? 0 : part->outer->region,
-                   .thread = part->thread,
-                   .size = part->size,
-                   .number = part->shorts,
-                   .level = part->level,
-               });
+    dur = inject_now() - part->start;
+    record = record_begin(OMP_NAME_TASK, &name);
+    if (record == NULL) {
+        return;
+    }
+    *record = (struct ck_team){
+        .e = head(CK_KIND_TEAM_PART, name, part->start),
+        .dur = dur,
+        .region = part->region,
+        .outer = part->outer == NULL ? 0 : part->outer->region,
+        .thread = part->thread,
+        .size = part->size,
+        .number = part->shorts,
+        .level = part->level,
+    };
+    record_commit();
 }
 
 void omp_wait_end(const struct omp_wait *wait)
 {
+    static const struct omp_part nothing;
+    const struct omp_part *its;
     struct omp_part *part = omp_here;
     uint32_t number = 0;
     int64_t dur;
+    uint64_t site;
+    struct ck_team *record;
+    uint32_t name;
 
     if (part == NULL && omp_past.region != 0) {
         part = &omp_past;
@@ -153,19 +197,23 @@ void omp_wait_end(const struct omp_wait *wait)
         }
         return;
     }
-    team_write(wait->kind, wait->name,
-               &(struct ck_team){
-                   .e.start = wait->start,
-                   .dur = dur,
-                   .site = wait->site == NULL ? 0 : call_site(wait->site),
-                   .region = part == NULL ? 0 : part->region,
-                   .outer = part == NULL || part->outer == NULL
-                                ? 0
-                                : part->outer->region,
-                   .thread = part == NULL ? 0 : part->thread,
-                   .size = part == NULL ? 0 : part->size,
-                   .number = number,
-                   .object = wait->object,
-                   .level = part == NULL ? 0 : part->level,
-               });
+    site = wait->site == NULL ? 0 : call_site(wait->site);
+    record = record_begin(wait->name, &name);
+    if (record == NULL) {
+        return;
+    }
+    its = part == NULL ? &nothing : part;
+    *record = (struct ck_team){
+        .e = head(wait->kind, name, wait->start),
+        .dur = dur,
+        .site = site,
+        .region = its->region,
+        .outer = its->outer == NULL ? 0 : its->outer->region,
+        .thread = its->thread,
+        .size = its->size,
+        .number = number,
+        .object = wait->object,
+        .level = its->level,
+    };
+    record_commit();
 }

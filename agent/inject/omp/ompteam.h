@@ -29,6 +29,7 @@ struct omp_part {
     uint32_t barriers;
     uint32_t shorts; /* waits for locks that were not recorded */
     uint32_t level;
+    bool is_alone; /* in a team of one thread: its record is the region's */
     /* What runs it; NULL = not by our wrappers. */
     const struct omp_runtime *runtime;
 };
@@ -39,6 +40,7 @@ struct omp_region {
     uint64_t site;
     uint64_t code;
     uint32_t number; /* 0 = not recorded */
+    uint32_t alone;  /* its record's `number` where that has the part, too */
     uint16_t size;   /* of the team, as its first thread saw it */
 };
 
@@ -82,6 +84,11 @@ void omp_part_begin(struct omp_part *part,
                     unsigned thread,
                     unsigned size);
 void omp_part_end(const struct omp_part *part);
+/* The same for a team of one thread, which waits for no other: the region's
+ * record has its part in it, with the same times. */
+void omp_part_begin_alone(struct omp_part *part,
+                          const struct omp_region *region);
+void omp_part_end_alone(const struct omp_part *part, struct omp_region *region);
 
 /* A wait, or a task, from `start` until now. */
 struct omp_wait {

@@ -288,6 +288,35 @@ static void outermost_take(struct teams *teams, const struct team *team)
     }
 }
 
+/* The thread's part of the team, with that number in it. */
+static void part_take(struct teams *teams,
+                      struct team *team,
+                      const struct timeline_event *event,
+                      uint32_t number)
+{
+    size_t before = team->parts_count;
+    struct team_part *part =
+        teams->parts >= PARTS_MAX ? NULL : team_part(team, number);
+
+    teams->parts += team->parts_count - before;
+    if (part == NULL || part->thread != DEFS_NONE) {
+        teams->astray++;
+        return;
+    }
+    if (part_of(teams, team, event->thread) != NULL) {
+        teams->astray++; /* one thread has one part */
+        return;
+    }
+    part->thread = event->thread;
+    team_begin(team, part, (struct region){event->start, event->end});
+    seat_take(teams, team, number);
+    if (part->start > part->at) {
+        teamrows_take(teams->rows, team, part, REPORT_TEAM_FORK, DEFS_NONE,
+                      (struct region){part->at, part->start});
+        part->at = part->start;
+    }
+}
+
 static void region_take(struct teams *teams, const struct timeline_event *event)
 {
     const struct ck_team *record = (const struct ck_team *)event->record;
@@ -320,35 +349,10 @@ static void region_take(struct teams *teams, const struct timeline_event *event)
     if (record->level == 0) {
         outermost_take(teams, team);
     }
-}
-
-static void part_take(struct teams *teams,
-                      struct team *team,
-                      const struct timeline_event *event)
-{
-    const struct ck_team *record = (const struct ck_team *)event->record;
-    size_t before = team->parts_count;
-    struct team_part *part =
-        teams->parts >= PARTS_MAX ? NULL : team_part(team, record->thread);
-
-    teams->parts += team->parts_count - before;
-    if (part == NULL || part->thread != DEFS_NONE) {
-        teams->astray++;
-        return;
+    if ((record->number & CK_TEAM_ALONE) != 0) {
+        part_take(teams, team, event, 0);
+        teams->shorts += record->number & ~CK_TEAM_ALONE;
     }
-    if (part_of(teams, team, event->thread) != NULL) {
-        teams->astray++; /* one thread has one part */
-        return;
-    }
-    part->thread = event->thread;
-    team_begin(team, part, (struct region){event->start, event->end});
-    seat_take(teams, team, record->thread);
-    if (part->start > part->at) {
-        teamrows_take(teams->rows, team, part, REPORT_TEAM_FORK, DEFS_NONE,
-                      (struct region){part->at, part->start});
-        part->at = part->start;
-    }
-    teams->shorts += record->number;
 }
 
 static void barrier_take(struct teams *teams,
@@ -422,7 +426,8 @@ static void record_take(struct teams *teams, const struct timeline_event *event)
     if (team == NULL) {
         teams->astray++;
     } else if (event->record->kind == CK_KIND_TEAM_PART) {
-        part_take(teams, team, event);
+        part_take(teams, team, event, record->thread);
+        teams->shorts += record->number;
     } else {
         item_take(teams, team, event);
     }

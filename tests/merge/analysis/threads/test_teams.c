@@ -125,12 +125,37 @@ static void a_thread_has_one_part_of_a_region(void **state)
     report_fini(&report);
 }
 
+/* Its record is that of the region, which has how many short waits it had. */
+static void a_team_of_one_thread_has_its_part_in_the_region(void **state)
+{
+    struct teams *teams =
+        teams_create(defs, history, (struct region){0, LENGTH});
+    struct report report = {0};
+    const struct report_team_region *row;
+
+    (void)state;
+    put(teams, CK_KIND_TEAM_REGION, 10,
+        (struct ck_team){
+            .region = 1, .size = 1, .thread = 7, .number = CK_TEAM_ALONE | 3});
+    put(teams, CK_KIND_TEAM_LOCK, 20, (struct ck_team){.region = 1});
+    teams_report(teams, &report);
+    row = &report.threads.regions[0];
+    assert_int_equal(report.threads.astray, 0);
+    assert_int_equal(report.threads.short_waits, 3);
+    assert_int_equal(row->states[REPORT_TEAM_WORK], 10);
+    assert_int_equal(row->states[REPORT_TEAM_LOCK], LENGTH - 20);
+    assert_int_equal(row->states[REPORT_TEAM_UNKNOWN], 0);
+    teams_destroy(teams);
+    report_fini(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_team_that_no_machine_has_is_damage),
         cmocka_unit_test(parts_that_are_open_have_a_bound),
         cmocka_unit_test(a_thread_has_one_part_of_a_region),
+        cmocka_unit_test(a_team_of_one_thread_has_its_part_in_the_region),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
