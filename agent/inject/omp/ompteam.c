@@ -9,6 +9,9 @@
 __thread struct omp_part *omp_here;
 __thread struct omp_part omp_past;
 
+/* Of regions, that a thread takes at once. */
+#define NUMBERS 64
+
 static _Atomic uint32_t regions; /* numbers given */
 
 static struct inject_label labels[OMP_NAMES] = {
@@ -55,6 +58,21 @@ head(enum ck_kind kind, uint32_t name, int64_t start)
         .kind = (uint16_t)kind, .units = 2, .name = name, .start = start};
 }
 
+/* Numbers are taken by the dozen: one that all threads write to for each region
+ * costs them more. */
+static uint32_t region_number(void)
+{
+    static __thread uint32_t next, left;
+
+    if (left == 0) {
+        left = NUMBERS;
+        next =
+            atomic_fetch_add_explicit(&regions, NUMBERS, memory_order_relaxed);
+    }
+    left--;
+    return ++next;
+}
+
 /* The code that a team runs has the better line than the call that begins
  * the region, to which compilers give any line around. Of a library of the
  * system, or in Python, the user's own call. */
@@ -71,8 +89,7 @@ bool omp_region_begin(struct omp_region *region,
     if (inject_writer() == NULL) {
         return false;
     }
-    region->number =
-        atomic_fetch_add_explicit(&regions, 1, memory_order_relaxed) + 1;
+    region->number = region_number();
     region->site = region_site(site, code);
     region->code = code;
     region->size = 0;
