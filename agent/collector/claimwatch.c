@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The word that is waited for lies in memory that a program may overwrite: one
+ * The word that is waited for is in memory that a program may overwrite: one
  * doze ends by at most one wake, whatever the word holds.
  */
 #include "agent/collector/claimwatch.h"

@@ -22,11 +22,11 @@ struct claimwatch;
 struct claimwatch *claimwatch_create(struct ck_ring_header *header);
 void claimwatch_destroy(struct claimwatch *watch);
 
-/* Readable once somebody came; to be asked by poll(). */
+/* Readable once a thread or an image came; to be asked by poll(). */
 int claimwatch_fd(const struct claimwatch *watch);
 
 /* Begin to doze. False while the last doze has not been ended. Look afterwards
- * whether somebody came meanwhile: only who comes later wakes. */
+ * whether one came meanwhile: only who comes later wakes. */
 bool claimwatch_doze(struct claimwatch *watch);
 bool claimwatch_is_dozing(const struct claimwatch *watch);
 /* The descriptor is readable: who comes need not wake any more. */

@@ -581,7 +581,7 @@ static ck_time_t look_period(struct collector *collector, ck_time_t now)
                : drain_look(collector->drain);
 }
 
-/* Somebody came: no doze while more may come. */
+/* A thread or an image came: no doze while more may come. */
 static void rise(struct collector *collector, ck_time_t now)
 {
     claimwatch_rise(collector->claimwatch);

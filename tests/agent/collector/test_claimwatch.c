@@ -101,7 +101,7 @@ static void each_thread_wakes_once(void **state)
     struct fixture *f = *state;
 
     assert_int_equal(ck_ring_attach(&f->ring, CK_LIBRARY_POSIX), 0);
-    assert_false(is_woken(f, 0)); /* nobody dozes */
+    assert_false(is_woken(f, 0)); /* no doze yet */
     for (int i = 0; i < 200; i++) {
         pthread_t thread;
         void *done;
