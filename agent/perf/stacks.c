@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "agent/perf/samplelimits.h"
+#include "agent/symbols/pages.h"
 #include "agent/symbols/symbols.h"
-#include "schema/pages.h"
 
 #define SLOTS (2 * (size_t)SAMPLER_STACKS_MAX)
 

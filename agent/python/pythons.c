@@ -13,10 +13,10 @@
 #include "agent/python/pythonmemory.h"
 #include "agent/python/pythonplace.h"
 #include "agent/python/pythonwalk.h"
+#include "agent/symbols/pages.h"
 #include "agent/symbols/toldsites.h"
 #include "schema/event.h"
 #include "schema/fnv.h"
-#include "schema/pages.h"
 #include "schema/ring/ring.h"
 
 /* A process without an interpreter is looked at again when it has mapped code,

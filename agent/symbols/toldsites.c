@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/symbols/pages.h"
 #include "schema/event.h"
 #include "schema/fnv.h"
-#include "schema/pages.h"
 
 #define SLOTS (2 * (size_t)TOLDSITES_MAX)
 #define NAMED_SLOTS (2 * (size_t)TOLDSITES_NAMED_MAX)

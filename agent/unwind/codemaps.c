@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/symbols/pages.h"
 #include "agent/symbols/symboltable.h"
 #include "schema/fnv.h"
 #include "schema/order.h"
-#include "schema/pages.h"
 #include "schema/time.h"
 
 #define PATH_BYTES 4352 /* with the process' root before it */

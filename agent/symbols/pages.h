@@ -6,8 +6,8 @@
  * (M_MMAP_THRESHOLD): a table that stays nearly empty takes all of its memory,
  * a page fault for each page.
  */
-#ifndef CK_SCHEMA_PAGES_H
-#define CK_SCHEMA_PAGES_H
+#ifndef CK_AGENT_SYMBOLS_PAGES_H
+#define CK_AGENT_SYMBOLS_PAGES_H
 
 #include <errno.h>
 #include <stddef.h>
