@@ -19,7 +19,6 @@
 #include "agent/clock/clockprobe.h"
 #include "agent/clock/clocksync.h"
 #include "agent/collector/account.h"
-#include "agent/collector/claimwatch.h"
 #include "agent/collector/drain.h"
 #include "agent/collector/usermessages.h"
 #include "agent/collector/targetstate.h"
@@ -98,8 +97,6 @@ struct collector {
     struct slotpool slotpool;
     ck_time_t dead_at;
     uint32_t images; /* header->incarnations at the last look for the dead */
-    struct claimwatch *claimwatch; /* may be NULL */
-    ck_time_t doze_at;             /* not before then */
 };
 
 /* The parts that only look at others. */
@@ -200,7 +197,6 @@ static int collector_open(struct collector *collector,
 
 static void collector_close(struct collector *collector)
 {
-    claimwatch_destroy(collector->claimwatch);
     targetstate_fini(&collector->targetstate);
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
@@ -564,37 +560,13 @@ static bool samples_are_many(const struct collector *collector)
            sampler_is_filling(collector->config->sampler);
 }
 
-/* The time until the next look at the slots. While there are none to look at
- * the collector dozes. */
-static ck_time_t look_period(struct collector *collector, ck_time_t now)
-{
-    struct claimwatch *watch = collector->claimwatch;
-
-    if (watch != NULL && now >= collector->doze_at &&
-        collector->phase == PHASE_RUNNING &&
-        drain_is_vacant(collector->drain)) {
-        (void)claimwatch_doze(watch);
-    }
-    return watch != NULL && claimwatch_is_dozing(watch) &&
-                   !drain_glance(collector->drain)
-               ? PACE_MAX
-               : drain_look(collector->drain);
-}
-
-/* A thread or an image came: no doze while more may come. */
-static void rise(struct collector *collector, ck_time_t now)
-{
-    claimwatch_rise(collector->claimwatch);
-    collector->doze_at = now + PACE_CHURN;
-}
-
 /* Sleep until the next turn, until a slot wants one, or until a message comes;
  * clock probes are handled meanwhile. */
 static void turn_wait(struct collector *collector, ck_time_t period)
 {
     ck_time_t now = ck_time_raw();
     ck_time_t until = pace_until(now, period);
-    struct pollfd items[6] = {
+    struct pollfd items[5] = {
         {.fd = collector->targetstate.is_front_gone
                    ? -1
                    : collector->config->channel,
@@ -604,15 +576,11 @@ static void turn_wait(struct collector *collector, ck_time_t period)
                    ? sampler_filled_fd(collector->config->sampler)
                    : -1,
          .events = POLLIN},
-        [5] = {.fd = collector->claimwatch != NULL
-                         ? claimwatch_fd(collector->claimwatch)
-                         : -1,
-               .events = POLLIN},
     };
 
     do {
         ck_time_t due = clockprobe_due(collector->clock);
-        ck_time_t glance = pace_until(now, look_period(collector, now));
+        ck_time_t glance = pace_until(now, drain_look(collector->drain));
         ck_time_t next = glance < until ? glance : until;
         ck_time_t haste = samples_haste(collector, now);
         ck_time_t wake = due < next ? due : next;
@@ -621,12 +589,8 @@ static void turn_wait(struct collector *collector, ck_time_t period)
         wake = haste > 0 && wake > now + haste ? now + haste : wake;
         limit.tv_nsec = wake > now ? wake - now : 0;
         clockprobe_poll(collector->clock, wake, &items[3]);
-        (void)ppoll(items, 6, &limit, NULL);
+        (void)ppoll(items, 5, &limit, NULL);
         now = ck_time_raw();
-        if (items[5].revents != 0) {
-            rise(collector, now);
-            until = now;
-        }
         account_alive(&collector->account, now);
         clockprobe_step(collector->clock, now, &items[3]);
         if (items[2].revents != 0 || haste > 0 || samples_are_many(collector)) {
@@ -770,7 +734,6 @@ int collector_run(const struct agent_config *config)
     config->ring->header->owner_pid = (uint32_t)getpid();
     ringfile_look(config->ring);
     slotpool_init(&collector.slotpool, config->ring);
-    collector.claimwatch = claimwatch_create(config->ring->header);
     account_begin(&collector.account);
     periodic_facts(&collector.periodic);
     collector.phase_at = ck_time_raw();

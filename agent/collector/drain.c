@@ -472,11 +472,6 @@ ck_time_t drain_look(const struct drain *drain)
                : pace_glance(ring->plan.slot_bytes / CK_UNIT_BYTES);
 }
 
-bool drain_is_vacant(const struct drain *drain)
-{
-    return drain->used_count == 0 && drain->turn_at >= drain->pace.calm_at;
-}
-
 ck_time_t drain_relieve(struct drain *drain)
 {
     ck_time_t now = ck_time_raw();

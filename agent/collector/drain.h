@@ -39,8 +39,6 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
  * slot in use has not all its memory. */
 bool drain_glance(const struct drain *drain);
 ck_time_t drain_look(const struct drain *drain);
-/* No thread has a slot, and none had one of late. */
-bool drain_is_vacant(const struct drain *drain);
 /* A turn if one is due or wanted: to be called between parts of other work, so
  * that no slot waits for all of it. Returns the time until the next turn. */
 ck_time_t drain_relieve(struct drain *drain);

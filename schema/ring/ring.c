@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -133,20 +132,6 @@ static bool slot_win(struct ck_ring_slot *slot,
     return false;
 }
 
-void ck_ring_wake(struct ck_ring_header *header)
-{
-    int saved = errno;
-
-    /* The collector writes `doze`, then looks who is there. */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&header->doze, memory_order_relaxed) != 0 &&
-        atomic_exchange(&header->doze, 0) != 0) {
-        /* Who does not wait yet will find another word. */
-        (void)syscall(SYS_futex, &header->doze, FUTEX_WAKE, 1, NULL, NULL, 0);
-    }
-    errno = saved;
-}
-
 /* The first slot that this thread can win. Its state before, or
  * CK_SLOT_UNBACKED. */
 static uint32_t slot_search(const struct ck_ring *ring,
@@ -211,9 +196,6 @@ static uint32_t slot_claim(const struct ck_ring *ring,
     atomic_store_explicit(&slot->state, CK_SLOT_LIVE, memory_order_release);
     /* release: pairs with the acquire in drain_step() */
     atomic_fetch_add_explicit(&ring->header->claims, 1, memory_order_release);
-    if (!ring->is_closed) {
-        ck_ring_wake(ring->header);
-    }
     return before;
 }
 

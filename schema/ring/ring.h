@@ -32,7 +32,7 @@
  * for it, and a name among the constants would cost it one page fault more. */
 #define CK_RING_ENV_HERE ((char[]){CK_RING_ENV})
 #define CK_RING_MAGIC 0x3130474e49524b43ull /* "CKRING01" */
-#define CK_RING_VERSION 5
+#define CK_RING_VERSION 4
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
@@ -184,8 +184,7 @@ struct ck_ring_header {
     uint32_t allocation_mean; /* ckmemory samples one of so many bytes; 0 = off
                                */
     _Atomic uint32_t stacks;  /* numbers given to stacks of processes */
-    _Atomic uint32_t doze;    /* 1: who comes makes it 0 and wakes */
-    uint8_t pad0[16];
+    uint8_t pad0[20];
     int64_t alive;        /* RAW when a collector ran last; 0 = none did */
     uint64_t noslot_told; /* of `noslot`, in frames of a collector */
     int64_t raw_space;    /* what a time namespace adds to RAW of the agent */
@@ -317,9 +316,6 @@ int ck_ring_attach(struct ck_ring *ring, enum ck_library library);
 int ck_ring_enroll(struct ck_ring_header *header,
                    uint32_t pid,
                    const uint8_t bytes[CK_RING_IMAGE_BYTES]);
-/* After an image or a thread came: end the collector's doze, if it does. One
- * system call then. Any thread. */
-void ck_ring_wake(struct ck_ring_header *header);
 /* Number of this process's pid namespace: pids of another mean nothing here.
  * 0 = not known. */
 uint64_t ck_ring_pid_space(void);

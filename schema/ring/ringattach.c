@@ -290,7 +290,6 @@ int ck_ring_enter(struct ck_ring *ring, enum ck_library library)
     atomic_fetch_or(&process->libraries, (uint32_t)library);
     atomic_store(&ring->process, process);
     atomic_store(&ring->incarnation, incarnation);
-    ck_ring_wake(ring->header);
     return 0;
 }
 
