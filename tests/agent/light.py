@@ -229,9 +229,12 @@ def mappings(library):
 
 def called(library):
     """Names of functions that the loader finds for the library, each time: one
-    that had no CPU for a tenth of a second has something to record."""
+    that had no CPU for a tenth of a second has something to record, so a busy
+    machine gets more tries."""
     found = []
-    for _ in range(TRIES):
+    end = time.monotonic() + OFTEN_LIMIT
+    while not found or (set.intersection(*found) - CALLED and
+                        time.monotonic() < end):
         said = subprocess.run(
             ["/bin/true"], check=True, capture_output=True, text=True,
             env={"LD_PRELOAD": library, "LD_DEBUG": "bindings",
