@@ -231,15 +231,17 @@ static long faults(void)
 /* As in a collector, whose heap keeps what was freed (link/ship.c). */
 static void what_looks_is_made_in_few_pages(void **state)
 {
-    struct codemaps *codemaps = codemaps_create();
-    struct unwind *unwind = unwind_create(codemaps);
+    struct codemaps *codemaps;
     struct standstack *stack;
+    struct unwind *unwind;
     long before;
 
     (void)state;
     if (IS_CHECKED) {
         skip();
     }
+    codemaps = codemaps_create();
+    unwind = unwind_create(codemaps);
     assert_int_equal(mallopt(M_MMAP_THRESHOLD, 2 * HEAP_BYTES), 1);
     assert_int_equal(mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES), 1);
     heap = malloc(HEAP_BYTES); /* not a pair of calls that cancel */
