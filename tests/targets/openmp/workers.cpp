@@ -109,6 +109,8 @@ int main(int argc, char **argv)
 {
     Pool pool;
 
+    /* Waits are recorded behind a process' first 100 ms. */
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     pool.run(4, argc > 1 ? std::atoi(argv[1]) : 60);
     pool.print();
     return 0;
