@@ -76,16 +76,16 @@ void standstack_begin(struct standstack *standstack,
 {
     struct looked *looked = &standstack->looked[(uint32_t)pid % LOOKED];
     struct standstack_seen last = {.lost = 0};
+    bool has_changed;
 
     if (looked->pid == pid) {
         last = looked->seen;
     }
-    if (seen.changes == 0 || seen.changes != last.changes) {
+    has_changed = seen.changes == 0 || seen.changes != last.changes;
+    if (has_changed) {
         pythons_forget(standstack->pythons, pid);
     }
-    if (standstack->codemaps != NULL
-            ? seen.changes == 0 || seen.changes != last.changes
-            : seen.lost != last.lost) {
+    if (standstack->codemaps != NULL ? has_changed : seen.lost != last.lost) {
         unwind_forget(standstack->unwind, pid);
     }
     *looked = (struct looked){pid, seen};

@@ -229,8 +229,6 @@ static void signals_are_as_this_process_got_them(void **state)
     assert_int_equal(status, 0);
 }
 
-/* This program runs from <build>/tests; a copy of a tree beside it takes the
- * place of an installation. */
 static long faults(void)
 {
     struct rusage usage;
@@ -269,6 +267,8 @@ static void a_child_takes_no_page_of_a_large_process(void **state)
     free(memory);
 }
 
+/* This program runs from <build>/tests; a copy of a tree beside it takes the
+ * place of an installation. */
 static void our_files_are_found_beside_us(void **state)
 {
     char path[PATH_MAX] = "untouched";

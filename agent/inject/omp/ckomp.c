@@ -60,11 +60,7 @@ static void team_run(void *state)
     omp_here = &part;
     team->code(team->data);
     omp_here = outer;
-    if (part.is_alone) {
-        omp_part_end_alone(&part, &team->region);
-    } else {
-        omp_part_end(&part);
-    }
+    omp_part_end(&part, &team->region);
     if (outer == NULL) {
         omp_past = part;
     }

@@ -138,11 +138,7 @@ static void part_done(void)
 
     if (level != NULL && level->is_in && !level->is_done) {
         level->is_done = true;
-        if (level->part.is_alone) {
-            omp_part_end_alone(&level->part, &level->region);
-        } else {
-            omp_part_end(&level->part);
-        }
+        omp_part_end(&level->part, &level->region);
     }
 }
 

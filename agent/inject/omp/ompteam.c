@@ -156,17 +156,16 @@ void omp_part_begin_alone(struct omp_part *part,
     };
 }
 
-void omp_part_end_alone(const struct omp_part *part, struct omp_region *region)
-{
-    region->alone = CK_TEAM_ALONE | (part->shorts & ~CK_TEAM_ALONE);
-}
-
-void omp_part_end(const struct omp_part *part)
+void omp_part_end(const struct omp_part *part, struct omp_region *region)
 {
     int64_t dur;
     struct ck_team *record;
     uint32_t name;
 
+    if (part->is_alone) {
+        region->alone = CK_TEAM_ALONE | (part->shorts & ~CK_TEAM_ALONE);
+        return;
+    }
     if (part->start == 0 || part->region == 0 || inject_writer() == NULL) {
         return;
     }

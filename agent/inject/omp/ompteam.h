@@ -83,12 +83,12 @@ void omp_part_begin(struct omp_part *part,
                     uint32_t region,
                     unsigned thread,
                     unsigned size);
-void omp_part_end(const struct omp_part *part);
-/* The same for a team of one thread, which waits for no other: the region's
- * record has its part in it, with the same times. */
+/* A team of one thread waits for no other: the region's record has its part in
+ * it, with the same times. */
 void omp_part_begin_alone(struct omp_part *part,
                           const struct omp_region *region);
-void omp_part_end_alone(const struct omp_part *part, struct omp_region *region);
+/* `region` is that of a team of one thread; others leave it alone. */
+void omp_part_end(const struct omp_part *part, struct omp_region *region);
 
 /* A wait, or a task, from `start` until now. */
 struct omp_wait {
