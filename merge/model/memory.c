@@ -17,26 +17,30 @@
 #include "merge/model/tempfiles.h"
 
 /* So much of the heap is asked for at once, which takes addresses alone; few
- * merges need more. */
-#define HEAP_LARGE (64 << 20)
+ * merges need more. mallopt() takes no larger threshold. */
+#define HEAP_LARGE (32 << 20)
 /* Longer arrays have pages of their own, and grow without a copy. */
 #define HEAP_LONGEST (4 << 20)
 #define HEAP_KEPT (1 << 30)
 #define HEAP_STEP (128 << 10)
 #define LARGE_PAGE ((uintptr_t)2 << 20)
 
+/* A page that malloc() has written to before it is to be a large one stays
+ * small. So the heads of its free memory come into the small page before the
+ * first large one, and behind the last. */
 void memory_large_pages(void)
 {
-    uintptr_t begin = (uintptr_t)sbrk(0);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)sbrk(0) + page;
     uintptr_t end;
 
-    /* What is before the first of them would have some hundred small ones. */
     (void)sbrk((intptr_t)((LARGE_PAGE - begin % LARGE_PAGE) % LARGE_PAGE));
-    begin = (uintptr_t)sbrk(0);
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_LONGEST);
+    begin = (uintptr_t)sbrk(0) + page;
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_LARGE);
     (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
-    (void)mallopt(M_TOP_PAD, HEAP_LARGE);
-    free(*(void *volatile *)&(void *){malloc(HEAP_LONGEST / 2)});
+    (void)mallopt(M_TOP_PAD, 0);
+    free(*(void *volatile *)&(void *){malloc(HEAP_LARGE - LARGE_PAGE)});
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_LONGEST);
     (void)mallopt(M_TOP_PAD, HEAP_STEP);
     begin = (begin + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     end = (uintptr_t)sbrk(0) / LARGE_PAGE * LARGE_PAGE;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "merge/model/memory.h"
@@ -40,6 +41,46 @@ static bool is_large(const void *address)
     return is_large;
 }
 
+static long faults(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+static bool has_large_pages(void)
+{
+    char text[64] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+
+    if (file != NULL) {
+        (void)fread(text, 1, sizeof(text) - 1, file);
+        (void)fclose(file);
+    }
+    return text[0] != '\0' && strstr(text, "[never]") == NULL;
+}
+
+/* A page in which malloc() had written something before would stay small, and
+ * with it all of the first large one. */
+static void the_first_memory_is_in_large_pages_too(void **state)
+{
+    enum { BYTES = 1 << 20, PAGES = BYTES / 4096 };
+    long before;
+    char *first;
+
+    (void)state;
+    if (!has_large_pages()) {
+        print_message("skipped: this kernel has no large pages\n");
+        skip();
+    }
+    before = faults();
+    first = xcalloc(1, BYTES);
+    assert_int_equal(first[BYTES - 1], 0);
+    assert_true(faults() - before < PAGES / 4);
+    free(first);
+}
+
 /* Threads' memory is of the same heap (test_beside.c). */
 static void arrays_and_small_pieces_are_in_large_pages(void **state)
 {
@@ -50,7 +91,6 @@ static void arrays_and_small_pieces_are_in_large_pages(void **state)
         print_message("skipped: this kernel has no large pages\n");
         skip();
     }
-    memory_large_pages();
     array = xmalloc((size_t)3 << 20);
     for (int i = 0; i < PIECES; i++) {
         small[i] = xmalloc(100);
@@ -67,8 +107,10 @@ static void arrays_and_small_pieces_are_in_large_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_memory_is_in_large_pages_too),
         cmocka_unit_test(arrays_and_small_pieces_are_in_large_pages),
     };
 
+    memory_large_pages(); /* as ckmerge does, before anything else */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
