@@ -109,8 +109,9 @@ static unsigned char *block_read(const char *html, size_t room, size_t *length)
 
 static void a_block_comes_out_as_it_went_in(void **state)
 {
-    static const size_t lengths[] = {0,     1,       2,       3,      4095,
-                                     49152, 1000003, 1048577, 3000001};
+    static const size_t lengths[] = {
+        0,   1,    2,     3,     63,    64,    65,      249,     250,    251,
+        506, 4095, 16122, 32506, 32507, 49152, 1000003, 1048577, 3000001};
 
     (void)state;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
