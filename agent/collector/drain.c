@@ -49,6 +49,7 @@ struct drain *drain_create(struct ringfile *ring,
                            uint64_t limit)
 {
     struct drain *drain = calloc(1, sizeof(*drain));
+    bool is_used = atomic_load(&ring->header->claims) != 0;
 
     if (drain == NULL) {
         return NULL;
@@ -68,7 +69,8 @@ struct drain *drain_create(struct ringfile *ring,
     drain->limit = limit;
     drain->losses = (struct losses){.selfstream = selfstream, .sync = sync};
     losses_inherit(&drain->losses, &ring->header->noslot_told);
-    for (uint32_t i = 0; i < ring->plan.slots; i++) {
+    /* The heads of a ring that has not been used have no memory. */
+    for (uint32_t i = 0; is_used && i < ring->plan.slots; i++) {
         losses_inherit_slot(&drain->losses, &ck_ring_heads(ring->header)[i],
                             &drain->slots[i]);
     }
