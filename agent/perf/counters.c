@@ -27,13 +27,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <perfmon/pfmlib_perf_event.h>
-
+#include "agent/perf/counterevent.h"
 #include "agent/perf/perfcall.h"
 #include "agent/perf/sampler.h"
 #include "agent/process/cpuload.h"
 #include "agent/process/procfile.h"
 #include "agent/process/proctree.h"
+#include "launch/module.h"
 #include "schema/fd.h"
 
 /* Threads whose details are read each time; with n times as many, each n-th
@@ -105,6 +105,13 @@ struct counters {
     bool is_user_only;
     bool is_introduced; /* names and notes were written */
     unsigned until_threads;
+};
+
+/* What events are opened with. */
+struct event_opening {
+    counterevent_f *find;
+    pid_t pid;
+    int leader; /* of the group; -1 = it is the first */
 };
 
 static int paranoid_level(void)
@@ -186,18 +193,17 @@ static int attr_try(struct counters *counters,
     return fd;
 }
 
-static void
-perfevent_open(struct counters *counters, size_t number, pid_t pid, int leader)
+static void perfevent_open(struct counters *counters,
+                           size_t number,
+                           const struct event_opening *of)
 {
     struct event *event = &counters->events[number];
     struct perf_event_attr attr = {.size = sizeof(attr)};
-    pfm_perf_encode_arg_t arg = {.attr = &attr, .size = sizeof(arg)};
-    int rc = pfm_get_os_event_encoding(plans[number].event, PFM_PLM3 | PFM_PLM0,
-                                       PFM_OS_PERF_EVENT_EXT, &arg);
+    const char *why_not = of->find(plans[number].event, &attr);
 
-    if (rc != PFM_SUCCESS) {
+    if (why_not != NULL) {
         (void)snprintf(event->why_not, sizeof(event->why_not),
-                       "libpfm4 does not know it: %s", pfm_strerror(rc));
+                       "libpfm4 does not know it: %s", why_not);
         return;
     }
     attr.inherit = 1;
@@ -205,14 +211,15 @@ perfevent_open(struct counters *counters, size_t number, pid_t pid, int leader)
     attr.exclude_hv = counters->is_user_only;
     attr.read_format =
         PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    event->fd = attr_try(counters, &attr, pid, leader);
+    event->fd = attr_try(counters, &attr, of->pid, of->leader);
     if (event->fd < 0) {
         why_not_set(event, errno);
     }
 }
 
 /* errno where the kernel has neither of the two counters that each processor
- * has; else 0. libpfm4 would look at the processor for milliseconds. */
+ * has; else 0. libpfm4 would look at the processor for milliseconds, and its
+ * tables have some hundred pages. */
 static int missing_why(pid_t pid)
 {
     static const uint64_t basic[] = {PERF_COUNT_HW_CPU_CYCLES,
@@ -243,10 +250,14 @@ static int missing_why(pid_t pid)
 
 static void events_open(struct counters *counters, pid_t pid)
 {
+    struct event_opening of = {.pid = pid};
+    struct ck_err err = {""};
     int why = missing_why(pid);
-    int rc = why == 0 ? pfm_initialize() : PFM_SUCCESS;
-    int leader = -1;
 
+    if (why == 0) {
+        of.find = (counterevent_f *)ck_module_symbol(COUNTEREVENT_MODULE,
+                                                     COUNTEREVENT_FIND, &err);
+    }
     for (size_t i = 0; i < PLANS; i++) {
         struct event *event = &counters->events[i];
 
@@ -254,18 +265,18 @@ static void events_open(struct counters *counters, pid_t pid)
             continue;
         }
         if (plans[i].group != plans[i - 1].group) {
-            leader = -1;
+            of.leader = -1;
         }
         if (why != 0) {
             why_not_set(event, why);
-        } else if (rc != PFM_SUCCESS) {
-            (void)snprintf(event->why_not, sizeof(event->why_not),
-                           "libpfm4 did not start: %s", pfm_strerror(rc));
+        } else if (of.find == NULL) {
+            (void)snprintf(event->why_not, sizeof(event->why_not), "%s",
+                           err.text);
         } else {
-            perfevent_open(counters, i, pid, leader);
+            perfevent_open(counters, i, &of);
         }
-        if (leader < 0) {
-            leader = event->fd;
+        if (of.leader < 0) {
+            of.leader = event->fd;
         }
     }
 }

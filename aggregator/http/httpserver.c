@@ -19,10 +19,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
+#include "aggregator/http/microhttpd.h"
 #include "aggregator/http/token.h"
 #include "launch/loopback.h"
+#include "launch/module.h"
 #include "schema/auth.h"
 #include "schema/fd.h"
 
@@ -36,6 +36,9 @@
 #define IDLE_S 20
 #define BEARER "Bearer "
 #define METRICS "/metrics"
+
+/* The library, once the first server has loaded it. */
+static const struct microhttpd *mhd;
 
 struct visitor {
     int fd; /* -1 = unused; libmicrohttpd's */
@@ -151,7 +154,7 @@ static void connection_note(void *context,
         return;
     }
     info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     for (size_t i = 0; info != NULL && i < HTTPSERVER_CONNECTIONS; i++) {
         visitor = &server->visitors[i];
         if (visitor->fd < 0) {
@@ -169,8 +172,8 @@ static void connection_note(void *context,
 /* The visitor behind a connection; NULL = none. */
 static struct visitor *visitor_of(struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info = mhd->get_connection_info(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     return info == NULL ? NULL : info->socket_context;
 }
@@ -207,7 +210,7 @@ static bool is_local(const struct httpserver *server,
     const char *const names[] = {"127.0.0.1", "localhost", "[::1]",
                                  server->host};
     const char *host =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+        mhd->lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 
     for (size_t i = 0; host != NULL && i < sizeof(names) / sizeof(names[0]);
          i++) {
@@ -226,8 +229,8 @@ static const char *path_wanted(const struct httpserver *server,
                                struct MHD_Connection *connection,
                                const char *url)
 {
-    const char *shown = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-                                                    "Authorization");
+    const char *shown = mhd->lookup_connection_value(
+        connection, MHD_HEADER_KIND, "Authorization");
     char word[CK_ENDPOINT_TOKEN_BYTES];
     size_t length = url[0] == '/' ? strcspn(url + 1, "/") : 0;
 
@@ -253,7 +256,7 @@ static struct MHD_Response *response_make(struct httpanswer *answer)
     struct MHD_Response *response;
 
     if (answer->text == NULL && answer->fd >= 0) {
-        response = MHD_create_response_from_fd(answer->length, answer->fd);
+        response = mhd->create_response_from_fd(answer->length, answer->fd);
         if (response == NULL) {
             (void)close(answer->fd);
         }
@@ -262,11 +265,11 @@ static struct MHD_Response *response_make(struct httpanswer *answer)
     if (answer->text == NULL) {
         char *text = answer->location[0] != '\0' ? moved : nothing;
 
-        return MHD_create_response_from_buffer(strlen(text), text,
-                                               MHD_RESPMEM_PERSISTENT);
+        return mhd->create_response_from_buffer(strlen(text), text,
+                                                MHD_RESPMEM_PERSISTENT);
     }
-    response = MHD_create_response_from_buffer(answer->length, answer->text,
-                                               MHD_RESPMEM_MUST_FREE);
+    response = mhd->create_response_from_buffer(answer->length, answer->text,
+                                                MHD_RESPMEM_MUST_FREE);
     if (response == NULL) {
         free(answer->text);
     }
@@ -284,24 +287,24 @@ static MHD_Result response_send(struct MHD_Connection *connection,
         return MHD_NO;
     }
     for (size_t i = 0; i < sizeof(headers_all) / sizeof(headers_all[0]); i++) {
-        (void)MHD_add_response_header(response, headers_all[i].name,
-                                      headers_all[i].value);
+        (void)mhd->add_response_header(response, headers_all[i].name,
+                                       headers_all[i].value);
     }
-    (void)MHD_add_response_header(
+    (void)mhd->add_response_header(
         response, "Content-Type",
         answer->type == NULL ? "text/plain; charset=utf-8" : answer->type);
     if (answer->policy != NULL) {
-        (void)MHD_add_response_header(response, "Content-Security-Policy",
-                                      answer->policy);
+        (void)mhd->add_response_header(response, "Content-Security-Policy",
+                                       answer->policy);
     }
     if (answer->location[0] != '\0') {
-        (void)MHD_add_response_header(response, "Location", answer->location);
+        (void)mhd->add_response_header(response, "Location", answer->location);
     }
     if (is_last) {
-        (void)MHD_add_response_header(response, "Connection", "close");
+        (void)mhd->add_response_header(response, "Connection", "close");
     }
-    rc = MHD_queue_response(connection, (unsigned)answer->status, response);
-    MHD_destroy_response(response);
+    rc = mhd->queue_response(connection, (unsigned)answer->status, response);
+    mhd->destroy_response(response);
     return rc;
 }
 
@@ -338,11 +341,19 @@ static MHD_Result request_take(void *context,
                          answer.status == MHD_HTTP_NOT_FOUND);
 }
 
+static int library_load(struct ck_err *err)
+{
+    struct ck_err why;
+
+    mhd = ck_module_symbol(MICROHTTPD_MODULE, MICROHTTPD_TABLE, &why);
+    return mhd == NULL ? ck_err_set(err, "--http: %s", why.text) : 0;
+}
+
 static int daemon_start(struct httpserver *server, struct ck_err *err)
 {
     const union MHD_DaemonInfo *info;
 
-    server->daemon = MHD_start_daemon(
+    server->daemon = mhd->start_daemon(
         MHD_USE_EPOLL, 0, NULL, NULL, request_take, server,
         MHD_OPTION_LISTEN_SOCKET, server->socket, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)HTTPSERVER_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -354,7 +365,7 @@ static int daemon_start(struct httpserver *server, struct ck_err *err)
                           strerror(errno));
     }
     server->socket = -1;
-    info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    info = mhd->get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (info == NULL) {
         return ck_err_set(err, "--http: this libmicrohttpd has no epoll");
     }
@@ -381,7 +392,7 @@ struct httpserver *httpserver_create(const char *address,
     for (size_t i = 0; i < HTTPSERVER_CONNECTIONS; i++) {
         server->visitors[i].fd = -1;
     }
-    if (socket_open(server, address, err) != 0 ||
+    if (library_load(err) != 0 || socket_open(server, address, err) != 0 ||
         daemon_start(server, err) != 0) {
         httpserver_destroy(server);
         return NULL;
@@ -397,7 +408,7 @@ void httpserver_destroy(struct httpserver *server)
         return;
     }
     if (server->daemon != NULL) {
-        MHD_stop_daemon(server->daemon);
+        mhd->stop_daemon(server->daemon);
     }
     ck_fd_close(server->socket);
     explicit_bzero(server->token, sizeof(server->token));
@@ -420,7 +431,7 @@ int httpserver_timeout(const struct httpserver *server, int most_ms)
 {
     MHD_UNSIGNED_LONG_LONG ms;
 
-    return MHD_get_timeout(server->daemon, &ms) == MHD_YES &&
+    return mhd->get_timeout(server->daemon, &ms) == MHD_YES &&
                    ms < (MHD_UNSIGNED_LONG_LONG)most_ms
                ? (int)ms
                : most_ms;
@@ -467,7 +478,7 @@ void httpserver_run(struct httpserver *server, ck_time_t now)
             visitor_end(visitor);
         }
     }
-    (void)MHD_run(server->daemon);
+    (void)mhd->run(server->daemon);
     while ((stranger = stranger_find(server)) != NULL) {
         visitor_end(stranger);
     }

@@ -49,14 +49,16 @@ for library in "$place"/lib*/ck/bundled/*.so*; do
     ! readelf -d "$library" | grep -E 'RPATH|RUNPATH' ||
         fail "$library has a path of its own"
 done
-for program in "$place"/bin/* "$place"/lib*/ck/cklines; do
+for program in "$place"/bin/* "$place"/lib*/ck/cklines \
+    "$place"/lib*/ck/lib{ckpfm,ckhttp}.so; do
+    [ -e "$program" ] || continue
     LD_LIBRARY_PATH=$work/wrong ldd "$program" >ldd.txt 2>&1 ||
         fail "$program: $(cat ldd.txt)"
     grep ' => ' ldd.txt |
         grep -vE 'lib(c|m|dl|pthread|rt|resolv|util|nsl|anl)\.so' |
         grep -vF " => $place/" >foreign.txt || true
     [ ! -s foreign.txt ] || fail "$program takes $(cat foreign.txt)"
-    [ "${program##*/}" != cklines ] || continue
+    [[ $program == */bin/* ]] || continue
     LD_LIBRARY_PATH=$work/wrong "$program" --version >version.txt ||
         fail "$program --version"
     grep -q '^commit [0-9a-f]' version.txt || fail "$(cat version.txt)"

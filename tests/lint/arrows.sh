@@ -136,15 +136,15 @@ awk '
 owners() {
     cat <<'END'
 zmq.*           agent/link/ship.c aggregator/socket/agg.c aggregator/socket/watch.c
-perfmon/        agent/perf/counters.c agent/perf/sampler.c
-linux/perf_     agent/perf/counters.c agent/perf/perfevent.c agent/perf/perfevent.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
+perfmon/        agent/perf/counterevent.c
+linux/perf_     agent/perf/counterevent.h agent/perf/counters.c agent/perf/perfevent.c agent/perf/perfevent.h agent/perf/perfcall.c agent/perf/perfcall.h agent/perf/perfring.c agent/perf/perfring.h agent/perf/sampler.c
 flatbuffers/    schema/batch/wire.cpp
 sodium.h        schema/auth.c merge/output/page/htmlblock.c
 isa-l           schema/store/crc_isal.c merge/profiles/inflate_isal.c merge/output/page/deflatefast_isal.c
 lz4.*           schema/batch/pack_lz4.c schema/batch/pack.c
 zstd.*          schema/batch/pack_zstd.c schema/batch/pack.c
 zlib.h          merge/profiles/inflate_zlib.c merge/output/sink.c merge/output/page/deflate.c
-microhttpd.h    aggregator/http/httpserver.c
+microhttpd.h    aggregator/http/microhttpd.h
 sqlite3.h       merge/output/sqlite/sqlitefile.c
 elfutils/       agent/symbols/inlined.c agent/symbols/inlined.h agent/symbols/symboltable.c
 dwarf.h         agent/symbols/inlined.c agent/symbols/inlined.h agent/symbols/symboltable.c

@@ -25,6 +25,9 @@ allowed() {
     libckcuda.so) echo '^(cu[A-Z][A-Za-z0-9]+(_v[0-9]+)?(_pts[dz]|_ptds)?|cupti[A-Z][A-Za-z]+|dlsym|ck_cuda_link)$' ;;
     libckannotate.so) echo '^(ck_api_get|ck_annotate_link|ck_filter_join|prctl|syscall|__asan_default_options)$' ;;
     libck.so) echo '^([a-z_0-9]+|GOMP_[a-z_]+|_Exit|MPIX?_[A-Za-z_]+)$' ;;
+    # Modules of our own programs.
+    libckpfm.so) echo '^counterevent_find$' ;;
+    libckhttp.so) echo '^microhttpd$' ;;
     # Of a library with a room of its own: its sources have the line
     # "lib....so exports: NAME...".
     *)
@@ -45,7 +48,10 @@ for file in "$lib"/*.so; do
         echo "$file exports more than it may:" $extra
         status=1
     fi
-    tests/lint/floor.sh "$file" || status=1
+    case ${file##*/} in
+    libckpfm.so | libckhttp.so) ;; # never in a program that is traced
+    *) tests/lint/floor.sh "$file" || status=1 ;;
+    esac
 done
 if [ "$seen" = 0 ]; then
     echo "no injected library in $lib"
