@@ -202,14 +202,16 @@ static bool is_users_file(const char *file)
            strstr(file, "/lib/python3") == NULL;
 }
 
-/* The Python place of a stack, without a file where it has none. */
+/* The Python place of a stack, without a file where it has none. It may be
+ * behind more frames than findings ask for: those of an extension, or of a
+ * package. */
 static struct place python_place(const struct defs *defs,
                                  const struct evidence_item *item,
                                  const struct defs_stack *stack)
 {
     struct place innermost = {NULL, NULL, 0};
 
-    for (size_t i = 0; stack != NULL && i < stack->count; i++) {
+    for (size_t i = 0; stack != NULL && i < stack->depth; i++) {
         struct place place = {NULL, NULL, 0};
 
         if (stack->frames[i] >= CK_SITE_TOLD) {

@@ -14,6 +14,10 @@
 #include "merge/analysis/history/evidence.h"
 
 #define ACTIVITY 3
+/* Lines of Python: of the program, and of an installed package. */
+#define STEP (CK_SITE_TOLD + 1)
+#define PACKAGE (CK_SITE_TOLD + 2)
+#define DEEP 12 /* frames of a library */
 
 static struct defs *defs;
 static struct evidence *evidence;
@@ -28,6 +32,22 @@ static void stack_put(uint64_t first, uint64_t second)
         .frames = calloc(2, sizeof(uint64_t)), .count = 2, .depth = 2};
     stack->frames[0] = first;
     stack->frames[1] = second;
+}
+
+/* Frames of a library in front of two of Python. */
+static void deep_stack_put(uint64_t second, uint64_t last)
+{
+    struct defs_agent *agent = &defs->agents[0];
+    struct defs_stack *stack = defs_stack_enter(agent, agent->stacks_last + 1);
+
+    *stack = (struct defs_stack){.frames = calloc(DEEP + 2, sizeof(uint64_t)),
+                                 .count = 8,
+                                 .depth = DEEP + 2};
+    for (int i = 0; i < DEEP; i++) {
+        stack->frames[i] = 0x20;
+    }
+    stack->frames[DEEP] = second;
+    stack->frames[DEEP + 1] = last;
 }
 
 static void
@@ -76,6 +96,9 @@ static int setup(void **state)
     stack_put(0x1010, 0x20);   /* 7: ck called by other() */
     stack_put(0x30, 0x1010);   /* 8: a library called by ck */
     stack_put(0x2001, 0x1000); /* 9: behind ck's library, and before it */
+    place_put(STEP, "step", "train.py", 7);
+    place_put(PACKAGE, "dumps", "/usr/lib/python3/json/__init__.py", 234);
+    deep_stack_put(PACKAGE, STEP); /* 10: an extension that Python called */
     evidence = evidence_create(defs);
     return evidence == NULL;
 }
@@ -135,6 +158,18 @@ static void the_line_that_called_a_library_is_the_place(void **state)
     seen = evidence_sampled(evidence, ACTIVITY);
     assert_string_equal(seen.place.function, "other");
     assert_int_equal(seen.place.line, 90);
+}
+
+static void
+the_line_of_python_is_the_place_however_deep_its_extension(void **state)
+{
+    struct report_sampled seen;
+
+    (void)state;
+    sample(10, 30);
+    seen = evidence_sampled(evidence, ACTIVITY);
+    assert_string_equal(seen.place.function, "step");
+    assert_int_equal(seen.place.line, 7);
 }
 
 static bool is_own(uint32_t stack)
@@ -235,6 +270,9 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             the_line_that_called_a_library_is_the_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            the_line_of_python_is_the_place_however_deep_its_extension, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(
             samples_without_a_place_count_in_the_total, setup, teardown),
         cmocka_unit_test_setup_teardown(
