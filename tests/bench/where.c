@@ -5,7 +5,9 @@
  *     bench_where quiet|busy SECONDS FILE
  *
  * Each step is 20 ms of sleep, or 1 ms of computing, and an MPI_Allreduce. Rank
- * 0 writes a line for each: its begin and end, ns of CLOCK_MONOTONIC.
+ * 0 prints "begun" behind the first one, as a job of many ranks takes long to
+ * begin, and at the end writes a line for each: its begin and end, ns of
+ * CLOCK_MONOTONIC.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -62,6 +64,10 @@ int main(int argc, char **argv)
         work(is_busy);
         MPI_Allreduce(&more, &goes_on, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         times[++count] = now();
+        if (rank == 0 && count == 1) {
+            printf("begun\n");
+            (void)fflush(stdout);
+        }
     }
     if (rank == 0) {
         FILE *file = fopen(argv[3], "w");

@@ -1,21 +1,32 @@
 #!/usr/bin/env python3
-# where.py BUILD [RANKS [SECONDS [EACH]]] - what `ckagg --where` takes, and costs a job
+# where.py BUILD [RANKS [CYCLES [EACH [KIND...]]]] - what `ckagg --where` takes, and costs
 #
 # SPDX-License-Identifier: Apache-2.0
-"""RANKS ranks (64) make steps for SECONDS (60), once of 20 ms of sleep and an
-Allreduce (quiet), once of 1 ms of computing (busy). In every second EACH
-seconds (5) they are asked once where they are, and status is asked three times
-in the other ones: the answers' times are from the same job in the same
-situation. Printed: the median time of both answers and their ratio; the median
-and the mean of the steps in seconds with a question against those without.
+"""RANKS ranks (64) make steps: of 20 ms of sleep and an Allreduce (KIND quiet), or
+of 1 ms of computing and an Allreduce (busy). A cycle has four windows of EACH
+seconds (4), in random order (fixed seed): in one they are asked once where they are,
+in one status is asked three times, in two nothing happens. So both answers' times
+are from the same job in the same situation, and the steps of a window with a
+question are compared with the mean of the two without, and these two with
+each other: what the machine alone makes of it.
+
+Printed: both answers' median times and their ratio; the mean and the median step
+of windows with a question against those without, with its 95 % interval by
+bootstrap over CYCLES (14) cycles, and that as time for each question. The
+first question of a job is printed, but not counted among the others.
 """
 import os
+import random
 import statistics
 import subprocess
 import sys
 import time
 
 from job import Bench, figure, remark
+
+START_S = 5  # behind the first step
+STATUS_EACH = 3
+RESAMPLES = 4000
 
 
 def asked(bench, what, run):
@@ -25,77 +36,135 @@ def asked(bench, what, run):
     took = time.monotonic() - begin
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return took, done.stdout
+    if what == "--where" and "rank" not in done.stdout:
+        sys.exit("no answer: " + done.stdout)
+    return took
 
 
-def ask(bench, run, seconds, each):
-    """(times of status, times of --where, windows with and without a question)"""
-    status, where, windows = [], [], []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        for is_asked in (True, False):
-            begin = time.monotonic()
-            if is_asked:
-                took, text = asked(bench, "--where", run)
-                where.append(took)
-                if "rank" not in text:
-                    sys.exit("no answer: " + text)
-            else:
-                time.sleep(each / 2)
-                status += [asked(bench, "--status", run)[0] for _ in range(3)]
-            time.sleep(max(0, begin + each - time.monotonic()))
-            windows.append((is_asked, begin, begin + each))
-    return status, where, windows
+def window(bench, what, run, each):
+    """(times of what was asked, begin, end)"""
+    begin = time.monotonic()
+    times = []
+    count = {"--where": 1, "--status": STATUS_EACH}.get(what, 0)
+    for i in range(count):
+        time.sleep(max(0, begin + 0.1 + i * each / count - time.monotonic()))
+        times.append(asked(bench, what, run))
+    time.sleep(max(0, begin + each - time.monotonic()))
+    return times, begin, time.monotonic()
 
 
-def steps_of(file, windows):
-    """Lengths of the steps in windows with a question, and in those without."""
-    of = {True: [], False: []}
+def cycles_run(bench, run, cycles, each):
+    """A list of cycles, each a dict of lists of windows by what was asked."""
+    draw = random.Random(17)
+    found = []
+    for _ in range(cycles):
+        order = ["--where", "--status", "", ""]
+        draw.shuffle(order)
+        cycle = {}
+        for what in order:
+            cycle.setdefault(what, []).append(window(bench, what, run, each))
+        found.append(cycle)
+    return found
+
+
+def steps_of(file):
     with open(file) as lines:
-        steps = [tuple(int(word) / 1e9 for word in line.split())
-                 for line in lines]
-    for is_asked, begin, end in windows:
-        of[is_asked] += [b - a for a, b in steps if begin <= a < end]
-    return of[True], of[False]
+        return [tuple(int(word) / 1e9 for word in line.split())
+                for line in lines]
 
 
-def measure(bench, kind, ranks, seconds, each):
+def lengths(steps, windows):
+    return [b - a for _, begin, end in windows for a, b in steps
+            if begin <= a < end]
+
+
+def interval(values):
+    """(mean, low, high): with its 95 % interval by bootstrap."""
+    draw = random.Random(5)
+    means = sorted(statistics.mean(draw.choices(values, k=len(values)))
+                   for _ in range(RESAMPLES))
+    return (statistics.mean(values), means[int(0.025 * RESAMPLES)],
+            means[int(0.975 * RESAMPLES)])
+
+
+def change(name, values):
+    """Print relative changes in percent, one a cycle; return their mean."""
+    middle, low, high = interval([100 * value for value in values])
+    remark("%s: %+.2f %% (95 %%: %+.2f to %+.2f; %s)" % (
+        name, middle, low, high, " ".join("%+.1f" % (100 * v) for v in values)))
+    return middle, low, high
+
+
+def steps_report(kind, cycles, steps, each):
+    for name, of in (("mean", statistics.mean), ("median", statistics.median)):
+        of_cycles = [{what: [of(lengths(steps, [w])) for w in windows]
+                      for what, windows in cycle.items()} for cycle in cycles]
+        without = [statistics.mean(cycle[""]) for cycle in of_cycles]
+        remark("%s, %s of steps without a question: %.2f ms" % (
+            kind, name, 1e3 * statistics.mean(without)))
+        change("%s, %s of steps, two windows without a question" % (kind, name),
+               [cycle[""][0] / cycle[""][1] - 1 for cycle in of_cycles])
+        change("%s, %s of steps, window with %d status" % (
+            kind, name, STATUS_EACH),
+            [cycle["--status"][0] / base - 1
+             for cycle, base in zip(of_cycles, without)])
+        middle, low, high = change(
+            "%s, %s of steps, window of %g s with a question" % (
+                kind, name, each),
+            [cycle["--where"][0] / base - 1
+             for cycle, base in zip(of_cycles, without)])
+        print("%-52s | %+8.2f %% | < 1 %% | %s" % (
+            "step time, %s, one question in %g s, %s" % (name, each, kind),
+            middle, "met" if high < 1 else
+            "MISSED" if low >= 1 else "not decided"), flush=True)
+        if name == "mean":
+            remark("%s, a question takes %.0f ms from the steps (95 %%: %.0f to "
+                   "%.0f)" % (kind, 10 * each * middle, 10 * each * low,
+                              10 * each * high))
+
+
+def measure(bench, kind, ranks, count, each):
     run = os.path.join(bench.work, kind)
     file = os.path.join(bench.work, kind + ".steps")
     job = subprocess.Popen(
         ["mpirun", "-n", ranks, bench.program("ckagent"), "--dir", run,
          "--report", "none", "--", bench.test("bench_where"), kind,
-         str(seconds + 30), file], env=bench.environment)
-    while not os.path.exists(os.path.join(run, "manifest.json")):
-        time.sleep(0.1)
-    time.sleep(15)  # all ranks are there
-    status, where, windows = ask(bench, run, seconds, each)
+         str(int(START_S + 20 + 4 * count * each)), file],
+        env=bench.environment, stdout=subprocess.PIPE, text=True)
+    begin = time.monotonic()
+    while "begun" not in (line := job.stdout.readline()):
+        if not line:
+            sys.exit("no step was made")
+    remark("%s: all ranks are there after %.0f s" % (
+        kind, time.monotonic() - begin))
+    time.sleep(START_S)
+    remark("%s: the first --where %.0f ms" % (
+        kind, 1e3 * asked(bench, "--where", run)))
+    time.sleep(each)
+    cycles = cycles_run(bench, run, count, each)
     job.wait()
-    with_it, without = steps_of(file, windows)
-    half = statistics.median
-    remark("%s: status %s ms" % (kind, " ".join("%.0f" % (1e3 * s)
-                                                for s in sorted(status))))
-    remark("%s: --where %s ms" % (kind, " ".join("%.0f" % (1e3 * s)
-                                                 for s in sorted(where))))
-    ratio = half(where) / half(status)
+    times = {}
+    for what in ("--status", "--where"):
+        times[what] = [t for cycle in cycles for w in cycle[what] for t in w[0]]
+        remark("%s: %s %s ms" % (kind, what, " ".join(
+            "%.0f" % (1e3 * t) for t in times[what])))
+    half = {what: statistics.median(of) for what, of in times.items()}
+    remark("%s: medians %.1f and %.1f ms" % (
+        kind, 1e3 * half["--status"], 1e3 * half["--where"]))
+    ratio = half["--where"] / half["--status"]
     figure("--where of %s ranks, %s, in round trips of status" % (ranks, kind),
            ratio, "<= 10", ratio <= 10)
-    for name, of in (("median", half), ("mean", statistics.mean)):
-        added = 100 * (of(with_it) / of(without) - 1)
-        remark("%s: %s of steps %.2f ms asked, %.2f ms not" % (
-            kind, name, 1e3 * of(with_it), 1e3 * of(without)))
-        figure("step time, %s, one question each %g s, %s" % (
-            name, 2 * each, kind), added, "< 1 %", added < 1, " %")
+    steps_report(kind, cycles, steps_of(file), each)
 
 
 def main():
     build = sys.argv[1]
     ranks = sys.argv[2] if len(sys.argv) > 2 else "64"
-    seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 60
-    each = float(sys.argv[4]) if len(sys.argv) > 4 else 5
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 14
+    each = float(sys.argv[4]) if len(sys.argv) > 4 else 4
     with Bench(build) as bench:
-        for kind in ("quiet", "busy"):
-            measure(bench, kind, ranks, seconds, each)
+        for kind in sys.argv[5:] or ("quiet", "busy"):
+            measure(bench, kind, ranks, count, each)
 
 
 main()
