@@ -36,10 +36,19 @@
  * the program its CPU. */
 #define TAKE_PART 8
 #define WAKE_PART 2
+/* Chains that have continued no stack for so many windows are left out for so
+ * many, or until one would be continued again. */
+#define CHAIN_TRY 20
+#define CHAIN_REST 300
 
 struct offcpu {
     struct perfring *rings; /* by CPU */
+    int *chained; /* by CPU: the same event with chains, into that ring; -1 =
+                     not open */
     size_t count;
+    bool is_chained;     /* those are the ones that count */
+    unsigned chain_idle; /* windows since a chain was of use */
+    unsigned chain_rest; /* windows until a cut stack asks for them again */
     size_t pages;
     bool is_paused;
     ck_time_t window; /* when it began */
@@ -55,8 +64,12 @@ struct opening {
     size_t pages;
 };
 
-static int event_open(const struct opening *of, int cpu)
+/* A stack that was copied needs no chain of frame pointers along with it, but
+ * where it is deeper than the copy. Where code has none the chain ends in a
+ * page fault, which may cost more than all else of the sample. */
+static int event_open(const struct opening *of, int cpu, bool is_chained)
 {
+    bool is_first = !is_chained; /* that counts from the start */
     struct perf_event_attr attr = {
         .type = of->is_tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
@@ -66,9 +79,10 @@ static int event_open(const struct opening *of, int cpu)
         .sample_type = PERFEVENT_STACKS,
         .sample_regs_user = PERFEVENT_REGISTERS_MASK,
         .sample_stack_user = of->wish->stack_bytes,
-        .disabled = !of->wish->is_wide,
+        .disabled = !is_first || !of->wish->is_wide,
         .inherit = !of->wish->is_wide,
-        .enable_on_exec = !of->wish->is_wide,
+        .enable_on_exec = is_first && !of->wish->is_wide,
+        .exclude_callchain_user = !is_chained,
         .sample_id_all = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,
@@ -89,6 +103,7 @@ static int event_open(const struct opening *of, int cpu)
 static void rings_close(struct offcpu *offcpu)
 {
     for (size_t i = 0; i < offcpu->count; i++) {
+        ck_fd_close(offcpu->chained[i]);
         perfring_fini(&offcpu->rings[i]);
     }
     offcpu->count = 0;
@@ -104,13 +119,14 @@ rings_open(struct offcpu *offcpu, const struct opening *of, const cpu_set_t *on)
         if (!CPU_ISSET(cpu, on)) {
             continue;
         }
-        fd = event_open(of, cpu);
+        fd = event_open(of, cpu, false);
         if (fd < 0) {
             saved = errno;
             rings_close(offcpu);
             errno = saved;
             return -1;
         }
+        offcpu->chained[offcpu->count] = event_open(of, cpu, true);
         offcpu->rings[offcpu->count++] = (struct perfring){.fd = fd};
     }
     return 0;
@@ -146,7 +162,9 @@ static int events_open(struct offcpu *offcpu,
     }
     offcpu->rings =
         calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(*offcpu->rings));
-    if (offcpu->rings == NULL) {
+    offcpu->chained =
+        calloc((size_t)CPU_COUNT(&cpus) + 1, sizeof(*offcpu->chained));
+    if (offcpu->rings == NULL || offcpu->chained == NULL) {
         return ck_err_set(why_not, "out of memory");
     }
     of.is_tracepoint = tracepoint_number(EVENT, &of.number);
@@ -188,6 +206,7 @@ void offcpu_destroy(struct offcpu *offcpu)
     if (offcpu != NULL) {
         rings_close(offcpu);
         free(offcpu->rings);
+        free(offcpu->chained);
         free(offcpu);
     }
     errno = saved;
@@ -206,6 +225,12 @@ void offcpu_map(struct offcpu *offcpu, int filled_fd)
             ring->fd = -1;
         } else if (filled_fd >= 0) {
             (void)epoll_ctl(filled_fd, EPOLL_CTL_ADD, ring->fd, &event);
+        }
+        if (ring->fd < 0 || offcpu->chained[i] < 0 ||
+            ioctl(offcpu->chained[i], PERF_EVENT_IOC_SET_OUTPUT, ring->fd) !=
+                0) {
+            ck_fd_close(offcpu->chained[i]);
+            offcpu->chained[i] = -1;
         }
     }
 }
@@ -266,16 +291,59 @@ static uint64_t records_of(const struct offcpu *offcpu)
     return records;
 }
 
+/* Let those that count now count, or not. */
+static void events_set(const struct offcpu *offcpu, unsigned long how)
+{
+    for (size_t i = 0; i < offcpu->count; i++) {
+        bool is_chained = offcpu->is_chained && offcpu->chained[i] >= 0;
+
+        (void)ioctl(is_chained ? offcpu->chained[i] : offcpu->rings[i].fd, how,
+                    0);
+    }
+}
+
 static void pause_set(struct offcpu *offcpu, bool is_paused)
 {
-    unsigned long how =
-        is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
-
-    for (size_t i = 0; is_paused != offcpu->is_paused && i < offcpu->count;
-         i++) {
-        (void)ioctl(offcpu->rings[i].fd, how, 0);
+    if (is_paused != offcpu->is_paused) {
+        events_set(offcpu,
+                   is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE);
     }
     offcpu->is_paused = is_paused;
+}
+
+static void chain_set(struct offcpu *offcpu, bool is_chained)
+{
+    bool was_paused = offcpu->is_paused;
+
+    pause_set(offcpu, true);
+    offcpu->is_chained = is_chained;
+    offcpu->chain_idle = 0;
+    pause_set(offcpu, was_paused);
+}
+
+void offcpu_depth(struct offcpu *offcpu, bool is_cut, bool is_continued)
+{
+    if (offcpu == NULL) {
+        return;
+    }
+    if (is_continued) {
+        offcpu->chain_idle = 0;
+    }
+    if (!offcpu->is_chained &&
+        (is_continued || (is_cut && offcpu->chain_rest == 0))) {
+        chain_set(offcpu, true);
+    }
+}
+
+/* Another window begins. */
+static void chain_pace(struct offcpu *offcpu)
+{
+    if (offcpu->is_chained && ++offcpu->chain_idle > CHAIN_TRY) {
+        chain_set(offcpu, false);
+        offcpu->chain_rest = CHAIN_REST;
+    } else if (offcpu->chain_rest > 0) {
+        offcpu->chain_rest--;
+    }
 }
 
 void offcpu_pace(struct offcpu *offcpu, ck_time_t now)
@@ -291,6 +359,7 @@ void offcpu_pace(struct offcpu *offcpu, ck_time_t now)
         offcpu->window = now;
         offcpu->before = records;
         pause_set(offcpu, false);
+        chain_pace(offcpu);
     } else if (records - offcpu->before > most) {
         pause_set(offcpu, true);
     }

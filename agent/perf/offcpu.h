@@ -6,7 +6,9 @@
  * a copy of the stack, as a thread leaves the CPU: the tracepoint
  * sched:sched_switch where tracefs may be read, of threads that wait only;
  * else each context switch. Where there are many, all of them are looked at in
- * a part of the time only (OFFCPU_HZ). The waits themselves, with their exact
+ * a part of the time only (OFFCPU_HZ). The kernel's chain of frame pointers
+ * comes along as long as it continues stacks that are deeper than the copy. The
+ * waits themselves, with their exact
  * times, are records of their own (switches.h). Used by the collector's thread
  * only.
  */
@@ -59,6 +61,10 @@ typedef void (*offcpu_take_f)(void *state, const struct perfevent_sample *seen);
 void offcpu_step(struct offcpu *offcpu, offcpu_take_f take, void *state);
 /* Look at no more switches for a while if there were many, and begin again. */
 void offcpu_pace(struct offcpu *offcpu, ck_time_t now);
+
+/* A sample's stack was deeper than its copy, and the chain of frame pointers
+ * that came with it went on from there. NULL: nothing. */
+void offcpu_depth(struct offcpu *offcpu, bool is_cut, bool is_continued);
 
 /* Records for which there was no room. NULL: 0. */
 uint64_t offcpu_lost(const struct offcpu *offcpu);

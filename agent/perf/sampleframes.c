@@ -293,9 +293,13 @@ static void user_take(struct sampleframes *sampleframes,
     found->is_unwound = thread_read(sample, &thread);
     found->is_faulting = found->is_unwound && is_faulting(sample, &thread);
     found->is_whole = false;
+    found->is_cut = false;
+    found->is_continued = false;
     found->sp = 0;
     if (!found->is_unwound) {
         chain_take(sample, found);
+        found->is_cut = true;
+        found->is_continued = found->count > 1;
         sampleframes->tally.uncopied++;
         return;
     }
@@ -303,10 +307,10 @@ static void user_take(struct sampleframes *sampleframes,
     found->count = frames.count;
     found->sp = thread.registers[EHFRAME_SP];
     found->is_whole = end == UNWIND_WHOLE;
-    if (end == UNWIND_CUT && chain_append(sample, found)) {
-        frames.has_pointers = true;
-    }
-    tally_add(&sampleframes->tally, end, found, frames.has_pointers);
+    found->is_cut = end == UNWIND_CUT;
+    found->is_continued = found->is_cut && chain_append(sample, found);
+    tally_add(&sampleframes->tally, end, found,
+              frames.has_pointers || found->is_continued);
 }
 
 void sampleframes_take(struct sampleframes *sampleframes,

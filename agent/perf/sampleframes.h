@@ -39,8 +39,10 @@ struct sampleframes_found {
     uint64_t ip;   /* of the innermost frame, as the thread had it; 0 = none */
     uint64_t sp;   /* 0 = not known */
     bool is_whole; /* up to a function without a caller */
-    bool is_unwound;  /* each is called by the next */
-    bool is_faulting; /* in the kernel, where no system call led to */
+    bool is_cut;   /* the stack is deeper than what was copied, */
+    bool is_continued; /* and goes on by frame pointers */
+    bool is_unwound;   /* each is called by the next */
+    bool is_faulting;  /* in the kernel, where no system call led to */
     uint64_t kernel[SAMPLER_KERNEL_MAX]; /* frames in the kernel, below those */
     size_t kernel_count;
 };

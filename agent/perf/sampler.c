@@ -612,6 +612,7 @@ static void frames_put(struct sampler *sampler,
     struct sampleframes_found found;
 
     sampleframes_take(sampler->frames, seen, &found);
+    offcpu_depth(sampler->offcpu, found.is_cut, found.is_continued);
     if (found.is_faulting && sample->record.e.kind == CK_KIND_SAMPLE) {
         sample->record.e.flags |= CK_FLAG_FAULTING;
     }

@@ -125,11 +125,85 @@ static void a_collector_does_not_look_at_its_own_waits(void **state)
     assert_true(found.count[1] > 0);
 }
 
+/* The samples of one process, and frames of its own in their chains. */
+struct chained {
+    uint32_t pid;
+    unsigned samples;
+    unsigned frames;
+};
+
+static void chains_count(void *state, const struct perfevent_sample *seen)
+{
+    struct chained *chained = state;
+    const uint64_t *words = (const uint64_t *)(seen + 1);
+
+    if (seen->pid != chained->pid) {
+        return;
+    }
+    chained->samples++;
+    for (uint64_t i = 0; i < seen->count; i++) {
+        chained->frames += words[i] < (uint64_t)1 << 63;
+    }
+}
+
+static struct chained chains_look(struct offcpu *offcpu)
+{
+    struct chained chained = {.pid = (uint32_t)sleeper_start("another")};
+
+    assert_true(waitpid((pid_t)chained.pid, NULL, 0) > 0);
+    offcpu_mark(offcpu);
+    offcpu_step(offcpu, chains_count, &chained);
+    assert_true(chained.samples > 0);
+    return chained;
+}
+
+/* They cost a page fault each where code has no frame pointers. */
+static void chains_come_while_they_continue_stacks(void **state)
+{
+    struct offcpu_wish wish = {
+        .is_wide = true, .sharers = 1, .stack_bytes = 1024, .may_lock = true};
+    struct ck_err why_not;
+    struct offcpu *offcpu = offcpu_create(getpid(), &wish, &why_not);
+    ck_time_t now = CK_TIME_S;
+
+    (void)state;
+    if (offcpu == NULL) {
+        print_message("skipped: %s\n", why_not.text);
+        skip();
+    }
+    offcpu_map(offcpu, -1);
+    if (offcpu_cpus(offcpu).unmapped > 0) {
+        print_message("skipped: no memory for the rings\n");
+        offcpu_destroy(offcpu);
+        skip();
+    }
+    assert_int_equal(chains_look(offcpu).frames, 0);
+    offcpu_depth(offcpu, false, false);
+    assert_int_equal(chains_look(offcpu).frames, 0);
+    offcpu_depth(offcpu, true, false);
+    assert_true(chains_look(offcpu).frames > 0);
+    for (int i = 0; i < 100; i++) {
+        offcpu_depth(offcpu, true, true);
+        offcpu_pace(offcpu, now += OFFCPU_WINDOW);
+    }
+    assert_true(chains_look(offcpu).frames > 0);
+    for (int i = 0; i < 50; i++) {
+        offcpu_depth(offcpu, true, false);
+        offcpu_pace(offcpu, now += OFFCPU_WINDOW);
+    }
+    assert_int_equal(chains_look(offcpu).frames, 0);
+    offcpu_depth(offcpu, true, true);
+    assert_true(chains_look(offcpu).frames > 0);
+    offcpu_destroy(offcpu);
+    offcpu_depth(NULL, true, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_filled_part_is_seen_by_who_is_awake),
         cmocka_unit_test(a_collector_does_not_look_at_its_own_waits),
+        cmocka_unit_test(chains_come_while_they_continue_stacks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
