@@ -118,15 +118,18 @@ def watched(command):
     return usage.ru_utime + usage.ru_stime, peak
 
 
-def verdict(measured, is_met):
-    if not (math.isfinite(measured) and measured > 0):
+def verdict(measured, is_met, least):
+    if not math.isfinite(measured) or (least is not None and
+                                       measured <= least):
         return "not measured"
     return "met" if is_met else "MISSED"
 
 
-def figure(name, measured, target, is_met, unit=""):
+def figure(name, measured, target, is_met, unit="", least=0):
+    """What is not above `least` was not measured; None: a count or a difference,
+    which may be anything."""
     print("%-52s | %8.3f%s | %s | %s" % (
-        name, measured, unit, target, verdict(measured, is_met)),
+        name, measured, unit, target, verdict(measured, is_met, least)),
         flush=True)
 
 

@@ -25,11 +25,32 @@ expect() {
     status=1
 }
 
-program bench_columns "6 columns | 1.0 | <= 2 | met"
+program bench_columns "encode 9 ns"
 program bench_drain "# it said nothing of its figure"
 expect 4 '^6 of bench_drain .* not measured$' 6
+grep -q '^6 of bench_columns' "$work/out" && {
+    echo "bench_columns has no figure to miss"
+    status=1
+}
 # Without LTTng-UST there are no figures of it.
 program bench_record "1 mark | 1.0 | <= 2 | met
 3 mark | 1.0 | <= 2 | met"
 expect 4 '^2 of record.sh .* not measured$' 2
+# A count of losses may be 0, and a difference less; a time may not.
+python3 - "$here/bench" >"$work/out" <<'END'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from job import figure
+figure("drops", 0, "0", True, least=None)
+figure("added", -0.1, "<= 1", True, " %", least=None)
+figure("time", 0, "<= 1", True)
+figure("ratio", float("nan"), "<= 1", False, least=None)
+END
+[ "$(sed 's/.*| //' "$work/out" | paste -sd,)" = \
+    "met,met,not measured,not measured" ] || {
+    echo "verdicts of job.py:"
+    cat "$work/out"
+    status=1
+}
 exit $status
