@@ -94,7 +94,9 @@ gone removed
 get install "$newer"
 get purge "$package"
 gone purged
-get autoremove --purge
+# libc6 recommends what came with our libraries (libidn2-0): that alone keeps it.
+get -o APT::AutoRemove::RecommendsImportant=false \
+    -o APT::AutoRemove::SuggestsImportant=false autoremove --purge
 dpkg-query -W >"$work/after"
 cmp "$work/before" "$work/after" || fail "other packages: $(diff "$work/before" "$work/after")"
 echo "package: installed, run, upgraded, run, removed, installed, purged"
