@@ -27,13 +27,14 @@ RESAMPLES = 4000
 BLOCKS_LEAST = 5
 
 
-def bootstrap(values):
-    """(low, middle, high): the median and its 95 % interval."""
+def bootstrap(values, of=median):
+    """(low, middle, high): their median, or what `of` makes of them, and its 95 %
+    interval."""
     draw = random.Random(5)
-    medians = sorted(median(draw.choices(values, k=len(values)))
-                     for _ in range(RESAMPLES))
-    return (medians[int(0.025 * RESAMPLES)], median(values),
-            medians[int(0.975 * RESAMPLES)])
+    found = sorted(of(draw.choices(values, k=len(values)))
+                   for _ in range(RESAMPLES))
+    return (found[int(0.025 * RESAMPLES)], of(values),
+            found[int(0.975 * RESAMPLES)])
 
 
 def processes():

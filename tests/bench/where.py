@@ -23,10 +23,10 @@ import sys
 import time
 
 from job import Bench, figure, remark
+from turns import bootstrap
 
 START_S = 5  # behind the first step
 STATUS_EACH = 3
-RESAMPLES = 4000
 
 
 def asked(bench, what, run):
@@ -78,18 +78,11 @@ def lengths(steps, windows):
             if begin <= a < end]
 
 
-def interval(values):
-    """(mean, low, high): with its 95 % interval by bootstrap."""
-    draw = random.Random(5)
-    means = sorted(statistics.mean(draw.choices(values, k=len(values)))
-                   for _ in range(RESAMPLES))
-    return (statistics.mean(values), means[int(0.025 * RESAMPLES)],
-            means[int(0.975 * RESAMPLES)])
-
-
 def change(name, values):
-    """Print relative changes in percent, one a cycle; return their mean."""
-    middle, low, high = interval([100 * value for value in values])
+    """Print relative changes in percent, one a cycle; return their mean and
+    its interval."""
+    low, middle, high = bootstrap([100 * value for value in values],
+                                  statistics.mean)
     remark("%s: %+.2f %% (95 %%: %+.2f to %+.2f; %s)" % (
         name, middle, low, high, " ".join("%+.1f" % (100 * v) for v in values)))
     return middle, low, high
