@@ -94,9 +94,9 @@ def main():
         for cost in (slow, fast, mpi):
             cost.show()
         figure("7 drops at 10 M marks/s, worst of %d" % ROUNDS, max(drops),
-               "0", max(drops) == 0, least=None)
+               "0", max(drops) == 0, is_above_0=False)
         figure("7 the same after a calm second, worst of %d" % ROUNDS,
-               max(surprised), "0", max(surprised) == 0, least=None)
+               max(surprised), "0", max(surprised) == 0, is_above_0=False)
 
 
 main()

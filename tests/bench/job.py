@@ -118,18 +118,17 @@ def watched(command):
     return usage.ru_utime + usage.ru_stime, peak
 
 
-def verdict(measured, is_met, least):
-    if not math.isfinite(measured) or (least is not None and
-                                       measured <= least):
+def verdict(measured, is_met, is_above_0):
+    if not math.isfinite(measured) or (is_above_0 and measured <= 0):
         return "not measured"
     return "met" if is_met else "MISSED"
 
 
-def figure(name, measured, target, is_met, unit="", least=0):
-    """What is not above `least` was not measured; None: a count or a difference,
-    which may be anything."""
+def figure(name, measured, target, is_met, unit="", is_above_0=True):
+    """A time or a ratio of 0 was not measured; a count or a difference may be
+    anything."""
     print("%-52s | %8.3f%s | %s | %s" % (
-        name, measured, unit, target, verdict(measured, is_met, least)),
+        name, measured, unit, target, verdict(measured, is_met, is_above_0)),
         flush=True)
 
 

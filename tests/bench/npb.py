@@ -85,7 +85,7 @@ def main():
             other = bootstrap(added["eztrace"])[1]
             figure("13 %s: added by ck, at most as by eztrace" % name, middle,
                    "<= %.2f %%" % other, middle <= other, " %",
-                   least=None)
+                   is_above_0=False)
 
 
 main()

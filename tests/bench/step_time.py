@@ -74,7 +74,7 @@ def judge(bench, name, ranks, command, turns, target):
            "%d records lost" % (name, turns, middle, low, high, lost))
     figure("5 added by recording, %s, lower end" % name, low,
            "<= %.1f %%" % target, low <= target, " %",
-           least=None)
+           is_above_0=False)
 
 
 def main():

@@ -42,10 +42,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
 from job import figure
-figure("drops", 0, "0", True, least=None)
-figure("added", -0.1, "<= 1", True, " %", least=None)
+figure("drops", 0, "0", True, is_above_0=False)
+figure("added", -0.1, "<= 1", True, " %", is_above_0=False)
 figure("time", 0, "<= 1", True)
-figure("ratio", float("nan"), "<= 1", False, least=None)
+figure("ratio", float("nan"), "<= 1", False, is_above_0=False)
 END
 [ "$(sed 's/.*| //' "$work/out" | paste -sd,)" = \
     "met,met,not measured,not measured" ] || {
