@@ -49,7 +49,7 @@ struct drain *drain_create(struct ringfile *ring,
                            uint64_t limit)
 {
     struct drain *drain = calloc(1, sizeof(*drain));
-    bool is_used = atomic_load(&ring->header->claims) != 0;
+    uint32_t claims = atomic_load(&ring->header->claims);
 
     if (drain == NULL) {
         return NULL;
@@ -60,7 +60,7 @@ struct drain *drain_create(struct ringfile *ring,
         drain_destroy(drain);
         return NULL;
     }
-    drain->claims = atomic_load(&ring->header->claims) - 1;
+    drain->claims = claims - 1;
     drain->was_off = atomic_load(&ring->header->is_off) != 0;
     drain->ring = ring;
     drain->framewriter = framewriter;
@@ -70,7 +70,7 @@ struct drain *drain_create(struct ringfile *ring,
     drain->losses = (struct losses){.selfstream = selfstream, .sync = sync};
     losses_inherit(&drain->losses, &ring->header->noslot_told);
     /* The heads of a ring that has not been used have no memory. */
-    for (uint32_t i = 0; is_used && i < ring->plan.slots; i++) {
+    for (uint32_t i = 0; claims != 0 && i < ring->plan.slots; i++) {
         losses_inherit_slot(&drain->losses, &ck_ring_heads(ring->header)[i],
                             &drain->slots[i]);
     }
