@@ -66,10 +66,10 @@ struct opening {
 
 /* A stack that was copied needs no chain of frame pointers along with it, but
  * where it is deeper than the copy. Where code has none the chain ends in a
- * page fault, which may cost more than all else of the sample. */
+ * page fault, which may cost more than all else of the sample. So the event
+ * without chains counts from the start, the other one does not. */
 static int event_open(const struct opening *of, int cpu, bool is_chained)
 {
-    bool is_first = !is_chained; /* that counts from the start */
     struct perf_event_attr attr = {
         .type = of->is_tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
@@ -79,9 +79,9 @@ static int event_open(const struct opening *of, int cpu, bool is_chained)
         .sample_type = PERFEVENT_STACKS,
         .sample_regs_user = PERFEVENT_REGISTERS_MASK,
         .sample_stack_user = of->wish->stack_bytes,
-        .disabled = !is_first || !of->wish->is_wide,
+        .disabled = is_chained || !of->wish->is_wide,
         .inherit = !of->wish->is_wide,
-        .enable_on_exec = is_first && !of->wish->is_wide,
+        .enable_on_exec = !is_chained && !of->wish->is_wide,
         .exclude_callchain_user = !is_chained,
         .sample_id_all = 1,
         .use_clockid = 1,
