@@ -59,27 +59,37 @@ static void any_count(void *state, const struct perfevent_sample *seen)
     ++*(unsigned *)state;
 }
 
-/* An eighth of a ring is less than these waits' stacks. */
-static void a_filled_part_is_seen_by_who_is_awake(void **state)
+/* All CPUs are looked at, with rings; else the test is skipped. */
+static struct offcpu *cpus_look(uint32_t stack_bytes)
 {
-    struct offcpu_wish wish = {
-        .is_wide = true, .sharers = 1, .stack_bytes = 8192, .may_lock = true};
+    struct offcpu_wish wish = {.is_wide = true,
+                               .sharers = 1,
+                               .stack_bytes = stack_bytes,
+                               .may_lock = true};
     struct ck_err why_not;
     struct offcpu *offcpu = offcpu_create(getpid(), &wish, &why_not);
-    unsigned count = 0;
 
-    (void)state;
     if (offcpu == NULL) {
         print_message("skipped: %s\n", why_not.text);
         skip();
     }
-    assert_false(offcpu_is_filling(NULL));
     offcpu_map(offcpu, -1);
     if (offcpu_cpus(offcpu).unmapped > 0) {
         print_message("skipped: no memory for the rings\n");
         offcpu_destroy(offcpu);
         skip();
     }
+    return offcpu;
+}
+
+/* An eighth of a ring is less than these waits' stacks. */
+static void a_filled_part_is_seen_by_who_is_awake(void **state)
+{
+    struct offcpu *offcpu = cpus_look(8192);
+    unsigned count = 0;
+
+    (void)state;
+    assert_false(offcpu_is_filling(NULL));
     assert_int_equal(waitpid(sleeper_start("another"), NULL, 0) > 0, 1);
     assert_true(offcpu_is_filling(offcpu));
     /* Others of this machine wait, too. */
@@ -160,23 +170,10 @@ static struct chained chains_look(struct offcpu *offcpu)
 /* They cost a page fault each where code has no frame pointers. */
 static void chains_come_while_they_continue_stacks(void **state)
 {
-    struct offcpu_wish wish = {
-        .is_wide = true, .sharers = 1, .stack_bytes = 1024, .may_lock = true};
-    struct ck_err why_not;
-    struct offcpu *offcpu = offcpu_create(getpid(), &wish, &why_not);
+    struct offcpu *offcpu = cpus_look(1024);
     ck_time_t now = CK_TIME_S;
 
     (void)state;
-    if (offcpu == NULL) {
-        print_message("skipped: %s\n", why_not.text);
-        skip();
-    }
-    offcpu_map(offcpu, -1);
-    if (offcpu_cpus(offcpu).unmapped > 0) {
-        print_message("skipped: no memory for the rings\n");
-        offcpu_destroy(offcpu);
-        skip();
-    }
     assert_int_equal(chains_look(offcpu).frames, 0);
     offcpu_depth(offcpu, false, false);
     assert_int_equal(chains_look(offcpu).frames, 0);
