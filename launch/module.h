@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Libraries that few jobs need would cost each program that is started their
- * mapping and their relocations: 350 page faults for libpfm4's tables, 200 for
+ * mapping and their relocations: 290 page faults for libpfm4's tables, 200 for
  * libmicrohttpd's TLS. What needs such a library is a module in ../lib/ck, and
  * it alone is linked with it.
  */
