@@ -292,6 +292,15 @@ static inline enum ck_class ck_kind_class(unsigned kind)
     return kind < CK_KIND_LIMIT ? (enum ck_class)ck_kind_classes[kind]
                                 : CK_CLASS_NONE;
 }
+/* Is it the start of a persistent request, or one's end? Records of other
+ * classes have other meanings for the bit. */
+static inline bool ck_event_is_persistent(const struct ck_event *event)
+{
+    enum ck_class cls = ck_kind_class(event->kind);
+
+    return (cls == CK_CLASS_MESSAGE || cls == CK_CLASS_COLLECTIVE) &&
+           (event->flags & CK_FLAG_PERSISTENT) != 0;
+}
 const char *ck_kind_name(unsigned kind); /* static text, "?" unknown */
 const char *ck_class_name(unsigned cls);
 /* Does a record of the class have a length, in ck_mark.dur? */

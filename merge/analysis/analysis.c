@@ -596,7 +596,7 @@ static void stacked_take(struct analysis *analysis,
 static int event_take(struct analysis *analysis,
                       const struct timeline_event *event)
 {
-    bool is_persistent = (event->record->flags & CK_FLAG_PERSISTENT) != 0;
+    bool is_persistent = ck_event_is_persistent(event->record);
     bool is_call = is_mpi(event) && !is_persistent &&
                    event->thread < analysis->defs->threads_count;
     int64_t mark = 0;

@@ -892,7 +892,7 @@ int lookback_take(struct lookback *lookback,
         /* A COMPLETE is no call: it has what one completed. Nor is a
          * persistent request's transfer: its start has a record of its own. */
         if (kind != CK_KIND_COMPLETE &&
-            (event->record->flags & CK_FLAG_PERSISTENT) == 0) {
+            !ck_event_is_persistent(event->record)) {
             call_take(lookback, event);
         }
         return 0;

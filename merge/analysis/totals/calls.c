@@ -237,7 +237,7 @@ static void complete_take(struct calls *calls,
     if (message->request != 0) {
         number =
             requests_get(calls->requests, event->process, message->request);
-        if (number != 0 && (message->e.flags & CK_FLAG_PERSISTENT) == 0) {
+        if (number != 0 && !ck_event_is_persistent(&message->e)) {
             request_set(calls, event, message->request, 0);
         }
     } else if (event->thread < calls->defs->threads_count) {
@@ -363,7 +363,7 @@ int calls_take(void *consumer, const struct timeline_event *event)
         complete_take(calls, event);
         return 0;
     }
-    if ((event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+    if (ck_event_is_persistent(event->record)) {
         started_take(calls, event, cls);
         return 0;
     }

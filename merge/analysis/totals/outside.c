@@ -295,7 +295,7 @@ void outside_take(struct outside *outside, const struct timeline_event *event)
         sample_take(outside, event);
         return;
     }
-    if (known == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+    if (known == 0 || ck_event_is_persistent(event->record)) {
         return;
     }
     layer = (enum layer)(known - 1);

@@ -168,7 +168,7 @@ int ranks_take(void *consumer, const struct timeline_event *event)
     uint32_t index;
 
     outside_take(ranks->outside, event);
-    if (part == 0 || (event->record->flags & CK_FLAG_PERSISTENT) != 0) {
+    if (part == 0 || ck_event_is_persistent(event->record)) {
         return 0; /* a transfer: the MPI_Start has a record of its own */
     }
     index = defs_rank_index(ranks->defs, event->rank);

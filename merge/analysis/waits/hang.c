@@ -135,7 +135,7 @@ static bool is_call(const struct ck_event *record)
     case CK_KIND_SENDRECV:
     case CK_KIND_COLLECTIVE:
     case CK_KIND_ICOLLECTIVE:
-        return (record->flags & CK_FLAG_PERSISTENT) == 0;
+        return !ck_event_is_persistent(record);
     default:
         return false;
     }

@@ -102,11 +102,15 @@ call_put(enum ck_kind kind, enum name name, ck_time_t start, ck_time_t end)
     outside_take(outside, &event);
 }
 
+/* With the stack of a wait in the kernel, or without. */
+static uint8_t off_flags;
+
 static void off_put(enum ck_kind kind, ck_time_t start, ck_time_t end)
 {
-    struct ck_mark mark = {.e = {.kind = kind, .name = 1, .start = start},
-                           .dur = end - start,
-                           .value = TID};
+    struct ck_mark mark = {
+        .e = {.kind = kind, .flags = off_flags, .name = 1, .start = start},
+        .dur = end - start,
+        .value = TID};
     struct timeline_event event = {.record = &mark.e,
                                    .start = start,
                                    .end = end,
@@ -156,7 +160,10 @@ static void what_is_known_of_a_time_decides_what_it_was(void **state)
     off_put(CK_KIND_PREEMPTED, 290, 295);
     call_put(CK_KIND_POSIX, NAME_LOCK, 300, 330);
     call_put(CK_KIND_POSIX, NAME_SLEEP, 400, 420);
-    off_put(CK_KIND_BLOCKED, 500, 550); /* in no call */
+    off_put(CK_KIND_BLOCKED, 500, 525); /* in no call */
+    off_flags = CK_FLAG_STACK;
+    off_put(CK_KIND_BLOCKED, 525, 550);
+    off_flags = 0;
     call_put(CK_KIND_API_OPENCL, NAME_CL, 600, 700);
     call_put(CK_KIND_POSIX, NAME_LOCK, 610, 690); /* the library's own */
     call_put(CK_KIND_RECV, NAME_MPI, 800, 900);
@@ -262,7 +269,9 @@ static void part_put(const struct part *part)
         call_put(CK_KIND_POSIX, NAME_READ, part->start, part->end);
         break;
     case 7:
+        off_flags = part->start % 2 != 0 ? CK_FLAG_STACK : 0;
         off_put(CK_KIND_BLOCKED, part->start, part->end);
+        off_flags = 0;
         break;
     default:
         lost_put(CK_KIND_AWAY, part->start, part->end);
