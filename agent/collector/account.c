@@ -109,9 +109,10 @@ static ck_time_t ended_at(const struct account *account)
 {
     const struct targetstate *targetstate = account->targetstate;
     ck_time_t at =
-        sampler_ended(account->config->sampler, (uint32_t)targetstate->target);
+        sampler_ended(account->config->sampler, (uint32_t)targetstate->target,
+                      targetstate->alive_at);
 
-    if (at > targetstate->alive_at) {
+    if (at != 0) {
         return at;
     }
     return targetstate->is_end_known ? targetstate->end.ended

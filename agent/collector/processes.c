@@ -184,8 +184,8 @@ static ck_time_t ended_at(const struct processes *processes, unsigned entry)
 
     sampler_step(processes->sampler, processes->selfstream, processes->header,
                  processes->symbols);
-    at = sampler_ended(processes->sampler, pid);
-    return at > processes->alive[entry] ? at : ck_time_raw();
+    at = sampler_ended(processes->sampler, pid, processes->alive[entry]);
+    return at != 0 ? at : ck_time_raw();
 }
 
 static void

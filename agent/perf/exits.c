@@ -32,11 +32,15 @@ void exits_begin(struct exits *exits, uint32_t pid, ck_time_t time)
     }
 }
 
-ck_time_t exits_find(const struct exits *exits, uint32_t pid)
+ck_time_t exits_find(const struct exits *exits,
+                     uint32_t pid,
+                     ck_time_t alive,
+                     bool is_lossy)
 {
     size_t at = pid % EXITS_MAX;
+    bool is_known = exits->items[at].pid == pid && exits->items[at].leader != 0;
 
-    return exits->items[at].pid == pid && exits->items[at].leader != 0
+    return is_known && (exits->items[at].last > alive || !is_lossy)
                ? exits->items[at].last
                : 0;
 }

@@ -9,6 +9,7 @@
 #ifndef CK_AGENT_PERF_EXITS_H
 #define CK_AGENT_PERF_EXITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "schema/time.h"
@@ -31,7 +32,13 @@ void exits_add(struct exits *exits, uint32_t pid, uint32_t tid, ck_time_t time);
 /* Another process, or image of it, begins then under that number: what ended
  * before was not it. Records of several CPUs come in any order. */
 void exits_begin(struct exits *exits, uint32_t pid, ck_time_t time);
-/* When a process that is over ended; 0 = not known. */
-ck_time_t exits_find(const struct exits *exits, uint32_t pid);
+/* When a process that is over ended; 0 = not known. It was seen to live at
+ * `alive`, last: until its memory is given back, for tens of ms where the CPUs
+ * are busy, it does. But where records were lost (`is_lossy`), they may have
+ * been of threads that ended later, and an end before `alive` is none. */
+ck_time_t exits_find(const struct exits *exits,
+                     uint32_t pid,
+                     ck_time_t alive,
+                     bool is_lossy);
 
 #endif

@@ -1012,9 +1012,13 @@ uint64_t sampler_migrations(const struct sampler *sampler)
     return sampler == NULL ? 0 : switches_migrations(sampler->switches);
 }
 
-ck_time_t sampler_ended(const struct sampler *sampler, uint32_t pid)
+ck_time_t
+sampler_ended(const struct sampler *sampler, uint32_t pid, ck_time_t alive)
 {
-    return sampler == NULL ? 0 : exits_find(&sampler->exits, pid);
+    return sampler == NULL
+               ? 0
+               : exits_find(&sampler->exits, pid, alive,
+                            tally_sum(sampler, PERFEVENT_SAMPLES).lost > 0);
 }
 
 const char *sampler_deaths_why(const struct sampler *sampler)

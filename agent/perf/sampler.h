@@ -108,9 +108,10 @@ bool sampler_is_filling(const struct sampler *sampler);
 bool sampler_has_enrolled(const struct sampler *sampler, uint32_t pid);
 
 /* When a process that is over ended, by the kernel's records that were read up
- * to the last step; 0 = not known. Too early where its first thread ended
- * before others, and their records were lost. NULL: 0. */
-ck_time_t sampler_ended(const struct sampler *sampler, uint32_t pid);
+ * to the last step; 0 = not known. It was seen to live at `alive`, last
+ * (exits.h). NULL: 0. */
+ck_time_t
+sampler_ended(const struct sampler *sampler, uint32_t pid, ck_time_t alive);
 /* Why the stacks of threads that die are not known; NULL = they are. */
 const char *sampler_deaths_why(const struct sampler *sampler);
 /* The note on what was lost or left out, if anything was. */

@@ -667,10 +667,11 @@ static ck_time_t end_find(ck_time_t *before, ck_time_t *seen)
     assert_int_equal(read(stamps[0], before, sizeof(*before)), sizeof(*before));
     (void)nanosleep(&late, NULL);
     if (sampler != NULL) {
-        assert_int_equal(sampler_ended(sampler, (uint32_t)pid), 0);
+        assert_int_equal(sampler_ended(sampler, (uint32_t)pid, 0), 0);
         sampler_step(sampler, said.selfstream, header, NULL);
     }
-    ended = sampler_ended(sampler, (uint32_t)pid);
+    /* It seemed to live until then. */
+    ended = sampler_ended(sampler, (uint32_t)pid, *seen);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     (void)close(stamps[0]);
     (void)close(stamps[1]);
@@ -682,7 +683,8 @@ static ck_time_t end_find(ck_time_t *before, ck_time_t *seen)
     return ended;
 }
 
-/* However late it is looked for, and whether it was waited for or not. Where
+/* However late it is looked for, and whether it was waited for or not; though
+ * it was seen to live behind that: its memory was being given back. Where
  * many share the memory, other programs may fill the rings in that time. */
 static void the_end_of_a_process_is_when_the_kernel_saw_it(void **state)
 {
