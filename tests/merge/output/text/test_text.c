@@ -900,9 +900,38 @@ static void where_it_waited_is_by_what_it_called(void **state)
     assert_null(strstr(text, "called by"));
 }
 
+/* It slept: 5 of 6 ms. */
+static void one_sample_is_no_computation(void **state)
+{
+    struct report_rank rank = {.end = REPORT_END_SIGNAL,
+                               .code = SIGTERM,
+                               .end_time = 2 * S,
+                               .last = "MPI_Barrier",
+                               .last_end = 2 * S - 6 * CK_TIME_MS,
+                               .after = {.total = 10 * CK_TIME_MS,
+                                         .ns = 10 * CK_TIME_MS,
+                                         .place = {"nap", "a.c", 7}}};
+    struct report report = {.size = 1,
+                            .present = 1,
+                            .whole = {0, 2 * S},
+                            .samples = {.count = 100, .total = S},
+                            .ranks = &rank,
+                            .ranks_count = 1};
+
+    (void)state;
+    say(page_ends, &report);
+    assert_non_null(strstr(text, "its last call was MPI_Barrier"));
+    assert_null(strstr(text, "computed"));
+    rank.last_end = S;
+    rank.after.total = rank.after.ns = 50 * CK_TIME_MS;
+    say(page_ends, &report);
+    assert_non_null(strstr(text, "then it computed in nap"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(one_sample_is_no_computation, teardown),
         cmocka_unit_test_teardown(the_same_on_several_ranks_is_listed_once,
                                   teardown),
         cmocka_unit_test_teardown(many_small_causes_are_summed_by_kind,
