@@ -24,7 +24,9 @@
  * entries of what was done, when it began and ended (CLOCK_MONOTONIC_RAW; 0 =
  * it did not end), the thread's CPU time then, and a rank or number. An entry
  * "queue" has how long the process's threads ran and were ready without a CPU
- * until then, and how many ticks all programs ran on the CPUs that it may use.
+ * until then, and how many ticks all programs ran on the CPUs that it may use;
+ * "whole", at the begin of the program and at its end, how long the process ran
+ * and these ticks.
  * What circle and healthy did 20 times they print: "rank N is there". All work
  * is by the clock: who has no CPU does not take longer.
  */
@@ -71,7 +73,7 @@ static struct entry *note(const char *what, int64_t number)
 {
     struct entry *entry = &entries[used++];
 
-    if (used >= ENTRIES) {
+    if (used >= ENTRIES - 2) {
         abort();
     }
     strcpy(entry->what, what);
@@ -129,6 +131,15 @@ static int64_t worked(void)
         fclose(file);
     }
     return sum;
+}
+
+/* Of the whole process, with threads that have ended. */
+static void whole_note(struct entry *entry)
+{
+    strcpy(entry->what, "whole");
+    entry->number = worked();
+    entry->cpu_begin = entry->cpu_end = now(CLOCK_PROCESS_CPUTIME_ID);
+    entry->begin = entry->end = now(CLOCK_MONOTONIC_RAW);
 }
 
 /* How long all threads of this process ran, and were ready, until now. */
@@ -410,12 +421,13 @@ static bool shape_run(const char *shape)
 
 int main(int argc, char **argv)
 {
-    struct entry *entry;
+    struct entry *entry, first;
     int64_t back;
 
     if (argc != 3) {
         return 2;
     }
+    whole_note(&first);
     MPI_Init(&argc, &argv);
     back = now(CLOCK_MONOTONIC_RAW);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -431,6 +443,8 @@ int main(int argc, char **argv)
     }
     queue_note();
     (void)note("MPI_Finalize", 0);
+    entries[ENTRIES - 2] = first;
     MPI_Finalize();
+    whole_note(&entries[ENTRIES - 1]);
     return 0;
 }
