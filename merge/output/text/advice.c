@@ -100,6 +100,10 @@ static const char read_ahead[] =
     "read the file ahead (MAP_POPULATE, madvise MADV_WILLNEED) or with read(), "
     "and see whether memory is short: its pages came from a disk.";
 
+static const char other_end[] =
+    "see why the other end of the connection answers late, do this in another "
+    "thread, or with a shorter time limit.";
+
 static const char build_once[] =
     "build each program once, for the devices that use it, and keep the binary "
     "(clGetProgramInfo, clCreateProgramWithBinary), or compile it offline.";
@@ -110,6 +114,20 @@ static bool is_build(const char *call)
     return call != NULL && (strcmp(call, "clBuildProgram") == 0 ||
                             strcmp(call, "clCompileProgram") == 0 ||
                             strcmp(call, "clLinkProgram") == 0);
+}
+
+/* Calls that wait for what is at the other end of a connection. */
+static bool is_connection(const char *call)
+{
+    static const char *const names[] = {"connect", "accept", "accept4"};
+
+    for (size_t i = 0; call != NULL && i < sizeof(names) / sizeof(names[0]);
+         i++) {
+        if (strcmp(call, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 double page_usual_ready(const struct report *report)
@@ -189,6 +207,9 @@ const char *advice_find(const struct advice_case *of)
     }
     if (is_build(of->did->call)) {
         return build_once;
+    }
+    if (of->kind == CAUSE_IO && is_connection(of->did->call)) {
+        return other_end;
     }
     if (of->did->call == NULL && of->did->running.majors >= MANY_MAJORS) {
         return read_ahead;

@@ -70,18 +70,30 @@ static void put_callers(const struct page *page,
     }
 }
 
+/* Was it without a CPU for most of the time? Then that comes first. */
+static bool is_preempted(const struct page *page,
+                         const struct report_running *running)
+{
+    return page_is_without_cpu(running, page_usual_ready(page->report));
+}
+
 /* ",\n    81 % of it handling page faults (1.2 M minor in all)": of the whole
  * region. Samples show that the kernel ran there by no system call: for the
- * faults that are known of that function, or for an interrupt. */
+ * faults that are known of that function, or for an interrupt. Of a thread that
+ * had no CPU the last one is that which took it. */
 static void put_faults(const struct page *page,
-                       const struct report_sampled *sampled)
+                       const struct report_activity *did)
 {
-    if (sampled->faulting * WORTH_FAULTS < sampled->ns) {
+    const struct report_sampled *sampled = &did->sampled;
+    bool is_known = sampled->minor > 0 || sampled->major > 0;
+
+    if (sampled->faulting * WORTH_FAULTS < sampled->ns ||
+        (!is_known && is_preempted(page, &did->running))) {
         return;
     }
     fprintf(page->file, ",\n    %s %% of it handling page faults",
             page_sampled(page, sampled->faulting, sampled->ns).text);
-    if (sampled->minor == 0 && sampled->major == 0) {
+    if (!is_known) {
         fputs(" or interrupts", page->file);
         return;
     }
@@ -113,13 +125,6 @@ static void put_holder(const struct page *page,
         fputs(", which computed in ", page->file);
         put_call(page, holder->place.function, &holder->place);
     }
-}
-
-/* Was it without a CPU for most of the time? Then that comes first. */
-static bool is_preempted(const struct page *page,
-                         const struct report_running *running)
-{
-    return page_is_without_cpu(running, page_usual_ready(page->report));
 }
 
 static void put_ready(const struct page *page,
@@ -294,7 +299,7 @@ static void put_between(const struct page *page,
                 page_sampled(page, sampled->ns, sampled->total).text,
                 lost.text[0] != '\0' ? "; " : "", lost.text,
                 lost.text[0] != '\0' ? " % of all samples were lost" : "");
-        put_faults(page, sampled);
+        put_faults(page, did);
     } else {
         fputs(did->before != NULL && did->after != NULL ? "between two calls"
                                                         : "in no recorded call",

@@ -70,6 +70,21 @@ static void each_cause_has_its_own_advice_or_none(void **state)
     }
 }
 
+static void a_connection_is_no_file(void **state)
+{
+    struct report_activity did = {.call = "connect"};
+    struct advice_case of = {.kind = CAUSE_IO,
+                             .is_late = true,
+                             .did = &did,
+                             .count = 10,
+                             .ns = 10 * CK_TIME_S};
+
+    (void)state;
+    advice_is(&of, "the other end of the connection");
+    did.call = "read";
+    advice_is(&of, "from a faster place");
+}
+
 static void a_thread_without_a_cpu_comes_first(void **state)
 {
     struct report_activity did = {.running = {.total = 100, .preempted = 51}};
@@ -201,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_has_its_own_advice_or_none),
+        cmocka_unit_test(a_connection_is_no_file),
         cmocka_unit_test(a_thread_without_a_cpu_comes_first),
         cmocka_unit_test(more_work_is_not_what_all_lack),
         cmocka_unit_test(a_transfer_without_a_cpu_is_not_too_long),
