@@ -248,6 +248,27 @@ static void what_is_before_the_first_step_has_a_line(void **state)
     assert_true(has("\n    25.0 % of it in no step (before the first one, "));
 }
 
+/* Its last sample is in the interrupt that took the CPU away. */
+static void who_had_no_cpu_handled_no_faults(void **state)
+{
+    (void)state;
+    late.delays.kind = CAUSE_OFFCPU_RUNNABLE;
+    late.delays.did = solves;
+    late.delays.did.sampled.faulting = 2 * S;
+    late.delays.did.running =
+        (struct report_running){.total = S, .preempted = S - S / 1000};
+    print(page_mpi, &report);
+    assert_true(has("in solve (solver.c:12)"));
+    assert_false(has("interrupts"));
+    late.delays.did.sampled.minor = 100;
+    print(page_mpi, &report);
+    assert_true(has("100 % of it handling page faults (100 minor in all)"));
+    late.delays.did.sampled.minor = 0;
+    late.delays.did.running.preempted = 0;
+    print(page_mpi, &report);
+    assert_true(has("100 % of it handling page faults or interrupts"));
+}
+
 static void who_had_no_cpu_did_not_compute(void **state)
 {
     (void)state;
@@ -521,6 +542,69 @@ static void a_call_that_may_hide_waits_is_blamed_with_doubt(void **state)
     assert_false(has(doubt));
 }
 
+/* The rank, its line and how much of the waiting that explains are among the
+ * first sentences. */
+static void the_answer_names_who_was_waited_for_and_why(void **state)
+{
+    (void)state;
+    late.delays.did = solves;
+    print(page_late_answer, &report);
+    assert_true(
+        has(" Rank 1 was waited for most (3.00 s), 66.7 % of it because "
+            "it spent longer computing in solve"));
+    assert_true(has(" (solver.c:12).\n"));
+    late.delays.did.running =
+        (struct report_running){.total = S, .preempted = S - S / 1000};
+    print(page_late_answer, &report);
+    assert_true(has("longer ready to run without a CPU"));
+    assert_true(has(" in solve (solver.c:12).\n"));
+    late.delays.did = locked;
+    late.delays.did.sampled = solves.sampled;
+    late.delays.did.sampled.is_others = true;
+    late.delays.rank = 0;
+    print(page_late_answer, &report);
+    assert_true(has("because it had waited for rank 0, which spent longer in"));
+    assert_true(has("while its other threads computed in solve"));
+    late.delays.ns = S / 2; /* next to nothing of it */
+    print(page_late_answer, &report);
+    assert_string_equal(text, " Rank 1 was waited for most (3.00 s).\n");
+    late.ended = 2 * S;
+    print(page_late_answer, &report);
+    assert_true(has("(3.00 s): it had ended.\n"));
+}
+
+static void the_answer_names_no_rank_where_it_is_not_worth_it(void **state)
+{
+    static struct report_function polls = {
+        .name = "MPI_Iprobe", .kind = "mpi", .calls = 9};
+    static struct report_rank ranks[2] = {{.mpi_calls = 10}, {.number = 1}};
+    struct report_straggler both[2];
+
+    (void)state;
+    late.error = S;
+    both[0] = late;
+    both[1] = late;
+    both[1].rank = 0;
+    both[1].caused = 2 * S;
+    report.stragglers = both;
+    report.stragglers_count = 2;
+    print(page_late_answer, &report);
+    assert_string_equal(text, ""); /* which of both is not known */
+    both[0].error = both[1].error = 0;
+    print(page_late_answer, &report);
+    assert_true(has("Rank 1 was waited for most"));
+    report.region.end = report.efficiency.region = 40 * S;
+    print(page_late_answer, &report);
+    assert_string_equal(text, "");
+    report.region.end = report.efficiency.region = 10 * S;
+    report.functions = &polls;
+    report.functions_count = 1;
+    report.ranks = ranks;
+    report.ranks_count = 2;
+    print(page_late_answer, &report);
+    assert_string_equal(text, ""); /* the longest waits may be in polls */
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -536,6 +620,7 @@ int main(void)
         CASE(a_window_is_not_contradicted),
         CASE(a_single_event_has_its_time),
         CASE(what_is_before_the_first_step_has_a_line),
+        CASE(who_had_no_cpu_handled_no_faults),
         CASE(who_had_no_cpu_did_not_compute),
         CASE(waiting_without_a_cpu_for_others_costs_nothing),
         CASE(without_a_cpu_outside_of_waits_it_does),
@@ -544,6 +629,8 @@ int main(void)
         CASE(ranks_that_share_no_cpu_with_others_are_left_out),
         CASE(what_is_of_the_whole_run_is_called_so_in_a_part),
         CASE(what_a_rank_did_outside_of_the_region_is_a_sentence),
+        CASE(the_answer_names_who_was_waited_for_and_why),
+        CASE(the_answer_names_no_rank_where_it_is_not_worth_it),
         CASE(limits_of_the_delays_are_one_line_of_those_reached),
     };
 

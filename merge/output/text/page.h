@@ -139,6 +139,9 @@ struct page_late {
 };
 /* Why it came late; whole lines that begin with four blanks (textdelays.c). */
 void page_delays(const struct page *page, const struct page_late *late);
+/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing", "blocked in
+ * the kernel" (textdelays.c). */
+void page_short(const struct page *page, const struct report_activity *did);
 /* What a rank did, and that it may have waited there where that is not known;
  * the end of a line, or more lines (textdelays.c). */
 void page_did(const struct page *page, const struct report_activity *did);
@@ -231,8 +234,15 @@ void page_finding(const struct page *page,
 /* May ranks have waited for much longer than is known, and for others
  * (texthosts.c)? */
 bool page_hides_waits(const struct report *report);
+/* Time of the ranks that called MPI, or of all where none did; steps of the
+ * table, or with those that it has no room for (textlate.c). */
+ck_time_t page_ranks_time(const struct report *report);
+uint64_t page_steps_all(const struct report *report);
+/* The rank that was waited for most, and why, in a sentence of the answer,
+ * where that is worth one (textlate.c). */
+void page_late_answer(const struct page *page);
 /* How many of the report's late ranks it shows, and one of them, as it is shown
- * (textmpi.c). */
+ * (textlate.c). */
 size_t page_late_ranks(const struct report *report);
 void page_late_rank(const struct page *page, size_t index);
 /* The program's ranges (ranges.c). */

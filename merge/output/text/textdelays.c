@@ -44,10 +44,7 @@ static bool is_same(const struct report_activity *a,
             (is_blocked(a) && is_blocked(b)));
 }
 
-/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing", "blocked in
- * the kernel". */
-static void put_short(const struct page *page,
-                      const struct report_activity *did)
+void page_short(const struct page *page, const struct report_activity *did)
 {
     const struct place *place =
         did->call != NULL ? &did->place : &did->sampled.place;
@@ -307,7 +304,7 @@ void page_delays(const struct page *page, const struct page_late *whole)
         !is_same(late->seen, &delays->did)) {
         fprintf(file, "    During the wait it was seen, %s %%, ",
                 word_percent(late->seen_ns, late->ns).text);
-        put_short(page, late->seen);
+        page_short(page, late->seen);
         fputs(".\n", file);
     }
 }

@@ -465,6 +465,7 @@ void page_host_answer(const struct page *page)
         page_folded(page, put_times);
         fputs("   ", page->file);
         page_outside(page, 3, 3);
+        page_late_answer(page);
         put_efficiency(page);
     } else if (waited_all(report) > 0) {
         fprintf(page->file, " %s", page_bold(page));
