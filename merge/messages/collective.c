@@ -35,6 +35,10 @@ static const struct {
     {"Cart_create", COLLECTIVE_BARRIER},
     {"Graph_create", COLLECTIVE_BARRIER},
     {"Dist_graph_create", COLLECTIVE_BARRIER},
+    {"Win_create", COLLECTIVE_BARRIER},
+    {"Win_allocate", COLLECTIVE_BARRIER},
+    {"Win_fence", COLLECTIVE_BARRIER},
+    {"Win_free", COLLECTIVE_BARRIER},
 };
 
 /* Who entered a call last so far. */

@@ -108,13 +108,27 @@ hides() {
 window() {
     run window -n 3 "${apart[@]}" "$work/window.out" "$bin/ckagent" \
         --dir "$work/window" -- "$program" window
-    hides window MPI_Win_fence "$(line fence)"
-    grep -Eq "^   [0-9.]+ % in MPI_Win_fence \(shapes.c:$(line fence)\)\.$" \
-        "$work/window/report.txt" || fail "the text does not name the fence"
+    hides window MPI_Win_wait "$(line wait)"
+    grep -Eq "^   [0-9.]+ % in MPI_Win_[a-z]+ \(shapes.c:[0-9]+\)\.$" \
+        "$work/window/report.txt" || fail "the text does not name the call"
     same "what others waited for each rank" "unknown unknown unknown" \
         "$(awk '/^ RANK .*OUTSIDE/ { on = 1 } /^$/ { on = 0 }
             on && /^ +[0-9]+ / { printf "%s%s", n++ ? " " : "", $5 }' \
             "$work/window/report.txt")"
+}
+
+# Who waits at a fence waits for the last one; one that ends no epoch is no wait.
+fence() {
+    run fence -n 3 "${apart[@]}" "$work/fence.out" "$bin/ckagent" \
+        --dir "$work/fence" -- "$program" fence
+    late fence 2
+    same "who was waited for in fences, and in which" "True [$(line fence)]" \
+        "$(json "$work/fence/report.json" "(lambda fences: '%s %s' % (
+            sum(w['ns'] for w in fences if w['blamed_rank'] == 2) >
+            2 * 40 * 4e6, sorted({w['host']['line'] for w in fences})))(
+            [w for w in j['waits'] if w['host']['call'] == 'MPI_Win_fence'])")"
+    grep -Eq "^ Rank 2 was waited for most \(.*\), [0-9.]+ % of it" \
+        "$work/fence/report.txt" || fail "the answer does not name rank 2"
 }
 
 bridge() {
@@ -249,5 +263,6 @@ by_truth flood
 fair polls
 fair gather
 fair window
+fair fence
 fair bridge
 by_truth threads

@@ -106,6 +106,8 @@ static const struct call_name call_names[] = {
     CALL_NAME(comm_test_inter, "PMPI_Comm_test_inter"),
     CALL_NAME(comm_group, "PMPI_Comm_group"),
     CALL_NAME(comm_remote_group, "PMPI_Comm_remote_group"),
+    CALL_NAME(win_get_group, "PMPI_Win_get_group"),
+    CALL_NAME(group_rank, "PMPI_Group_rank"),
     CALL_NAME(group_size, "PMPI_Group_size"),
     CALL_NAME(group_free, "PMPI_Group_free"),
     CALL_NAME(group_translate_ranks, "PMPI_Group_translate_ranks"),
@@ -123,6 +125,7 @@ static const struct call_name fortran_names[] = {
     CALL_NAME(type_f2c, "PMPI_Type_f2c"),
     CALL_NAME(request_f2c, "PMPI_Request_f2c"),
     CALL_NAME(message_f2c, "PMPI_Message_f2c"),
+    CALL_NAME(win_f2c, "PMPI_Win_f2c"),
 };
 
 static bool calls_find(const struct call_name *names, size_t count)
@@ -194,6 +197,7 @@ static void openmpi_set(void)
     mpi_abi.proc_null = -2;
     mpi_abi.root = -4;
     mpi_abi.undefined = -32766;
+    mpi_abi.no_precede = 2;
     mpi_abi.cart = 1;
     mpi_abi.graph = 2;
     mpi_abi.dist_graph = 3;
@@ -229,6 +233,8 @@ static void mpich_set(void)
     mpi_abi.call.type_f2c = handle_same;
     mpi_abi.call.request_f2c = handle_same;
     mpi_abi.call.message_f2c = handle_same;
+    mpi_abi.call.win_f2c = handle_same;
+    mpi_abi.no_precede = 8192;
     mpi_abi.cart = 2;
     mpi_abi.graph = 1;
     mpi_abi.dist_graph = 3;

@@ -33,6 +33,8 @@ struct mpi_abi_calls {
     int (*comm_test_inter)(long comm, int *is_inter);
     int (*comm_group)(long comm, void *group);
     int (*comm_remote_group)(long comm, void *group);
+    int (*win_get_group)(long win, void *group);
+    int (*group_rank)(long group, int *rank);
     int (*group_size)(long group, int *size);
     int (*group_free)(void *group);
     int (*group_translate_ranks)(
@@ -59,6 +61,7 @@ struct mpi_abi_calls {
     long (*type_f2c)(int type);
     long (*request_f2c)(int request);
     long (*message_f2c)(int message);
+    long (*win_f2c)(int win);
 };
 
 struct mpi_abi {
@@ -81,7 +84,8 @@ struct mpi_abi {
     int proc_null;
     int root; /* MPI_ROOT */
     int undefined;
-    int cart; /* values of PMPI_Topo_test */
+    int no_precede; /* MPI_MODE_NOPRECEDE */
+    int cart;       /* values of PMPI_Topo_test */
     int graph;
     int dist_graph;
     int f08_first; /* what mpi_f08 counts requests from */

@@ -100,6 +100,12 @@ static void class_rows_fill(void)
         mpi_life_free_leave);
     ROW(COMM_NAME, CK_KIND_MPI_CALL, NULL, NULL, mpi_life_name_leave);
     ROW(TYPE_FREE, CK_KIND_MPI_CALL, mpi_life_type_enter, NULL, NULL);
+    ROW(WINDOW_NEW, CK_KIND_COLLECTIVE, mpi_life_comm_enter, NULL,
+        mpi_window_new_leave);
+    ROW(WINDOW_FREE, CK_KIND_COLLECTIVE, mpi_window_free_enter, NULL,
+        mpi_window_free_leave);
+    ROW(FENCE, CK_KIND_COLLECTIVE, mpi_window_fence_enter, NULL,
+        mpi_window_fence_leave);
 }
 
 __attribute__((constructor)) static void library_load(void)
@@ -430,7 +436,10 @@ static long view_word(char role, long word)
     case 'G':
     case 'o':
     case 'k':
+    case 'e':
         return *(const int *)word;
+    case 'w':
+        return mpi_abi.call.win_f2c(*(const int *)word);
     case 't':
     case 'T':
         return mpi_abi.call.type_f2c(*(const int *)word);
@@ -557,6 +566,15 @@ uint64_t mpi_call_comm(const struct mpi_call *call, const void *at)
         return mpi_abi.comm_null;
     }
     return call->is_fortran ? (uint64_t)mpi_abi.call.comm_f2c(*(const int *)at)
+                            : mpi_abi_handle_at(at, 0);
+}
+
+uint64_t mpi_call_window(const struct mpi_call *call, const void *at)
+{
+    if (at == NULL) {
+        return mpi_abi.comm_null;
+    }
+    return call->is_fortran ? (uint64_t)mpi_abi.call.win_f2c(*(const int *)at)
                             : mpi_abi_handle_at(at, 0);
 }
 

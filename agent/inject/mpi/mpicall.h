@@ -54,6 +54,9 @@ enum mpi_class {
     MPI_CLASS_COMM_FREE,
     MPI_CLASS_COMM_NAME,
     MPI_CLASS_TYPE_FREE,
+    MPI_CLASS_WINDOW_NEW,
+    MPI_CLASS_WINDOW_FREE,
+    MPI_CLASS_FENCE,
     MPI_CLASS_LIMIT
 };
 
@@ -184,6 +187,7 @@ mpi_call_count_at(const struct mpi_call *call, const void *counts, int i)
 uint64_t
 mpi_call_request(const struct mpi_call *call, const void *at, size_t i);
 uint64_t mpi_call_comm(const struct mpi_call *call, const void *at);
+uint64_t mpi_call_window(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_message(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_type(const struct mpi_call *call, const void *at, size_t i);
 
@@ -289,5 +293,12 @@ void mpi_life_free_enter(struct mpi_call *call);
 void mpi_life_free_leave(struct mpi_call *call);
 void mpi_life_name_leave(struct mpi_call *call);
 void mpi_life_type_enter(struct mpi_call *call);
+
+/* mpiwindow.c */
+void mpi_window_new_leave(struct mpi_call *call);
+void mpi_window_free_enter(struct mpi_call *call);
+void mpi_window_free_leave(struct mpi_call *call);
+void mpi_window_fence_enter(struct mpi_call *call);
+void mpi_window_fence_leave(struct mpi_call *call);
 
 #endif

@@ -39,7 +39,7 @@ static const char origin_names[][12] = {
     [MPI_ORIGIN_SPLIT] = "split",     [MPI_ORIGIN_CART] = "cart",
     [MPI_ORIGIN_GRAPH] = "graph",     [MPI_ORIGIN_INTERCOMM] = "intercomm",
     [MPI_ORIGIN_MERGE] = "merge",     [MPI_ORIGIN_SPAWN] = "spawn",
-    [MPI_ORIGIN_CONNECT] = "connect",
+    [MPI_ORIGIN_CONNECT] = "connect", [MPI_ORIGIN_WINDOW] = "window",
 };
 
 /* Lines under construction; text that does not fit is left out whole. */
@@ -77,6 +77,9 @@ static struct mpi_comm *table_find(uint64_t handle)
 {
     uint32_t start = window_start(handle);
 
+    if (handle == 0) {
+        return NULL; /* a free entry's key */
+    }
     for (uint32_t i = 0; i < COMM_WINDOW; i++) {
         uint32_t at = (start + i) % MPI_COMMS_MAX;
 
@@ -283,6 +286,23 @@ static void sources_add(struct comm_text *text, const struct mpi_comm *comm)
     free(sources);
 }
 
+/* Of a window, which has a group and no topology. */
+static void window_describe(struct mpi_comm *comm, struct comm_text *text)
+{
+    const struct mpi_abi_calls *call = &mpi_abi.call;
+    uint64_t group = 0;
+
+    if (call->win_get_group((long)comm->handle, &group) == 0) {
+        (void)call->group_rank((long)group, &comm->rank);
+        (void)call->group_size((long)group, &comm->size);
+        (void)call->group_free(&group);
+    }
+    (void)text_add(text, "how=%s\nsize=%d\nrank=%d\n",
+                   origin_names[comm->origin], comm->size, comm->rank);
+    group_add(text, "members", call->win_get_group, comm->handle,
+              &comm->members_hash);
+}
+
 /* Everything about the communicator as lines; also fills in what the table
  * keeps of it. */
 static void comm_describe(struct mpi_comm *comm, struct comm_text *text)
@@ -293,12 +313,16 @@ static void comm_describe(struct mpi_comm *comm, struct comm_text *text)
 
     text->used = 0;
     text->bytes[0] = '\0';
+    comm->members_hash = 2166136261u;
+    if (comm->origin == MPI_ORIGIN_WINDOW) {
+        window_describe(comm, text);
+        return;
+    }
     (void)call->comm_rank((long)comm->handle, &comm->rank);
     (void)call->comm_size((long)comm->handle, &comm->size);
     (void)call->comm_test_inter((long)comm->handle, &is_inter);
     (void)text_add(text, "how=%s\nsize=%d\nrank=%d\n",
                    origin_names[comm->origin], comm->size, comm->rank);
-    comm->members_hash = 2166136261u;
     group_add(text, "members", call->comm_group, comm->handle,
               &comm->members_hash);
     if (is_inter) {

@@ -12,6 +12,7 @@
  * world is "?"), remote (the other group of an intercommunicator),
  * members_cut (ranks that the text had no room for), topology, sources (of its
  * messages, as ranks in the communicator; sources_cut), tag, name.
+ * A window of memory is one as well: its fences are collectives of its own.
  * Creations that not all ranks of the parent take part in (how=group,
  * intercomm) are numbered by equal members instead.
  */
@@ -41,6 +42,7 @@ enum mpi_origin {
     MPI_ORIGIN_MERGE,
     MPI_ORIGIN_SPAWN,
     MPI_ORIGIN_CONNECT,
+    MPI_ORIGIN_WINDOW, /* one-sided: its handle is of a window */
 };
 
 struct mpi_comm {

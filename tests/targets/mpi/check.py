@@ -500,7 +500,22 @@ def case_rest():
                (done[0]["request"] == read["extra"] or not IS_OPENMPI),
                read, done)
         fences = [r for r in rank.calls if r["fn"] == "MPI_Win_fence"]
-        expect(len(fences) == 2, fences)
+        expect(len(fences) == 3, fences)
+        windows = {number: comm for number, comm in rank.comms().items()
+                   if comm["how"] == "window"}
+        expect([(c["members"], c["rank"], c["parent"], c["number"])
+                for c in windows.values()] == [("0-1", str(me), 1, 1)],
+               windows)
+        number = list(windows)[0]
+        # The first one, which ends no epoch, may return before others came.
+        expect([r["kind"] for r in fences] ==
+               ["mpi", "collective", "collective"] and
+               [(r["comm"], r["seq"]) for r in fences[1:]] ==
+               [(number, 1), (number, 2)], fences)
+        ends = [r for r in rank.calls if r["fn"] in ("MPI_Win_create",
+                                                     "MPI_Win_free")]
+        expect([(r["kind"], r["comm"]) for r in ends] ==
+               [("collective", 1), ("collective", number)], ends)
         many = [r for r in rank.calls if r["kind"] == "complete" and
                 r["fn"] == "MPI_Waitall"]
         notes = [r["text"] for r in rank.texts("note")]

@@ -17,6 +17,7 @@ static void onesided(int rank)
 
     MPI_Win_create(memory, sizeof(memory), sizeof(double), MPI_INFO_NULL,
                    MPI_COMM_WORLD, &window);
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, window);
     MPI_Win_fence(0, window);
     MPI_Put(&value, 1, MPI_DOUBLE, 1 - rank, rank, 1, MPI_DOUBLE, window);
     MPI_Win_fence(0, window);

@@ -8,7 +8,12 @@
  *                     for both; in the last rank the second thread sleeps 8 ms
  *                     more
  *     shapes window   the last rank sleeps 8 ms more, then all meet at a
- *                     window's fence: for whom they wait there is not recorded
+ *                     window's MPI_Win_wait: for whom they wait there is not
+ *                     recorded
+ *     shapes fence    the last rank sleeps 8 ms more, then all meet at a
+ *                     window's fence; in each step the ranks call those of two
+ *                     other windows that end nothing in different order, and
+ *                     each window is made and freed four times
  *     shapes bridge   the last rank sleeps 8 ms more and sends to the other
  *                     half of the ranks, in a collective of an
  *                     intercommunicator: for whom is not known there either; at
@@ -123,21 +128,56 @@ static void threads(void)
     }
 }
 
-static void window(void)
+static MPI_Win window_make(void)
 {
     double *memory;
-    MPI_Win all;
+    MPI_Win made;
 
     (void)MPI_Win_allocate(sizeof(*memory), sizeof(*memory), MPI_INFO_NULL,
-                           MPI_COMM_WORLD, &memory, &all);
+                           MPI_COMM_WORLD, &memory, &made);
+    return made;
+}
+
+static void window(void)
+{
+    MPI_Win all = window_make();
+    MPI_Group group, others;
+
+    (void)MPI_Comm_group(MPI_COMM_WORLD, &group);
+    (void)MPI_Group_excl(group, 1, &rank, &others);
     for (int i = 0; i < STEPS; i++) {
         sleep_of_all();
         if (rank == size - 1) {
             sleep_late();
         }
-        (void)MPI_Win_fence(0, all); /* here: fence */
+        (void)MPI_Win_post(others, 0, all);
+        (void)MPI_Win_start(others, 0, all);
+        (void)MPI_Win_complete(all);
+        (void)MPI_Win_wait(all); /* here: wait */
     }
+    (void)MPI_Group_free(&others);
+    (void)MPI_Group_free(&group);
     (void)MPI_Win_free(&all);
+}
+
+static void fence(void)
+{
+    for (int k = 0; k < 4; k++) {
+        MPI_Win windows[3] = {window_make(), window_make(), window_make()};
+
+        for (int i = 0; i < STEPS / 4; i++) {
+            sleep_of_all();
+            if (rank == size - 1) {
+                sleep_late();
+            }
+            (void)MPI_Win_fence(0, windows[0]); /* here: fence */
+            (void)MPI_Win_fence(MPI_MODE_NOPRECEDE, windows[1 + rank % 2]);
+            (void)MPI_Win_fence(MPI_MODE_NOPRECEDE, windows[2 - rank % 2]);
+        }
+        for (int i = 0; i < 3; i++) {
+            (void)MPI_Win_free(&windows[i]);
+        }
+    }
 }
 
 static void bridge(void)
@@ -364,6 +404,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(what, "window") == 0) {
         window();
+    } else if (strcmp(what, "fence") == 0) {
+        fence();
     } else if (strcmp(what, "gather") == 0) {
         gather();
     } else if (strcmp(what, "bridge") == 0) {
