@@ -70,21 +70,49 @@ void *mpi_abi_symbol(const char *name)
     return found != NULL ? found : library_symbol(name);
 }
 
-static long data_symbol(const char *name)
+/* Those of library_names that are loaded, open once for many names: the loader
+ * looks for each of the others in all its folders. */
+struct libraries {
+    void *handles[COUNT(library_names)]; /* NULL = not loaded */
+};
+
+static void libraries_open(struct libraries *libraries)
+{
+    for (size_t i = 0; i < COUNT(library_names); i++) {
+        libraries->handles[i] =
+            dlopen(library_names[i], RTLD_LAZY | RTLD_NOLOAD);
+    }
+}
+
+static void libraries_close(const struct libraries *libraries)
+{
+    for (size_t i = 0; i < COUNT(library_names); i++) {
+        if (libraries->handles[i] != NULL) {
+            (void)dlclose(libraries->handles[i]);
+        }
+    }
+}
+
+static long data_symbol(const struct libraries *libraries, const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
 
-    return (long)(found != NULL ? found : library_symbol(name));
+    for (size_t i = 0; i < COUNT(library_names) && found == NULL; i++) {
+        if (libraries->handles[i] != NULL) {
+            found = dlsym(libraries->handles[i], name);
+        }
+    }
+    return (long)found;
 }
 
-static void fortran_find(void)
+static void fortran_find(const struct libraries *libraries)
 {
     for (size_t i = 0; i < COUNT(bottom_names); i++) {
-        fortran_bottom[i] = data_symbol(bottom_names[i]);
-        fortran_in_place[i] = data_symbol(in_place_names[i]);
+        fortran_bottom[i] = data_symbol(libraries, bottom_names[i]);
+        fortran_in_place[i] = data_symbol(libraries, in_place_names[i]);
     }
     for (size_t i = 0; i < COUNT(ignore_names); i++) {
-        fortran_ignore[i] = data_symbol(ignore_names[i]);
+        fortran_ignore[i] = data_symbol(libraries, ignore_names[i]);
     }
 }
 
@@ -178,7 +206,7 @@ static bool version_is(const char *name, const char *number)
     return strncmp(rest, number, strlen(number)) == 0;
 }
 
-static void openmpi_set(void)
+static void openmpi_set(const struct libraries *libraries)
 {
     mpi_abi.kind = MPI_ABI_OPENMPI;
     mpi_abi.handle_mask = ~(uint64_t)0;
@@ -186,11 +214,14 @@ static void openmpi_set(void)
     mpi_abi.status_bytes = 24;
     mpi_abi.source_at = 0;
     mpi_abi.tag_at = 1;
-    mpi_abi.comm_world = (uint64_t)data_symbol("ompi_mpi_comm_world");
-    mpi_abi.comm_self = (uint64_t)data_symbol("ompi_mpi_comm_self");
-    mpi_abi.comm_null = (uint64_t)data_symbol("ompi_mpi_comm_null");
-    mpi_abi.request_null = (uint64_t)data_symbol("ompi_request_null");
-    mpi_abi.datatype_null = (uint64_t)data_symbol("ompi_mpi_datatype_null");
+    mpi_abi.comm_world =
+        (uint64_t)data_symbol(libraries, "ompi_mpi_comm_world");
+    mpi_abi.comm_self = (uint64_t)data_symbol(libraries, "ompi_mpi_comm_self");
+    mpi_abi.comm_null = (uint64_t)data_symbol(libraries, "ompi_mpi_comm_null");
+    mpi_abi.request_null =
+        (uint64_t)data_symbol(libraries, "ompi_request_null");
+    mpi_abi.datatype_null =
+        (uint64_t)data_symbol(libraries, "ompi_mpi_datatype_null");
     mpi_abi.status_ignore = 0;
     mpi_abi.in_place = 1;
     mpi_abi.any_source = -1;
@@ -268,22 +299,32 @@ static bool is_standard_abi(void)
                    sizeof(name) - 1) == 0;
 }
 
+/* What kind it is, and its values. */
+static void kind_find(const struct libraries *libraries)
+{
+    if (strncmp(mpi_abi.version, "Open MPI", 8) == 0 &&
+        calls_find(fortran_names, COUNT(fortran_names)) &&
+        data_symbol(libraries, "ompi_mpi_comm_world") != 0 &&
+        data_symbol(libraries, "ompi_request_null") != 0) {
+        openmpi_set(libraries);
+    } else if (version_is_mpich()) {
+        mpich_set();
+    }
+    fortran_find(libraries);
+}
+
 void mpi_abi_find(void)
 {
+    struct libraries libraries;
+
     version_find();
     mpi_abi.is_standard = is_standard_abi();
     if (mpi_abi.is_standard || !calls_find(call_names, COUNT(call_names))) {
         return;
     }
-    if (strncmp(mpi_abi.version, "Open MPI", 8) == 0 &&
-        calls_find(fortran_names, COUNT(fortran_names)) &&
-        data_symbol("ompi_mpi_comm_world") != 0 &&
-        data_symbol("ompi_request_null") != 0) {
-        openmpi_set();
-    } else if (version_is_mpich()) {
-        mpich_set();
-    }
-    fortran_find();
+    libraries_open(&libraries);
+    kind_find(&libraries);
+    libraries_close(&libraries);
 }
 
 /* Open MPI: source, tag, error, cancelled, size_t bytes. MPICH: the bytes in
