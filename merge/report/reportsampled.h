@@ -25,6 +25,7 @@ struct report_sampled {
     uint64_t minor, major; /* page faults of the rank in the function, in the
                               region; 0 = not known */
     bool is_others;        /* of the process's other threads: this one waited */
+    bool has_processes;    /* these may be of other processes of the rank */
     bool is_waits;         /* no samples: times of waiting in the kernel, by the
                               stacks of where the thread left the CPU */
     const char *called;    /* of these: what the place called; NULL = nothing */

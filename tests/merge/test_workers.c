@@ -61,13 +61,15 @@ enum waiting {
     YIELDING
 };
 
+/* The worker is a thread of another process of rank 1. */
+static bool is_child;
 /* By how much the late part of each step is longer. */
 static ck_time_t longer;
 
 static struct defs *defs;
 static struct align *align;
 static struct analysis *analysis;
-static uint32_t processes[RANKS], mains[RANKS];
+static uint32_t processes[RANKS], mains[RANKS], child;
 static uint32_t calls[RANKS];
 
 static void process_make(int rank)
@@ -126,11 +128,28 @@ static void stack_make(uint32_t process, enum stack number)
     }
 }
 
+/* Rank 1 has forked. */
+static void child_make(void)
+{
+    const struct defs_process *of = &defs->processes[processes[1]];
+
+    child = defs_process_find(defs, of->agent, 2);
+    defs->processes[child].rank = 1;
+    for (enum stack i = WORK; i < STACKS; i++) {
+        names_set_place(defs->processes[child].names, i * 16,
+                        (struct place){texts_keep(defs->texts, functions[i],
+                                                  strlen(functions[i])),
+                                       texts_keep(defs->texts, "a.c", 3),
+                                       10 * (uint32_t)i});
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
     memset(calls, 0, sizeof(calls));
     longer = 0;
+    is_child = false;
     defs = defs_create();
     for (int rank = 0; rank < RANKS; rank++) {
         process_make(rank);
@@ -140,6 +159,7 @@ static int setup(void **state)
             stack_make(processes[rank], i);
         }
     }
+    child_make();
     defs_close(defs);
     comm_close(defs);
     align = align_create();
@@ -189,8 +209,9 @@ static void meet(int rank, uint32_t number, struct region part)
 
 static void sample(int rank, uint32_t tid, ck_time_t at, enum stack stack)
 {
+    bool is_childs = is_child && tid == WORKER_TID;
     struct ck_sample record = {
-        .e = {.kind = CK_KIND_SAMPLE, .name = 1, .start = at},
+        .e = {.kind = CK_KIND_SAMPLE, .name = is_childs ? 2 : 1, .start = at},
         .tid = tid,
         .stack = (uint32_t)stack,
         .weight = SAMPLE};
@@ -382,6 +403,34 @@ static void a_rank_in_a_join_is_late_by_what_its_worker_computes(void **state)
     (void)state;
     assert_string_equal(delays.did.call, "pthread_join");
     assert_sampled(&delays, "extra", true);
+    free(delays.items);
+}
+
+/* A pool of processes: the first one waits for what these compute. */
+static void a_rank_in_a_join_is_late_by_what_its_process_computes(void **state)
+{
+    const enum stack worker[] = {EXTRA};
+    struct report_delays delays;
+
+    (void)state;
+    is_child = true;
+    delays = delays_find(JOINING, worker, 1);
+    assert_string_equal(delays.did.call, "pthread_join");
+    assert_sampled(&delays, "extra", true);
+    assert_true(delays.did.sampled.has_processes);
+    free(delays.items);
+}
+
+/* Nor does a team that spins wait for another process. */
+static void a_team_has_no_threads_of_other_processes(void **state)
+{
+    const enum stack worker[] = {EXTRA};
+    struct report_delays delays;
+
+    (void)state;
+    is_child = true;
+    delays = delays_find(SPINNING, worker, 1);
+    assert_sampled(&delays, "libgomp.so.1", false);
     free(delays.items);
 }
 
@@ -587,6 +636,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_blocked_rank_is_late_by_what_its_worker_computes),
         CASE(a_rank_in_a_join_is_late_by_what_its_worker_computes),
+        CASE(a_rank_in_a_join_is_late_by_what_its_process_computes),
+        CASE(a_team_has_no_threads_of_other_processes),
         CASE(spinning_for_a_team_is_what_the_team_computes),
         CASE(spinning_beside_nothing_is_the_runtime),
         CASE(workers_that_wait_for_the_team_explain_nothing),

@@ -131,17 +131,22 @@ held_from(struct delay *delay, uint32_t thread, size_t spans, ck_time_t *from)
     }
 }
 
-/* Samples of a process are asked for where its other threads are walked over.
- */
+/* Samples of a process are asked for where its other threads are walked over,
+ * and those of the rank's other processes. */
 static void
 others_from(const struct delay *delay, uint32_t process, ck_time_t *from)
 {
-    for (uint32_t waiter = delay->firsts[process]; waiter != DEFS_NONE;
-         waiter = delay->threads[waiter].next) {
-        ck_time_t walked = delayprofile_walked(delay->profile, waiter);
+    uint32_t sibling = process;
 
-        *from = walked < *from ? walked : *from;
-    }
+    do {
+        for (uint32_t waiter = delay->firsts[sibling]; waiter != DEFS_NONE;
+             waiter = delay->threads[waiter].next) {
+            ck_time_t walked = delayprofile_walked(delay->profile, waiter);
+
+            *from = walked < *from ? walked : *from;
+        }
+        sibling = lookback_sibling(delay->lookback, sibling);
+    } while (sibling != process);
 }
 
 /* What the lookback may let go of a thread: spans that were taken. */

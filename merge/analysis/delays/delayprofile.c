@@ -255,23 +255,30 @@ line_add(struct walk *walk, uint32_t line, const struct history_sample *sample)
     open_add(walk->profile, &part);
 }
 
-/* Another thread of the process, while this one waited for the team or for
- * something that no call shows; one that waits for the team itself is none. */
-static void other_take(void *state, const struct history_sample *sample)
+/* Another thread of the process or rank, while this one waited for the team or
+ * for something that no call shows; one that waits for the team itself is none.
+ */
+static void
+other_take(void *state, uint32_t process, const struct history_sample *sample)
 {
     struct walk *walk = state;
     struct delay_line line;
 
-    line_of(walk, sample, &line);
+    delaykeys_line(walk->profile->keys, process, sample, &line);
     if (line.number != DELAY_NONE && !line.is_team) {
         line_add(walk, line.number, sample);
     }
 }
 
-static void others_add(struct walk *walk, struct region part)
+/* A team has no threads of other processes. */
+static void others_add(struct walk *walk, struct region part, bool is_team)
 {
-    lookback_others(walk->profile->lookback, walk->thread, part, other_take,
-                    walk);
+    const struct lookback_others others = {.thread = walk->thread,
+                                           .has_processes = !is_team,
+                                           .take = other_take,
+                                           .state = walk};
+
+    lookback_others(walk->profile->lookback, &others, part);
 }
 
 /* Where the thread itself left the CPU. */
@@ -298,7 +305,7 @@ static void line_take(void *state, const struct history_sample *sample)
     its->sampled = sample->time;
     line_of(walk, sample, &line);
     if (line.is_team) {
-        others_add(walk, since);
+        others_add(walk, since, true);
     }
     if (line.number != DELAY_NONE) {
         line_add(walk, line.number, sample);
@@ -355,7 +362,7 @@ static void joined_add(struct walk *walk,
                        const struct history_state *did)
 {
     if (is_joining(walk, did)) {
-        others_add(walk, piece);
+        others_add(walk, piece, false);
     }
 }
 

@@ -414,6 +414,16 @@ static size_t functions_report(const struct delaysources *sources,
     return used;
 }
 
+/* Has the rank of the thread other processes? */
+static bool has_processes(const struct delaysources *sources, uint32_t number)
+{
+    uint32_t thread = delaysources_get(sources, number).thread;
+    uint32_t process =
+        lookback_defs(sources->lookback)->threads[thread].process;
+
+    return lookback_sibling(sources->lookback, process) != process;
+}
+
 size_t delaysources_functions(const struct delaysources *sources,
                               uint32_t number,
                               struct report_sampled *functions,
@@ -425,8 +435,10 @@ size_t delaysources_functions(const struct delaysources *sources,
     struct report_sampled how = {
         .is_others =
             !delaysources_is_between(sources, number) || off != HISTORY_ON};
-    size_t count = functions_report(sources, source, &how, functions, room);
+    size_t count;
 
+    how.has_processes = how.is_others && has_processes(sources, number);
+    count = functions_report(sources, source, &how, functions, room);
     if (count == 0 && off == HISTORY_BLOCKED) {
         how = (struct report_sampled){.is_waits = true};
         count = functions_report(sources, source, &how, functions, room);

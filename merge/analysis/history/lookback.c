@@ -12,6 +12,7 @@
 #include "merge/analysis/history/devicehistory.h"
 #include "merge/clocks/align.h"
 #include "merge/model/memory.h"
+#include "merge/model/table.h"
 #include "merge/timeline/timeline.h"
 
 struct lookback {
@@ -30,10 +31,11 @@ struct lookback {
         period; /* CPU time of a sample, the longest; 0 = there was none */
     bool has_stretch; /* the last event ended one. */
     struct sockets_stretch stretch;
-    ck_time_t *inside; /* by thread: until when it is in a library's call */
-    ck_time_t *held;   /* by thread: until when others wait for its lock */
-    uint32_t *firsts;  /* by process: its first thread; DEFS_NONE */
-    uint32_t *nexts;   /* by thread: the next one of its process */
+    ck_time_t *inside;  /* by thread: until when it is in a library's call */
+    ck_time_t *held;    /* by thread: until when others wait for its lock */
+    uint32_t *firsts;   /* by process: its first thread; DEFS_NONE */
+    uint32_t *nexts;    /* by thread: the next one of its process */
+    uint32_t *siblings; /* by process: lookback_sibling() */
     struct {
         waits_horizon_f horizon;
         const void *client;
@@ -74,6 +76,41 @@ static void threads_chain(struct lookback *lookback)
     }
 }
 
+/* The processes of each rank: each goes in behind the last one of its rank. */
+static void siblings_chain(struct lookback *lookback)
+{
+    const struct defs *defs = lookback->defs;
+    struct table *ranks = table_create();
+    uint32_t *lasts = xmalloc((defs->processes_count + 1) * sizeof(*lasts));
+    int64_t count = 0;
+
+    for (uint32_t i = 0; i < defs->processes_count; i++) {
+        const struct defs_process *process = &defs->processes[i];
+        int64_t number;
+
+        lookback->siblings[i] = i;
+        if (process->incarnation == 0) {
+            continue; /* the collector */
+        }
+        number = table_number_of(ranks, process->agent, (uint32_t)process->rank,
+                                 process->worker);
+        if (number == count) {
+            count++;
+        } else {
+            lookback->siblings[i] = lookback->siblings[lasts[number]];
+            lookback->siblings[lasts[number]] = i;
+        }
+        lasts[number] = i;
+    }
+    free(lasts);
+    table_destroy(ranks);
+}
+
+uint32_t lookback_sibling(const struct lookback *lookback, uint32_t process)
+{
+    return lookback->siblings[process];
+}
+
 struct lookback *lookback_create(const struct defs *defs,
                                  const struct align *align,
                                  uint64_t eager_bytes)
@@ -102,7 +139,10 @@ struct lookback *lookback_create(const struct defs *defs,
         xmalloc((defs->processes_count + 1) * sizeof(*lookback->firsts));
     lookback->nexts =
         xmalloc((defs->threads_count + 1) * sizeof(*lookback->nexts));
+    lookback->siblings =
+        xmalloc((defs->processes_count + 1) * sizeof(*lookback->siblings));
     threads_chain(lookback);
+    siblings_chain(lookback);
     waits_horizon(lookback->waits, lookback_horizon, lookback);
     return lookback;
 }
@@ -125,6 +165,7 @@ void lookback_destroy(struct lookback *lookback)
     free(lookback->held);
     free(lookback->firsts);
     free(lookback->nexts);
+    free(lookback->siblings);
     free(lookback->ends);
     free(lookback);
 }
@@ -470,22 +511,39 @@ int64_t lookback_did(struct lookback *lookback,
     return number;
 }
 
-void lookback_others(const struct lookback *lookback,
-                     uint32_t thread,
-                     struct region part,
-                     history_sample_f take,
-                     void *state)
-{
-    uint32_t process = lookback->defs->threads[thread].process;
+/* A process whose samples are handed on. */
+struct handing {
+    const struct lookback_others *others;
+    uint32_t process;
+};
 
-    for (uint32_t other = lookback->firsts[process]; other != DEFS_NONE;
-         other = lookback->nexts[other]) {
-        if (other != thread) {
-            history_samples(lookback->host, other, part, take, state);
+static void other_hand(void *state, const struct history_sample *sample)
+{
+    const struct handing *handing = state;
+
+    handing->others->take(handing->others->state, handing->process, sample);
+}
+
+void lookback_others(const struct lookback *lookback,
+                     const struct lookback_others *others,
+                     struct region part)
+{
+    uint32_t own = lookback->defs->threads[others->thread].process;
+    struct handing handing = {.others = others, .process = own};
+
+    do {
+        for (uint32_t other = lookback->firsts[handing.process];
+             other != DEFS_NONE; other = lookback->nexts[other]) {
+            if (other != others->thread) {
+                history_samples(lookback->host, other, part, other_hand,
+                                &handing);
+            }
         }
-    }
-    history_samples(lookback->host, history_rest(lookback->host, process), part,
-                    take, state);
+        history_samples(lookback->host,
+                        history_rest(lookback->host, handing.process), part,
+                        other_hand, &handing);
+        handing.process = lookback->siblings[handing.process];
+    } while (others->has_processes && handing.process != own);
 }
 
 /* ---- taking ------------------------------------------------------------- */

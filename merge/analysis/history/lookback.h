@@ -72,12 +72,23 @@ void lookback_close(struct lookback *lookback);
 /* Behind that. */
 struct report_launches lookback_launches(const struct lookback *lookback);
 struct match_counts lookback_counts(const struct lookback *lookback);
-/* Call `take` for each sample of the process's other threads in `part`. */
+/* Call `take` for each sample of the process's other threads in `part`, and of
+ * the rank's other processes if they are wanted, too. */
+typedef void (*lookback_other_f)(void *state,
+                                 uint32_t process,
+                                 const struct history_sample *sample);
+struct lookback_others {
+    uint32_t thread; /* that one not */
+    bool has_processes;
+    lookback_other_f take;
+    void *state;
+};
 void lookback_others(const struct lookback *lookback,
-                     uint32_t thread,
-                     struct region part,
-                     history_sample_f take,
-                     void *state);
+                     const struct lookback_others *others,
+                     struct region part);
+/* The next process of the same rank and agent, in a circle: itself where there
+ * is no other one. */
+uint32_t lookback_sibling(const struct lookback *lookback, uint32_t process);
 struct waits *lookback_waits(const struct lookback *lookback);
 /* For whom the thread waited in a call of its (waits_find()). */
 static inline bool lookback_wait(const struct lookback *lookback,

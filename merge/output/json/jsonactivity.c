@@ -28,6 +28,9 @@ static void put_sampled(struct ck_json *j, const struct report_sampled *sampled)
         }
         if (sampled->is_others) {
             ck_json_bool(j, "other_threads", true);
+            if (sampled->has_processes) {
+                ck_json_bool(j, "other_processes", true);
+            }
         }
         if (sampled->is_waits) {
             ck_json_bool(j, "waits", true);

@@ -167,7 +167,8 @@ static void put_kernel(const struct page *page,
 static void put_others(const struct page *page,
                        const struct report_sampled *sampled)
 {
-    fputs("while its other threads computed in ", page->file);
+    fprintf(page->file, "while its other threads%s computed in ",
+            sampled->has_processes ? " or processes" : "");
     put_call(page, sampled->place.function, &sampled->place);
     put_callers(page, &sampled->callers);
     fprintf(page->file, " (%s %% of their samples)",
