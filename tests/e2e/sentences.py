@@ -522,16 +522,32 @@ class Judge:
 
     def on_late_because(self, rank, waited, share, several, what):
         r"""Rank (\d+) came late(?: before)? because it (had waited for rank \d+, which )?spent longer than the waiting ranks? \(([\d.]+) % of that time(, by several things)?\),? (.*?(?:\.(?=\d|c:)[^.]*)*)\.(?= |$)"""
-        if several:
-            part = re.match(r"the largest part of it \(([\d.]+) %\)", what)[1]
-            share = float(share) * float(part) / 100
         assert int(rank) == self.late, rank
+        self.because(int(rank), waited, share, several, what)
+
+    def on_most(self, rank, time, share, waited, what):
+        r"""Rank (\d+) was waited for most \((TIME)(?: \+- TIME)?\)(?:: it had ended|, ([\d.]+) % of (?:it|that before its end) because it (had waited for rank \d+, which )?spent longer (.*?(?:\.(?=\d|c:)[^.]*)*))?\.(?= |$)"""
+        rank, truth = int(rank), self.truths[0].caused()
+        if self.shape == "healthy":
+            return  # through others, too
+        self.near("for whom most", ns(time), lambda t: t.caused()[rank], 0.04)
+        assert truth[rank] > 0.93 * max(truth) - 15e6, (rank, truth)
+        if what is not None:
+            self.because(rank, waited, share, "by several things, " in what,
+                         what)
+
+    def because(self, rank, waited, share, several, what):
+        """Is that what made the rank late?"""
+        if several:
+            part = re.search(r"the largest part (?:of it )?\(([\d.]+) %\)",
+                             what)[1]
+            share = float(share) * float(part) / 100
         if not self.meets_only():
             return  # through others, too
         assert waited is None, waited
         costs = self.truths[0].delays()
-        whole = self.truths[0].caused()[self.late]
-        mine = {k: v for (r, k), v in costs.items() if r == self.late}
+        whole = self.truths[0].caused()[rank]
+        mine = {k: v for (r, k), v in costs.items() if r == rank}
         calls = {"nanosleep": "sleep", "read": "io", "write": "io",
                  "pthread_mutex_lock": "lock", "compute": "compute",
                  "grind": "grind"}
@@ -641,11 +657,11 @@ class Judge:
 
 # What the report of the shape must have, whatever the machine did.
 MUST = {
-    "uneven": {"outside", "parts", "lost", "late", "late_because"},
+    "uneven": {"outside", "parts", "lost", "most", "late", "late_because"},
     "turns": {"outside", "parts", "lost", "late", "late_because"},
     "parts": {"outside", "parts", "late", "late_because"},
     "before": {"outside", "parts", "late", "late_because"},
-    "several": {"outside", "parts", "late", "late_because"},
+    "several": {"outside", "parts", "most", "late", "late_because"},
     "setup": {"outside", "parts"},
     "rows": {"outside", "parts"},
     "window": {"outside", "parts", "late", "late_because", "window"},

@@ -139,6 +139,9 @@ struct page_late {
 };
 /* Why it came late; whole lines that begin with four blanks (textdelays.c). */
 void page_delays(const struct page *page, const struct page_late *late);
+/* The same as a part of a sentence: ", 87.8 % of it because it spent longer
+ * computing in work (a.c:9)"; nothing where that explains little of it. */
+void page_because(const struct page *page, const struct page_late *late);
 /* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing", "blocked in
  * the kernel" (textdelays.c). */
 void page_short(const struct page *page, const struct report_activity *did);

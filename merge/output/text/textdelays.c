@@ -16,6 +16,8 @@
 /* Nor does it need one that a kind is made of several when all but an n-th is
  * one. */
 #define WORTH_SPLIT 20
+/* In one sentence on all less than an n-th is no reason. */
+#define WORTH_REASON 4
 /* Nor does what is behind a rank's end, or before it. */
 #define WORTH_ENDED 20
 
@@ -138,9 +140,17 @@ static bool is_alike(const struct report_activity *a,
            strncmp(left, right, (size_t)(offset - left) + strlen("+0x")) == 0;
 }
 
+/* Where ranks poll, a sleep may be one between two polls. */
+static bool is_poll(const struct report *report,
+                    const struct report_activity *did)
+{
+    return did->call != NULL && advice_kind(did) == CAUSE_SLEEP &&
+           page_hides_waits(report);
+}
+
 static void put_end(const struct page *page, const struct report_activity *did)
 {
-    fputs(is_unknown_wait(page->report, did)
+    fputs(is_unknown_wait(page->report, did) || is_poll(page->report, did)
               ? ".\n    Whether it waited for others there is not known.\n"
               : ".\n",
           page->file);
@@ -307,6 +317,81 @@ void page_delays(const struct page *page, const struct page_late *whole)
         page_short(page, late->seen);
         fputs(".\n", file);
     }
+}
+
+/* ", in work (a.c:9)", where it is known */
+static void put_where(const struct page *page,
+                      const struct report_activity *did)
+{
+    const struct report_sampled *sampled = &did->sampled;
+
+    if (did->call != NULL) {
+        fputs(", in ", page->file);
+        page_call_of(page, did->call, &did->place);
+    } else if (sampled->ns > 0 && !sampled->is_others) {
+        fputs(", in ", page->file);
+        page_call_of(page, sampled->place.function, &sampled->place);
+    }
+}
+
+/* "in pthread_cond_wait (a.c:8), while its other threads computed in work
+ * (a.c:9)" */
+static void put_reason(const struct page *page,
+                       const struct report_activity *did)
+{
+    if (!page_is_without_cpu(&did->running, page_usual_ready(page->report))) {
+        page_short(page, did);
+    } else {
+        fputs("ready to run without a CPU", page->file);
+        put_where(page, did);
+    }
+    if (did->sampled.is_others && did->sampled.ns > 0) {
+        fprintf(page->file, " while its other threads%s computed in ",
+                did->sampled.has_processes ? " or processes" : "");
+        page_call_of(page, did->sampled.place.function, &did->sampled.place);
+    }
+}
+
+/* How what is named first is a part of all that the rank did longer. */
+static void put_named(const struct page *page,
+                      const struct report_delays *delays,
+                      bool is_several)
+{
+    if (is_several) {
+        fprintf(page->file, "by several things, the largest part (%s %%) ",
+                word_percent(delays->ns, delays->rank_ns).text);
+    } else if (has_kind(delays)) {
+        fprintf(page->file, "in %s, %s ", kind_text(delays->kind),
+                delays->ns > delays->kind_ns / 2 ? "most of it"
+                                                 : "the largest part of it");
+    }
+}
+
+void page_because(const struct page *page, const struct page_late *whole)
+{
+    struct report_delays delays = *whole->delays;
+    struct page_late late = *whole;
+    bool is_several;
+    ck_time_t ns;
+
+    late.ns -= late.ended;
+    largest_name(&late, &delays);
+    is_several = is_of_several(&delays, late.ns);
+    ns = is_several ? delays.rank_ns : named_ns(&delays);
+    if (delays.ns == 0 || ns * WORTH_REASON < late.ns) {
+        return;
+    }
+    fprintf(
+        page->file, ", %s %% of %s because it ", word_percent(ns, late.ns).text,
+        late.ended * WORTH_ENDED > whole->ns ? "that before its end" : "it");
+    if (delays.rank != late.rank) {
+        fputs("had waited for rank ", page->file);
+        page_rank(page, delays.rank);
+        fputs(", which ", page->file);
+    }
+    fputs("spent longer ", page->file);
+    put_named(page, &delays, is_several);
+    put_reason(page, &delays.did);
 }
 
 /* Waits with costs that were left out, where these change a figure of the

@@ -16,8 +16,6 @@
 #define WORTH_DELAY 20
 /* And of less than that not worth advice, nor a sentence of the answer. */
 #define WORTH_ADVICE 20
-/* There, less than an n-th of the wait is no reason. */
-#define WORTH_REASON 4
 
 /* Of the ranks that called MPI, or of all where none did. */
 ck_time_t page_ranks_time(const struct report *report)
@@ -141,66 +139,23 @@ void page_late_rank(const struct page *page, size_t index)
                 row[-1].rank);
     }
 }
-/* ", in work (a.c:9)", where it is known */
-static void put_where(const struct page *page,
-                      const struct report_activity *did)
-{
-    const struct report_sampled *sampled = &did->sampled;
-
-    if (did->call != NULL) {
-        fputs(", in ", page->file);
-        page_call_of(page, did->call, &did->place);
-    } else if (sampled->ns > 0 && !sampled->is_others) {
-        fputs(", in ", page->file);
-        page_call_of(page, sampled->place.function, &sampled->place);
-    }
-}
-
-/* "in pthread_cond_wait (a.c:8), while its other threads computed in work
- * (a.c:9)" */
-static void put_reason(const struct page *page,
-                       const struct report_activity *did)
-{
-    if (!page_is_without_cpu(&did->running, page_usual_ready(page->report))) {
-        page_short(page, did);
-    } else {
-        fputs("ready to run without a CPU", page->file);
-        put_where(page, did);
-    }
-    if (did->sampled.is_others && did->sampled.ns > 0) {
-        fputs(" while its other threads computed in ", page->file);
-        page_call_of(page, did->sampled.place.function, &did->sampled.place);
-    }
-}
-
 static void put_most(const struct page *page)
 {
     const struct report_straggler *row = &page->report->stragglers[0];
-    const struct report_delays *delays = &row->delays;
-    FILE *file = page->file;
 
-    fprintf(file, " Rank %d was waited for most (%s", row->rank,
+    fprintf(page->file, " Rank %d was waited for most (%s", row->rank,
             word_time(row->caused).text);
     page_error(page, row->error);
-    fputc(')', file);
+    fputc(')', page->file);
     if (row->ended * 2 > row->caused) {
-        fputs(": it had ended.\n", file);
+        fputs(": it had ended.\n", page->file);
         return;
     }
-    if (delays->ns * WORTH_REASON < row->caused) {
-        fputs(".\n", file);
-        return;
-    }
-    fprintf(file, ", %s %% of it because ",
-            word_percent(delays->ns, row->caused).text);
-    if (delays->rank == row->rank) {
-        fputs("it", file);
-    } else {
-        fprintf(file, "it had waited for rank %d, which", delays->rank);
-    }
-    fputs(" spent longer ", file);
-    put_reason(page, &delays->did);
-    fputs(".\n", file);
+    page_because(page, &(struct page_late){.rank = row->rank,
+                                           .ns = row->caused,
+                                           .ended = row->ended,
+                                           .delays = &row->delays});
+    fputs(".\n", page->file);
 }
 
 void page_late_answer(const struct page *page)
