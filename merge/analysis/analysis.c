@@ -684,6 +684,9 @@ static void rank_steps(const struct analysis *analysis,
 
 static void ranks_report(const struct analysis *analysis, struct report *report)
 {
+    for (size_t i = 0; i < analysis->defs->processes_count; i++) {
+        report->spawned += analysis->defs->processes[i].spawned;
+    }
     for (size_t i = 0; i < report->ranks_count; i++) {
         struct report_rank *rank = &report->ranks[i];
         uint32_t index = defs_rank_index(analysis->defs, rank->number);

@@ -92,6 +92,25 @@ line_keep(const struct defs *defs, const struct ck_text *text, const char *key)
     return texts_keep(defs->texts, value, strlen(value));
 }
 
+/* Processes that MPI_Comm_spawn started, at its first rank: those of another
+ * world are "?" each. */
+static uint32_t spawned_count(const struct ck_text *text)
+{
+    const char *bytes = ck_text_bytes(text);
+    char how[32] = "", remote[CK_TEXT_BYTES_MAX] = "";
+    uint32_t count = 0;
+
+    (void)ck_lines_get(bytes, text->length, "how", how, sizeof(how));
+    if (strcmp(how, "spawn") != 0 || line_number(text, "rank") != 0 ||
+        !ck_lines_get(bytes, text->length, "remote", remote, sizeof(remote))) {
+        return 0;
+    }
+    for (const char *c = remote; *c != '\0'; c++) {
+        count += *c == '?';
+    }
+    return count;
+}
+
 void comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
 {
     struct defs_process *owner = &defs->processes[process];
@@ -121,6 +140,7 @@ void comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
             (owner->comms_count - at) * sizeof(comm));
     owner->comms[at] = comm;
     owner->comms_count++;
+    owner->spawned += spawned_count(text);
 }
 
 bool comm_range(const char **text, int32_t *first, int32_t *last)

@@ -792,6 +792,8 @@ struct report {
     struct report_delays delays;       /* what all waiting cost */
     struct report_delay_limits limits; /* of that */
     struct report_launches launches;
+    uint32_t spawned; /* processes that MPI_Comm_spawn started, in worlds of
+                         their own */
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;
     struct report_level *levels; /* the job, hosts, ranks, queues */

@@ -246,8 +246,21 @@ spawned() {
             for r in j['ranks']]")"
     grep -q "Several processes used MPI at the same time as rank 0" \
         "$work/spawned/report.txt" || fail "no sentence"
+    ! grep -q "not recorded" "$work/spawned/report.txt" ||
+        fail "what is recorded is said not to be"
     ! grep -Eq "(^|[^0-9.])(100\.[1-9]|10[1-9]\.|1[1-9][0-9]\.|[2-9][0-9]{2}\.)[0-9]* %" \
         "$work/spawned/report.txt" || fail "more than 100 %"
+}
+
+# Below the launcher nothing records what it starts.
+unseen() {
+    rm -rf "${work:?}/unseen"
+    timeout 150 mpirun -n 1 "$bin/ckagent" --dir "$work/unseen" -- "$program" \
+        spawned >"$work/unseen.out" 2>"$work/unseen.err" </dev/null ||
+        { cat "$work/unseen.err"; fail "mpirun"; }
+    tr -s '\n ' ' ' <"$work/unseen/report.txt" |
+        grep -q "MPI_Comm_spawn started 1 process that is not recorded" ||
+        fail "the text does not state what is missing"
 }
 
 # PRRTE 3.0.8's mpirun dies of SIGSEGV of any command line with a ":".
@@ -257,6 +270,7 @@ else
     echo "left out: two programs in a job (mpirun cannot start any)"
 fi
 once spawned
+once unseen
 by_truth posted
 by_truth ring
 by_truth flood

@@ -135,18 +135,22 @@ static bool is_polling(const struct report *report)
 static void put_lost(const struct page *page)
 {
     const struct report_efficiency *e = &page->report->efficiency;
+    bool is_short = e->outside.ns[REPORT_OUTSIDE_READY] > e->useful / ELSEWHERE;
+    const char *uneven =
+        is_short ? "uneven work, or work without a CPU (load balance"
+                 : "uneven work (load balance";
     const struct part {
         double value;
         const char *words;
     } all[] =
         {
-            {e->load_balance, "uneven work (load balance"},
+            {e->load_balance, uneven},
             {e->serialisation, "ranks that are late in turn (serialisation"},
             {e->transfer,
              "the network, or ranks without a CPU in MPI (transfer"},
         },
       joined[] = {
-          {e->load_balance, "uneven work (load balance"},
+          {e->load_balance, uneven},
           {e->communication, "time in MPI, waits or transfer (communication"},
       };
     bool is_known = report_knows_transfer(page->report);
@@ -453,6 +457,21 @@ static void put_shared(const struct page *page)
     free(ranks);
 }
 
+/* Who records the launcher records what it starts, in rows that they share. */
+static void put_spawned(const struct page *page)
+{
+    uint32_t count = page->report->spawned;
+
+    if (count > 0 && !has_shared(page->report)) {
+        fprintf(page->file,
+                " MPI_Comm_spawn started %u process%s that %s not recorded: "
+                "what ranks waited for %s is not known. With ckagent before "
+                "the launcher %s: ckagent -- mpirun ...\n",
+                count, count == 1 ? "" : "es", count == 1 ? "is" : "are",
+                count == 1 ? "it" : "them", count == 1 ? "it is" : "they are");
+    }
+}
+
 void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
@@ -460,6 +479,7 @@ void page_host_answer(const struct page *page)
 
     put_no_device(page);
     page_folded(page, put_shared);
+    page_folded(page, put_spawned);
     page_threads_answer(page);
     if (e->ranks > 0) {
         page_folded(page, put_times);
