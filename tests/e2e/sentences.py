@@ -554,6 +554,9 @@ class Judge:
         seen = re.search(r"\b(nanosleep|read|pthread_mutex_lock|compute|grind|"
                          r"MPI_\w+) \(", what.split(" after ")[0])
         kind = calls.get(seen[1], seen[1]) if seen else "other"
+        part = re.match(r"in mpi_call, .* of it \(([\d.]+) %\) in MPI_", what)
+        if part:
+            share = float(share) * float(part[1]) / 100
         # Between two calls all is one thing, or by samples several.
         between = sum(mine.get(key, 0) for key in BETWEEN + ("other",))
         calls = [v for k, v in mine.items() if k not in BETWEEN + ("other",)]

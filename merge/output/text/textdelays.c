@@ -361,9 +361,10 @@ static void put_named(const struct page *page,
         fprintf(page->file, "by several things, the largest part (%s %%) ",
                 word_percent(delays->ns, delays->rank_ns).text);
     } else if (has_kind(delays)) {
-        fprintf(page->file, "in %s, %s ", kind_text(delays->kind),
+        fprintf(page->file, "in %s, %s (%s %%) ", kind_text(delays->kind),
                 delays->ns > delays->kind_ns / 2 ? "most of it"
-                                                 : "the largest part of it");
+                                                 : "the largest part of it",
+                word_percent(delays->ns, delays->kind_ns).text);
     }
 }
 
