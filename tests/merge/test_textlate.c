@@ -624,6 +624,15 @@ static void the_answer_names_who_was_waited_for_and_why(void **state)
     late.delays.did.sampled.has_processes = true;
     print(page_late_answer, &report);
     assert_true(has_words("while its other threads or processes computed in"));
+    late.delays.rank = 1;
+    late.delays.did = solves;
+    late.delays.did.running =
+        (struct report_running){.total = S, .blocked = S - S / 1000};
+    late.delays.did.sampled.is_waits = true;
+    late.delays.did.sampled.called = "wait4";
+    print(page_late_answer, &report);
+    assert_true(has_words("longer blocked in the kernel in wait4, called by "
+                          "solve (solver.c:12). "));
     late.delays.ns = late.delays.kind_ns = S / 2; /* next to nothing of it */
     print(page_late_answer, &report);
     assert_string_equal(text, " Rank 1 was waited for most (3.00 s).\n");

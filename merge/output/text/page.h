@@ -142,9 +142,6 @@ void page_delays(const struct page *page, const struct page_late *late);
 /* The same as a part of a sentence: ", 87.8 % of it because it spent longer
  * computing in work (a.c:9)"; nothing where that explains little of it. */
 void page_because(const struct page *page, const struct page_late *late);
-/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing", "blocked in
- * the kernel" (textdelays.c). */
-void page_short(const struct page *page, const struct report_activity *did);
 /* What a rank did, and that it may have waited there where that is not known;
  * the end of a line, or more lines (textdelays.c). */
 void page_did(const struct page *page, const struct report_activity *did);

@@ -46,7 +46,10 @@ static bool is_same(const struct report_activity *a,
             (is_blocked(a) && is_blocked(b)));
 }
 
-void page_short(const struct page *page, const struct report_activity *did)
+/* "in nanosleep (a.c:8)", "computing in work (a.c:9)", "computing", "blocked in
+ * the kernel". */
+static void put_short(const struct page *page,
+                      const struct report_activity *did)
 {
     const struct place *place =
         did->call != NULL ? &did->place : &did->sampled.place;
@@ -314,7 +317,7 @@ void page_delays(const struct page *page, const struct page_late *whole)
         !is_same(late->seen, &delays->did)) {
         fprintf(file, "    During the wait it was seen, %s %%, ",
                 word_percent(late->seen_ns, late->ns).text);
-        page_short(page, late->seen);
+        put_short(page, late->seen);
         fputs(".\n", file);
     }
 }
@@ -334,16 +337,32 @@ static void put_where(const struct page *page,
     }
 }
 
+/* " in wait4, called by filter (a.c:9)" */
+static void put_left(const struct page *page,
+                     const struct report_sampled *sampled)
+{
+    fputs(" in ", page->file);
+    if (sampled->called != NULL) {
+        page_cell(page, sampled->called, 40);
+        fputs(", called by ", page->file);
+    }
+    page_call_of(page, sampled->place.function, &sampled->place);
+}
+
 /* "in pthread_cond_wait (a.c:8), while its other threads computed in work
  * (a.c:9)" */
 static void put_reason(const struct page *page,
                        const struct report_activity *did)
 {
     if (!page_is_without_cpu(&did->running, page_usual_ready(page->report))) {
-        page_short(page, did);
+        put_short(page, did);
     } else {
         fputs("ready to run without a CPU", page->file);
         put_where(page, did);
+    }
+    if (did->call == NULL && did->sampled.is_waits && did->sampled.ns > 0 &&
+        is_blocked(did)) {
+        put_left(page, &did->sampled);
     }
     if (did->sampled.is_others && did->sampled.ns > 0) {
         fprintf(page->file, " while its other threads%s computed in ",

@@ -139,6 +139,7 @@ void page_late_rank(const struct page *page, size_t index)
                 row[-1].rank);
     }
 }
+
 static void put_most(const struct page *page)
 {
     const struct report_straggler *row = &page->report->stragglers[0];
