@@ -19,7 +19,7 @@
 #include "schema/batch/numbers.h"
 
 /* How far ahead of the record that is taken memory is asked for. */
-#define PREFETCH_BYTES 3072
+#define PREFETCH_BYTES 8192
 
 struct columns_encoder {
     struct block block[CK_CLASS_LIMIT];
