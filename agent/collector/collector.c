@@ -111,6 +111,7 @@ static void parts_join(struct collector *collector)
         .symbols = collector->symbols,
         .env = collector->config->env,
         .is_told = collector->config->sampler != NULL,
+        .pid_space = ck_ring_pid_space(),
     };
     collector->periodic = (struct periodic){
         .config = collector->config,

@@ -202,7 +202,7 @@ end_say(struct processes *processes, uint32_t incarnation, unsigned entry)
 void processes_ends(struct processes *processes)
 {
     struct ck_ring_process *table = ck_ring_processes(processes->header);
-    uint64_t space = ck_ring_pid_space();
+    uint64_t space = processes->pid_space;
     unsigned looked = 0;
     ck_time_t now;
 
@@ -281,9 +281,9 @@ static bool has_slot(const struct processes *processes, uint32_t incarnation)
     return false;
 }
 
-static void
-entry_give_back(struct processes *processes, unsigned at, uint64_t space)
+static void entry_give_back(struct processes *processes, unsigned at)
 {
+    uint64_t space = processes->pid_space;
     struct ck_ring_process *entry = &ck_ring_processes(processes->header)[at];
     uint32_t number = atomic_load(&entry->incarnation);
 
@@ -304,14 +304,11 @@ entry_give_back(struct processes *processes, unsigned at, uint64_t space)
 
 bool processes_give_back(struct processes *processes)
 {
-    uint64_t space;
-
     if (processes->told - processes->given_back < CK_RING_PROCESSES / 2) {
         return false;
     }
-    space = ck_ring_pid_space();
     for (unsigned i = 0; i < CK_RING_PROCESSES; i++) {
-        entry_give_back(processes, i, space);
+        entry_give_back(processes, i);
     }
     return processes->told - processes->given_back > CK_RING_PROCESSES / 4 * 3;
 }

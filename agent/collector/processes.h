@@ -23,6 +23,7 @@ struct processes {
     struct selfstream *selfstream;       /* borrowed */
     struct symbols *symbols;             /* borrowed, may be NULL */
     char *const *env;                    /* borrowed: the agent's */
+    uint64_t pid_space;                  /* the collector's; 0 = not known */
     bool is_told;                        /* symbols_mapped() is called */
     uint32_t slots;                      /* in the ring's table */
     uint32_t told;                       /* incarnations reported */
