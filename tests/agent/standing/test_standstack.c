@@ -116,8 +116,9 @@ child_start(void (*does)(void), struct threadlook *look, int64_t call)
             print_message("the memory of a child may not be read here\n");
             skip();
         }
-        if (call >= 0 ? look->has_place && look->call == call
-                      : look->state == 'R' && !look->has_place) {
+        if (call >= 0
+                ? look->has_place && look->call == call && look->state != 'R'
+                : look->state == 'R' && !look->has_place) {
             return pid;
         }
         (void)usleep(1000);
