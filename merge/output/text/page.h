@@ -172,6 +172,9 @@ void page_peers_row(const struct page *page);
 struct word
 page_sampled(const struct page *page, ck_time_t part, ck_time_t whole);
 struct word page_samples_lost(const struct page *page);
+/* How many samples so much time of samples is, by those of the whole run; 0 =
+ * there were none (texthot.c). */
+double page_samples_in(const struct page *page, ck_time_t time);
 /* What the time outside MPI was, from `column` on: as a line of all ranks, and,
  * where more than computing is worth it, a row a rank (outside.c). */
 void page_outside(const struct page *page, int column, int indent);
@@ -183,7 +186,7 @@ void page_load(const struct page *page);
  * where no device worked (texthot.c). */
 void page_hot_answer(const struct page *page);
 void page_hot(const struct page *page);
-/* Device work by launching stack (textlaunchstacks.c). */
+/* Device work by launching stack (textlaunches.c). */
 void page_launch_stacks(const struct page *page);
 /* Where threads waited without a CPU, and how much of that has a stack
  * (textblocked.c). */

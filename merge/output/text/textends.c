@@ -146,16 +146,6 @@ static void put_fate(const struct page *page,
 #define COMPUTES_PART 20
 #define COMPUTES_SAMPLES 5
 
-/* How many there are, by those of the whole run. */
-static double samples_of(const struct page *page, ck_time_t total)
-{
-    const struct report_samples *samples = &page->report->samples;
-
-    return samples->total == 0 ? 0
-                               : (double)samples->count * (double)total /
-                                     (double)samples->total;
-}
-
 /* ", then it computed in f (a.c:3), 100 % of samples" */
 static void put_after(const struct page *page, const struct report_rank *rank)
 {
@@ -165,7 +155,7 @@ static void put_after(const struct page *page, const struct report_rank *rank)
     if (did->total == 0 || did->ns * 2 < did->total ||
         did->place.function == NULL || rank->end_time == 0 ||
         did->total * COMPUTES_PART < length ||
-        samples_of(page, did->total) < COMPUTES_SAMPLES - 0.5) {
+        page_samples_in(page, did->total) < COMPUTES_SAMPLES - 0.5) {
         return;
     }
     fputs(", then it computed in ", page->file);

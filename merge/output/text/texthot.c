@@ -39,6 +39,15 @@ static uint64_t records_all(const struct report_samples *samples)
     return samples->records + samples->records_lost;
 }
 
+double page_samples_in(const struct page *page, ck_time_t time)
+{
+    const struct report_samples *samples = &page->report->samples;
+
+    return samples->total == 0
+               ? 0
+               : (double)samples->count * (double)time / (double)samples->total;
+}
+
 struct word
 page_sampled(const struct page *page, ck_time_t part, ck_time_t whole)
 {
@@ -48,7 +57,7 @@ page_sampled(const struct page *page, ck_time_t part, ck_time_t whole)
     double count = COUNT_DIGIT; /* of the whole's samples */
 
     if (samples->total > 0) {
-        count = (double)samples->count * (double)whole / (double)samples->total;
+        count = page_samples_in(page, whole);
     }
     if (whole > 0 && (count < COUNT_DIGIT || is_lossy)) {
         (void)snprintf(word.text, sizeof(word.text), "%.0f",
