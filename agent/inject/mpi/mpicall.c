@@ -305,8 +305,7 @@ static void call_begin(struct mpi_call *call, const void *site)
     call->bytes = 0;
     call->types = mpi_type_generation();
     if (mpi_call_has(call, 'c')) {
-        call->comm = mpi_comm_find(mpi_abi_handle(mpi_call_word(call, 'c')));
-        call->comm_id = call->comm != NULL ? call->comm->id : 0;
+        mpi_call_comm_take(call, mpi_abi_handle(mpi_call_word(call, 'c')));
     }
     if (row->enter != NULL) {
         row->enter(call);
@@ -560,32 +559,32 @@ uint64_t mpi_call_request(const struct mpi_call *call, const void *at, size_t i)
                : mpi_abi_handle_at(at, i);
 }
 
-uint64_t mpi_call_comm(const struct mpi_call *call, const void *at)
+/* A handle in memory; `null` where there is none. */
+static uint64_t handle_in(const struct mpi_call *call,
+                          const void *at,
+                          uint64_t null,
+                          long (*f2c)(int handle))
 {
     if (at == NULL) {
-        return mpi_abi.comm_null;
+        return null;
     }
-    return call->is_fortran ? (uint64_t)mpi_abi.call.comm_f2c(*(const int *)at)
+    return call->is_fortran ? (uint64_t)f2c(*(const int *)at)
                             : mpi_abi_handle_at(at, 0);
+}
+
+uint64_t mpi_call_comm(const struct mpi_call *call, const void *at)
+{
+    return handle_in(call, at, mpi_abi.comm_null, mpi_abi.call.comm_f2c);
 }
 
 uint64_t mpi_call_window(const struct mpi_call *call, const void *at)
 {
-    if (at == NULL) {
-        return mpi_abi.comm_null;
-    }
-    return call->is_fortran ? (uint64_t)mpi_abi.call.win_f2c(*(const int *)at)
-                            : mpi_abi_handle_at(at, 0);
+    return handle_in(call, at, mpi_abi.comm_null, mpi_abi.call.win_f2c);
 }
 
 uint64_t mpi_call_message(const struct mpi_call *call, const void *at)
 {
-    if (at == NULL) {
-        return 0;
-    }
-    return call->is_fortran
-               ? (uint64_t)mpi_abi.call.message_f2c(*(const int *)at)
-               : mpi_abi_handle_at(at, 0);
+    return handle_in(call, at, 0, mpi_abi.call.message_f2c);
 }
 
 uint64_t mpi_call_type(const struct mpi_call *call, const void *at, size_t i)

@@ -182,6 +182,14 @@ mpi_call_count_at(const struct mpi_call *call, const void *counts, int i)
     return count > 0 ? (uint64_t)count : 0;
 }
 
+/* What the call is on, by its handle: a communicator, or a window. Not in the
+ * table: none. */
+static inline void mpi_call_comm_take(struct mpi_call *call, uint64_t handle)
+{
+    call->comm = mpi_comm_find(handle);
+    call->comm_id = call->comm != NULL ? call->comm->id : 0;
+}
+
 /* The handle behind a pointer argument, element i. No pointer, which MPI
  * refuses with an error that the program may handle: the handle of nothing. */
 uint64_t

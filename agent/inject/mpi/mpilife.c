@@ -142,8 +142,7 @@ void mpi_life_comm_leave(struct mpi_call *call)
 void mpi_life_free_enter(struct mpi_call *call)
 {
     call->handle = mpi_call_comm(call, (const void *)mpi_call_word(call, 'C'));
-    call->comm = mpi_comm_find(call->handle);
-    call->comm_id = call->comm != NULL ? call->comm->id : 0;
+    mpi_call_comm_take(call, call->handle);
 }
 
 void mpi_life_free_leave(struct mpi_call *call)

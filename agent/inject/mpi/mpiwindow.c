@@ -28,8 +28,7 @@ void mpi_window_new_leave(struct mpi_call *call)
 static void window_enter(struct mpi_call *call, uint64_t handle)
 {
     call->handle = handle;
-    call->comm = mpi_comm_find(handle);
-    call->comm_id = call->comm != NULL ? call->comm->id : 0;
+    mpi_call_comm_take(call, handle);
     call->bytes_in = 0;
     call->seq = mpi_collective_next(call->comm);
 }
