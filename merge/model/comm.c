@@ -97,7 +97,7 @@ line_keep(const struct defs *defs, const struct ck_text *text, const char *key)
 static uint32_t spawned_count(const struct ck_text *text)
 {
     const char *bytes = ck_text_bytes(text);
-    char how[32] = "", remote[CK_TEXT_BYTES_MAX] = "";
+    char how[32] = "", remote[CK_TEXT_BYTES_MAX];
     uint32_t count = 0;
 
     (void)ck_lines_get(bytes, text->length, "how", how, sizeof(how));
