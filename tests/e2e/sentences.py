@@ -245,7 +245,7 @@ class Truth:
             max(late[50:60] + late[90:100]) < min(inside) and \
             sum(ns > min(inside) for ns in rest) <= 2
 
-    def others(self):
+    def others(self, cpus):
         """How many CPUs other programs used, as far as the notes reach, and by how
         much that may be wrong: ticks are whole ones, and up to two of each CPU are
         missing at a note."""
@@ -258,7 +258,7 @@ class Truth:
         tick = 1e9 / os.sysconf("SC_CLK_TCK")
         length = last.begin - first.begin
         return ((last.number - first.number) * tick - own) / length, \
-            2 * tick * self.cpus / length, length
+            2 * tick * cpus / length, length
 
     def queued(self):
         """How long threads were ready without a CPU, up to the last note, and up
@@ -417,7 +417,7 @@ class Judge:
             assert float(cpus[1]) == self.context["cpus"], (rest, self.context)
         # It is not printed where it is no reason.
         seen = float(others[1]) if others else self.context["others"]
-        truth, ticks, length = self.truths[0].others()
+        truth, ticks, length = self.truths[0].others(self.context["cpus"])
         room = 0.2 * truth + 0.3 + ticks
         assert truth - self.context["own_ns"] / length - room < seen < \
             truth + room, (rest, truth, room)
@@ -723,8 +723,6 @@ def main():
             assert not end or at <= end <= ends[1] + 5e6, (at, end, ends)
         ends[0] = max([ends[0] - 150e6] + last)
     truths = [Truth(ranks, end, whole) for end in ends]
-    for truth in truths:
-        truth.cpus = context["cpus"]
     judge = Judge(shape, text, truths, context)
     first, late = parts_of(text)
     judge.read(first)

@@ -493,14 +493,24 @@ static void two_places_without_symbols_are_two(void **state)
     assert_true(has("%: in MPI_Alltoall (ph.x).\n"));
 }
 
+/* A rank polls for messages. */
+static void polls_make(void)
+{
+    static struct report_function polls = {
+        .name = "MPI_Iprobe", .kind = "mpi", .calls = 9};
+    static struct report_rank ranks[2] = {{.mpi_calls = 10}, {.number = 1}};
+
+    report.functions = &polls;
+    report.functions_count = 1;
+    report.ranks = ranks;
+    report.ranks_count = 2;
+}
+
 /* Which may be between two polls. */
 static void a_sleep_of_a_rank_that_polls_is_blamed_with_doubt(void **state)
 {
     static const char *const doubt =
         "    Whether it waited for others there is not known.\n";
-    static struct report_function polls = {
-        .name = "MPI_Iprobe", .kind = "mpi", .calls = 9};
-    static struct report_rank ranks[2] = {{.mpi_calls = 10}, {.number = 1}};
 
     (void)state;
     late.delays.did = (struct report_activity){.call = "usleep",
@@ -509,10 +519,7 @@ static void a_sleep_of_a_rank_that_polls_is_blamed_with_doubt(void **state)
     print(page_mpi, &report);
     assert_true(has("in usleep (a.c:20)"));
     assert_false(has(doubt));
-    report.functions = &polls;
-    report.functions_count = 1;
-    report.ranks = ranks;
-    report.ranks_count = 2;
+    polls_make();
     print(page_mpi, &report);
     assert_true(has(doubt));
 }
@@ -643,9 +650,6 @@ static void the_answer_names_who_was_waited_for_and_why(void **state)
 
 static void the_answer_names_no_rank_where_it_is_not_worth_it(void **state)
 {
-    static struct report_function polls = {
-        .name = "MPI_Iprobe", .kind = "mpi", .calls = 9};
-    static struct report_rank ranks[2] = {{.mpi_calls = 10}, {.number = 1}};
     struct report_straggler both[2];
 
     (void)state;
@@ -665,10 +669,7 @@ static void the_answer_names_no_rank_where_it_is_not_worth_it(void **state)
     print(page_late_answer, &report);
     assert_string_equal(text, "");
     report.region.end = report.efficiency.region = 10 * S;
-    report.functions = &polls;
-    report.functions_count = 1;
-    report.ranks = ranks;
-    report.ranks_count = 2;
+    polls_make();
     print(page_late_answer, &report);
     assert_string_equal(text, ""); /* the longest waits may be in polls */
 }
