@@ -13,6 +13,7 @@
 #include "agent/inject/opencl/openclbacklog.h"
 
 #define FETCH_BYTES 64 /* a cache line */
+#define ROOM_EACH 64   /* records between two looks at the room */
 
 /* Whether the caller holds it now. */
 static bool backlog_hold(struct backlog *backlog)
@@ -39,6 +40,23 @@ static bool is_asked(struct backlog *backlog)
     return atomic_load(&backlog->asked) == inject_ring.incarnation;
 }
 
+/* Where the command of that number has its post. */
+static struct pending **post_of(struct backlog *backlog, uint32_t number)
+{
+    return &backlog->posts[number / BACKLOG_STEP % BACKLOG_POSTS];
+}
+
+/* They have numbers in order; `first` is the oldest of those that came. */
+static void posts_set(struct backlog *backlog, struct pending *first)
+{
+    for (; first != NULL; first = first->later) {
+        if (backlog->gathered % BACKLOG_STEP == 0) {
+            *post_of(backlog, backlog->gathered) = first;
+        }
+        backlog->gathered++;
+    }
+}
+
 /* What was enqueued since the last look, oldest first, to the end. */
 static void backlog_gather(struct backlog *backlog)
 {
@@ -56,11 +74,11 @@ static void backlog_gather(struct backlog *backlog)
         newest = newest == NULL ? pending : newest;
         pending->later = oldest;
         oldest = pending;
-        backlog->gathered++;
     }
     if (oldest == NULL) {
         return;
     }
+    posts_set(backlog, oldest);
     if (backlog->first == NULL) {
         backlog->first = oldest;
     } else {
@@ -93,8 +111,9 @@ static void backlog_fetch(const struct pending *pending)
     }
 }
 
-/* Record those that are complete. Returns how many. */
-static uint32_t backlog_record(struct backlog *backlog)
+/* Record those that are complete; for the program, while its slot has room.
+ * Returns how many. */
+static uint32_t backlog_record(struct backlog *backlog, bool is_program)
 {
     uint32_t count = 0;
 
@@ -102,7 +121,8 @@ static uint32_t backlog_record(struct backlog *backlog)
         struct pending *pending = backlog->first;
         cl_int status = status_of(backlog, pending);
 
-        if (status > CL_COMPLETE) {
+        if (status > CL_COMPLETE ||
+            (is_program && count % ROOM_EACH == 0 && !pending_has_room())) {
             break;
         }
         backlog_fetch(pending);
@@ -134,11 +154,20 @@ static void backlog_pace(struct backlog *backlog, uint32_t count)
     backlog->looked = now;
 }
 
-/* The command so far on, or the last one. */
-static struct pending *backlog_far(const struct backlog *backlog)
+/* The command so far on, or the last one; from BACKLOG_STEP on, the next but
+ * one that has a post. */
+static struct pending *backlog_far(struct backlog *backlog)
 {
     struct pending *far = backlog->first;
+    uint32_t number =
+        backlog->recorded / BACKLOG_STEP * BACKLOG_STEP + BACKLOG_AHEAD;
 
+    if (backlog->ahead > BACKLOG_STEP) {
+        return number - backlog->recorded <
+                       backlog->gathered - backlog->recorded
+                   ? *post_of(backlog, number)
+                   : backlog->last;
+    }
     for (uint32_t i = 1; i < backlog->ahead && far->later != NULL; i++) {
         far = far->later;
     }
@@ -215,7 +244,7 @@ static void backlog_look(struct backlog *backlog, bool is_called)
     do {
         backlog_gather(backlog);
         if (!is_called || !is_looked_at(backlog)) {
-            uint32_t count = backlog_record(backlog);
+            uint32_t count = backlog_record(backlog, !is_called);
 
             if (is_called || count > 0) {
                 backlog_pace(backlog, count);
@@ -275,7 +304,7 @@ bool backlog_is_empty(struct backlog *backlog)
         return false;
     }
     backlog_gather(backlog);
-    (void)backlog_record(backlog);
+    (void)backlog_record(backlog, false);
     is_empty = backlog->first == NULL;
     backlog_look(backlog, false);
     return is_empty;
@@ -349,7 +378,7 @@ static cl_event wait_next(struct backlog *backlog, struct wait *wait)
         wait->end = backlog->gathered;
         wait->has_end = true;
     }
-    backlog_pace(backlog, backlog_record(backlog));
+    backlog_pace(backlog, backlog_record(backlog, true));
     left = wait->end - backlog->recorded;
     /* Others may have recorded more than what is waited for. */
     if (backlog->first != NULL && (int32_t)left > (int32_t)backlog->ahead) {

@@ -14,7 +14,14 @@
  *
  * How far on the next callback is: as many commands as end in BACKLOG_LATE by
  * the pace of the last ones, and BACKLOG_AHEAD at most; so records are late by
- * about that time, and of commands that turn slow by that many.
+ * about that time, and of commands that turn slow by that many. Thousands of
+ * commands may be enqueued, so one that is far on is found by a post at each
+ * BACKLOG_STEP of them: to walk there costs the thread that runs the queue
+ * more than all the rest.
+ *
+ * The program's own records go to the same slot: a look of the program leaves
+ * commands where half of that is full, and then the callback records them, on
+ * its own thread.
  *
  * Where threads share a queue their commands may be in another order here
  * than in the driver. Then the first one that is not complete holds up others
@@ -26,8 +33,10 @@
 #include "agent/inject/opencl/openclpending.h"
 
 #define BACKLOG_STRIDE 64
-#define BACKLOG_AHEAD 512
-#define BACKLOG_LATE 1000000 /* ns */
+#define BACKLOG_STEP 1024
+#define BACKLOG_AHEAD (2 * BACKLOG_STEP)
+#define BACKLOG_POSTS (PENDING_MAX / BACKLOG_STEP)
+#define BACKLOG_LATE 10000000 /* ns */
 /* Threads that wait at a time; others only do what the program asked for. */
 #define BACKLOG_WAITERS 64
 
@@ -51,6 +60,8 @@ struct backlog {
     ck_time_t looked; /* RAW ns */
     uint32_t ahead;
     uint32_t seen; /* looks of the program at the last callback */
+    /* Commands whose number is a multiple of BACKLOG_STEP. */
+    struct pending *posts[BACKLOG_POSTS];
 };
 
 /* Have the end of a watched command recorded. Any thread. */

@@ -355,6 +355,15 @@ cl_int pending_status(struct pending *pending)
                : CL_QUEUED;
 }
 
+bool pending_has_room(void)
+{
+    const struct ck_ring_writer *writer = inject_writer();
+
+    return writer == NULL ||
+           ck_ring_has_room(writer->slot, writer->mask,
+                            (unsigned)((writer->mask + 1) / 2));
+}
+
 /* The entry goes back, and the event. */
 static void pending_leave(struct pending *pending)
 {

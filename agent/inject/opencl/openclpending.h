@@ -66,6 +66,8 @@ void pending_callback(struct pending *pending);
  * answer; record a command that is complete, or failed; count one that cannot
  * be followed. Both end the entry. */
 cl_int pending_status(struct pending *pending);
+/* Is half of this thread's slot free? */
+bool pending_has_room(void);
 void pending_done(struct pending *pending, cl_int status);
 void pending_drop(struct pending *pending);
 /* At exit: report what never completed, and stop recording. */

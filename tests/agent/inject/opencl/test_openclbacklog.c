@@ -24,7 +24,7 @@ struct ck_ring inject_ring;
 static struct backlog backlog;
 static struct pending commands[COMMANDS];
 static size_t done, failed, dropped;
-static bool has_answers, has_callbacks, is_over;
+static bool has_answers, has_callbacks, has_room, is_over;
 static unsigned depth, deepest;
 static size_t complete; /* without a callback, the first so many */
 static size_t waits, references;
@@ -128,6 +128,11 @@ cl_int pending_status(struct pending *pending)
                : CL_QUEUED;
 }
 
+bool pending_has_room(void)
+{
+    return has_room;
+}
+
 void pending_done(struct pending *pending, cl_int status)
 {
     assert_int_equal(status, status_of(pending->event));
@@ -153,7 +158,7 @@ static int setup(void **state)
     added = added_then = 0;
     awaited = COMMANDS;
     called = NULL;
-    has_answers = has_callbacks = true;
+    has_answers = has_callbacks = has_room = true;
     is_over = false;
     return 0;
 }
@@ -218,6 +223,36 @@ static void a_program_that_goes_on_records_what_has_ended(void **state)
     assert_int_equal(done, COMMANDS);
     /* The callback that was asked for finds nothing. */
     commands_end();
+    assert_int_equal(done, COMMANDS);
+    assert_int_equal(backlog.holder, 0);
+}
+
+/* To count them off one by one would take the queue's own thread too long. */
+static void the_next_callback_is_some_thousand_commands_on(void **state)
+{
+    size_t place;
+
+    (void)state;
+    complete = COMMANDS / 2;
+    commands_add(COMMANDS, QUEUE);
+    event_call(&callback);
+    place = (size_t)((const struct pending *)callback.event - commands);
+    assert_in_range(place, done + BACKLOG_STEP, done + BACKLOG_AHEAD);
+    assert_int_equal(place % BACKLOG_STEP, 0);
+}
+
+static void
+a_program_whose_slot_fills_leaves_commands_to_the_callback(void **state)
+{
+    (void)state;
+    has_room = false;
+    complete = COMMANDS;
+    commands_add(COMMANDS, QUEUE);
+    backlog_wait(&backlog, QUEUE);
+    complete = COMMANDS;
+    backlog_record_ended(&backlog);
+    assert_int_equal(done, 0);
+    event_call(&callback);
     assert_int_equal(done, COMMANDS);
     assert_int_equal(backlog.holder, 0);
 }
@@ -304,6 +339,10 @@ int main(void)
                                setup),
         cmocka_unit_test_setup(a_program_that_goes_on_records_what_has_ended,
                                setup),
+        cmocka_unit_test_setup(the_next_callback_is_some_thousand_commands_on,
+                               setup),
+        cmocka_unit_test_setup(
+            a_program_whose_slot_fills_leaves_commands_to_the_callback, setup),
         cmocka_unit_test_setup(who_waits_for_the_queue_records_meanwhile,
                                setup),
         cmocka_unit_test_setup(a_wait_whose_events_have_no_answer_ends, setup),
