@@ -7,8 +7,10 @@
 # times commands and records them (opencl_cost.c), and with ck; medians count.
 # What the bare loops add no such tool can be below. CPU time is that of the
 # program's threads: on a virtual machine whose cores are taken away the time of
-# day moves more than what is measured. The goal is 1.10 times plain. Exit 77 where
-# the program was not built.
+# day moves more than what is measured. Last come the ratios of one round's two
+# runs, which the machine's slower changes do not move, as a median with its 95 %
+# interval: the goal is 1.10 times plain at the upper end, or that of the bare loop that
+# records. Exit 77 where the program was not built.
 set -u
 build=$1
 rounds=${2:-7}
@@ -64,3 +66,24 @@ awk -v bare="$(median_of waiting 1)" -v ck="$(median_of ck-waiting 1)" \
         printf "the launching thread alone, all commands waiting: CPU %.0f ns " \
                "plain, %.0f with ck (%.2f)\n", bare, ck, ck / bare
     }'
+PYTHONDONTWRITEBYTECODE=1 python3 - "$(dirname "$0")" "$work/lines" <<'END'
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from turns import bootstrap
+
+LIMIT = 1.10
+times = {}
+for line in open(sys.argv[2]):
+    mode, *fields = line.split()
+    times.setdefault(mode, []).append(float(fields[0]))
+for mode, other in (("records", "plain"), ("ck", "plain"), ("ck", "records")):
+    low, middle, high = bootstrap(
+        [a / b for a, b in zip(times[mode], times[other])])
+    verdict = "met" if high <= LIMIT else \
+        "MISSED" if low > LIMIT else "not decided"
+    print("rounds: %s / %s %.3f (%.3f to %.3f)%s" % (
+        mode, other, middle, low, high,
+        ", at most %.2f: %s" % (LIMIT, verdict) if other == "plain" and
+        mode == "ck" else ""))
+END
