@@ -10,7 +10,8 @@
  * Work is a number of iterations, not a time, so that whatever slows the
  * program down shows in its time. The calls are timed in blocks; printed are
  * the mean of all, the median and the smallest of the blocks. ITERATIONS 0
- * makes calls as fast as they come.
+ * makes calls as fast as they come. Below waker.c it writes a record of each
+ * call itself, as large as ck's.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -18,9 +19,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/bench/barering.h"
+
 #define BLOCK 500
 #define BLOCKS_MAX 50000
 #define WORK_NS 10000.0
+#define RECORD_UNITS 3
+
+static struct bare_writer writer;
 
 static double now_ns(void)
 {
@@ -68,8 +74,12 @@ static void block_run(long iterations, double *x)
     double sum;
 
     for (int i = 0; i < BLOCK; i++) {
+        int64_t begin;
+
         *x = work(*x, iterations);
+        begin = bare_now(&writer);
         MPI_Allreduce(x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        bare_record(&writer, RECORD_UNITS, begin, bare_now(&writer));
         *x = sum / 2;
     }
 }
@@ -135,6 +145,7 @@ int main(int argc, char **argv)
         return 2;
     }
     MPI_Init(&argc, &argv);
+    writer = bare_open();
     run(blocks, atol(argv[2]), argv[3]);
     MPI_Finalize();
     return 0;
