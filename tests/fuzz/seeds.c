@@ -1,6 +1,6 @@
 /* seeds.c - the first inputs of the fuzz targets: DIR/batch, DIR/control,
  * DIR/segment, DIR/probe, DIR/options, DIR/scalene, DIR/manifest, DIR/ring,
- * DIR/python, DIR/standing, DIR/unwind, DIR/jit
+ * DIR/python, DIR/standing, DIR/unwind, DIR/jit, DIR/frameindex
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,6 +15,7 @@
 #include "schema/clock/probe.h"
 #include "schema/batch/pack.h"
 #include "schema/batch/wire.h"
+#include "schema/store/frameindex.h"
 #include "tests/schema/records.h"
 
 #define ROOM ((size_t)8 << 10)
@@ -277,6 +278,39 @@ static int make_jit(const char *dir, int number)
     return rc | fclose(file);
 }
 
+/* Two segments with a stream and some frames each. */
+static int make_frameindex(const char *dir, int number)
+{
+    uint64_t bytes[256];
+    const size_t file_bytes = sizeof(struct ck_frameindex_file) +
+                              sizeof(struct ck_frameindex_stream) +
+                              (size_t)number * sizeof(struct ck_frameindex_row);
+    const size_t all = sizeof(struct ck_frameindex_head) + 2 * file_bytes;
+    FILE *file = seed_open(dir, "frameindex", number);
+    int rc;
+
+    memset(bytes, 0, sizeof(bytes));
+    for (int f = 0; f < 2; f++) {
+        struct ck_frameindex_file *part =
+            (void *)((uint8_t *)bytes + sizeof(struct ck_frameindex_head) +
+                     (size_t)f * file_bytes);
+        struct ck_frameindex_row *rows;
+
+        *part = (struct ck_frameindex_file){
+            .end = 4096, .streams = 1, .rows = (uint32_t)number};
+        rows = (void *)ck_frameindex_rows(part);
+        for (int i = 0; i < number; i++) {
+            rows[i] = (struct ck_frameindex_row){.offset = 256 * (uint64_t)i,
+                                                 .first = 4 * (uint64_t)i,
+                                                 .units = 4,
+                                                 .length = 100};
+        }
+    }
+    ck_frameindex_seal(bytes, all, 2);
+    rc = put(file, bytes, all);
+    return file == NULL ? -1 : rc | fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     struct records_random random = {20260711};
@@ -289,7 +323,8 @@ int main(int argc, char **argv)
              make_text(argv[1], "scalene", i) |
              make_text(argv[1], "manifest", i) | make_changes(argv[1], i) |
              make_python(argv[1], i) | make_standing(argv[1], i) |
-             make_unwind(argv[1], i) | make_jit(argv[1], i);
+             make_unwind(argv[1], i) | make_jit(argv[1], i) |
+             make_frameindex(argv[1], i);
     }
     if (rc != 0) {
         (void)fprintf(stderr, "usage: seeds DIR (an existing one)\n");
