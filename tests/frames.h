@@ -31,6 +31,7 @@ static inline size_t frame_close(struct ck_frame_header *header,
     }
     header->units = info.units;
     header->records = info.records;
+    header->classes = info.classes;
     header->length = header->raw = (uint32_t)length;
     memcpy(header + 1, payload, length);
     memset((uint8_t *)(header + 1) + length, 0, 8);

@@ -93,7 +93,8 @@ static int file_walk(const char *path, struct taker *taker, struct ck_err *err)
         taker->sum.frames++;
         taker->sum.records += header.records;
         if (header.stream.slot != CK_SLOT_AGGREGATOR) {
-            rc = taker->take(taker->state, &header, payload, false);
+            rc = taker->take(taker->state, &header, payload,
+                             ck_segment_offset(reader), false);
         }
     }
     if (rc != 0) {
@@ -110,7 +111,7 @@ static int fact_take(void *state,
 {
     const struct taker *taker = state;
 
-    return taker->take(taker->state, header, payload, true);
+    return taker->take(taker->state, header, payload, 0, true);
 }
 
 /* When a file was written to last, on this clock. */
@@ -458,6 +459,17 @@ int segments_append(struct segments *segments,
     part->records += header->records;
     part->bytes += bytes;
     return 0;
+}
+
+uint64_t segments_end(const struct segments *segments)
+{
+    return ck_segment_bytes(segments->current);
+}
+
+bool segments_is_single(const struct segments *segments)
+{
+    return segments->count == 1 && segments->parts[0].number == 0 &&
+           !factsfile_are_there(segments->facts);
 }
 
 struct segments_facts segments_facts(const struct segments *segments)

@@ -39,10 +39,12 @@ struct segments_facts {
     struct thin_note discarded;
 };
 
-/* A frame that was found; is_thin: in the facts. 0, or -1 to stop. */
+/* A frame that was found, at this offset of its file; is_thin: in the facts.
+ * 0, or -1 to stop. */
 typedef int (*segments_take_f)(void *state,
                                const struct ck_frame_header *header,
                                const void *payload,
+                               uint64_t offset,
                                bool is_thin);
 
 /* Open what is there of the agent in `dir`, the facts first; or make its first
@@ -67,6 +69,10 @@ int segments_append(struct segments *segments,
 void segments_trim(struct segments *segments,
                    factsfile_is_last_f is_last,
                    void *state);
+/* Bytes of the segment that is appended to. */
+uint64_t segments_end(const struct segments *segments);
+/* Is it the only one that there ever was? */
+bool segments_is_single(const struct segments *segments);
 struct segments_facts segments_facts(const struct segments *segments);
 /* fdatasync. 0 or -1 with errno. */
 int segments_sync(struct segments *segments);

@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/store/framerows.h"
+#include "aggregator/store/pins.h"
 #include "aggregator/store/segments.h"
-#include "schema/batch/pack.h"
 #include "schema/event.h"
 
 struct store {
+    uint8_t agent[16];
     struct segments *segments;
+    struct pins *pins; /* NULL = not all is kept, or there is no memory */
     struct positions *positions;
     uint64_t old;
     uint64_t failed;
@@ -22,65 +25,33 @@ struct store {
     char identity[STORE_IDENTITY_BYTES];
 };
 
-/* Identity and exit among the decoded texts of the collector's stream. */
-static void
-texts_scan(struct store *store, const uint8_t *rows, size_t rows_bytes)
-{
-    size_t at = 0;
-
-    while (at + CK_UNIT_BYTES <= rows_bytes) {
-        const struct ck_text *text = (const void *)(rows + at);
-        size_t bytes = (size_t)text->e.units * CK_UNIT_BYTES;
-
-        if (bytes == 0 || bytes > rows_bytes - at ||
-            text->length > bytes - sizeof(*text)) {
-            return;
-        }
-        if (text->e.kind == CK_KIND_EXIT) {
-            store->has_exit = true;
-        }
-        if (text->e.kind == CK_KIND_IDENTITY && text->object == 0 &&
-            !store->identity[0] && text->length < sizeof(store->identity)) {
-            memcpy(store->identity, ck_text_bytes(text), text->length);
-            store->identity[text->length] = '\0';
-        }
-        at += bytes;
-    }
-}
-
-/* Bytes that a frame's records need, decoded. */
-static size_t frame_rows_bytes(const struct ck_frame_header *header)
-{
-    return (size_t)header->units * CK_UNIT_BYTES;
-}
-
-/* Read the collector's texts out of one stored frame; what does not decode
- * is merge's to report. */
+/* Read the collector's texts out of one stored frame, for identity and exit;
+ * what does not decode is merge's to report. */
 static void frame_scan(struct store *store,
                        const struct ck_frame_header *header,
                        const void *payload)
 {
-    struct ck_batch_info info = {0};
-    size_t used = 0;
-    uint8_t *rows = NULL;
-    void *raw = NULL;
+    const struct ck_event *row;
+    struct framerows rows;
 
-    if (header->stream.slot != CK_SLOT_COLLECTOR || header->units == 0 ||
-        header->units > CK_FRAME_UNITS_MAX || header->raw > CK_FRAME_RAW_MAX) {
+    if (header->stream.slot != CK_SLOT_COLLECTOR) {
         return;
     }
-    rows = malloc(frame_rows_bytes(header));
-    raw = malloc(header->raw + (size_t)8);
-    if (rows && raw &&
-        ck_unpack(header->pack, payload, header->length, raw, header->raw,
-                  NULL) == 0 &&
-        ck_batch_decode_classes(raw, header->raw, 1u << CK_CLASS_TEXT, &info,
-                                rows, frame_rows_bytes(header), &used,
-                                NULL) == 0) {
-        texts_scan(store, rows, used);
+    if (framerows_read(&rows, header, payload, 1u << CK_CLASS_TEXT) == 0) {
+        while ((row = framerows_next(&rows))) {
+            const struct ck_text *text = (const void *)row;
+
+            if (row->kind == CK_KIND_EXIT) {
+                store->has_exit = true;
+            }
+            if (row->kind == CK_KIND_IDENTITY && text->object == 0 &&
+                !store->identity[0] && text->length < sizeof(store->identity)) {
+                memcpy(store->identity, ck_text_bytes(text), text->length);
+                store->identity[text->length] = '\0';
+            }
+        }
     }
-    free(raw);
-    free(rows);
+    framerows_free(&rows);
 }
 
 /* A frame that is there already. Nothing is missing below where the facts begin
@@ -88,6 +59,7 @@ static void frame_scan(struct store *store,
 static int frame_found(void *state,
                        const struct ck_frame_header *header,
                        const void *payload,
+                       uint64_t offset,
                        bool is_thin)
 {
     struct store *store = state;
@@ -103,6 +75,9 @@ static int frame_found(void *state,
     position->is_thin = is_thin;
     store->has_facts |= is_thin;
     position_take(position, header->first, header->units);
+    if (store->pins && !is_thin) {
+        pins_take(store->pins, header, payload, offset);
+    }
     frame_scan(store, header, payload);
     return 0;
 }
@@ -116,6 +91,8 @@ store_create(const char *dir, const uint8_t agent[16], struct ck_err *err)
         (void)ck_err_set(err, "out of memory");
         goto error;
     }
+    memcpy(store->agent, agent, sizeof(store->agent));
+    store->pins = pins_create();
     store->segments = segments_create(dir, agent, frame_found, store, err);
     if (!store->segments) {
         goto error;
@@ -133,6 +110,7 @@ void store_destroy(struct store *store)
     if (store) {
         segments_destroy(store->segments);
         positions_destroy(store->positions);
+        pins_destroy(store->pins);
         free(store);
     }
     errno = saved;
@@ -150,6 +128,10 @@ static bool is_last(void *state, const struct ck_frame_header *header)
 
 void store_keep(struct store *store, const struct ck_keep *keep)
 {
+    if (keep->bytes > 0 || keep->time > 0) {
+        pins_destroy(store->pins);
+        store->pins = NULL;
+    }
     segments_keep(store->segments, keep);
     segments_trim(store->segments, is_last, store);
 }
@@ -173,6 +155,10 @@ enum store_result store_append(struct store *store,
         return STORE_FAILED;
     }
     position_take(position, header->first, header->units);
+    if (store->pins) {
+        pins_take(store->pins, header, (const uint8_t *)frame + sizeof(*header),
+                  segments_end(store->segments) - ck_frame_bytes(header));
+    }
     position->is_due = true;
     return STORE_DONE;
 }
@@ -207,6 +193,13 @@ struct store_facts store_facts(const struct store *store)
 struct positions *store_positions(struct store *store)
 {
     return store->positions;
+}
+
+bool store_index(struct store *store, uint64_t most, FILE *file)
+{
+    return store->pins && segments_is_single(store->segments) &&
+           pins_write(store->pins, store->agent, segments_end(store->segments),
+                      most, file);
 }
 
 int store_sync(struct store *store)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "aggregator/store/positions.h"
 #include "aggregator/store/thin.h"
@@ -62,6 +63,10 @@ bool store_has_exit(const struct store *store);
 
 struct store_facts store_facts(const struct store *store);
 struct positions *store_positions(struct store *store); /* borrowed */
+/* Write the agent's part of an index of frames (frameindex.h), by which a
+ * question may read the last `most` bytes whole. False where there is none: of
+ * what is kept only in part all is read. */
+bool store_index(struct store *store, uint64_t most, FILE *file);
 /* Write what the system holds back to the disk. 0 or -1 with errno. */
 int store_sync(struct store *store);
 
