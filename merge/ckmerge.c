@@ -50,6 +50,7 @@
 #include "merge/clocks/clocktwins.h"
 #include "merge/debugpackage.h"
 #include "merge/gate.h"
+#include "merge/input/indexfile.h"
 #include "merge/input/latelookup.h"
 #include "merge/input/recover.h"
 #include "merge/input/rundir.h"
@@ -71,6 +72,7 @@
 #include "merge/trust.h"
 #include "merge/verify.h"
 #include "merge/writers.h"
+#include "schema/store/frameindex.h"
 #include "schema/store/run.h"
 
 #define CONSUMERS (14 + WRITERS_MOST)
@@ -110,9 +112,10 @@ struct job {
     struct baseline baseline;
     struct writers writers;
     struct report report;
-    bool is_held;     /* align_hold() */
-    bool is_recent;   /* frames that show nothing of now are left out */
-    bool is_doubtful; /* and the answer may be in one of these */
+    bool is_held; /* align_hold() */
+    struct rundir_question question;
+    bool is_doubtful; /* the answer may be in a frame that was left out */
+    bool is_misled;   /* the index of frames is not one of the run */
     struct latelookup_helper *helper; /* NULL = none was started yet */
     uint64_t merged;
 };
@@ -295,10 +298,13 @@ static int run_open(struct job *job, struct ck_err *err)
     if (!job->options->is_live) { /* their agents are at work */
         recover_rings(job->options->run);
     }
-    job->store =
-        rundir_create_of(job->options->run, job->defs, align_taker(job->align),
-                         is_where(job->options) ? WHERE_CLASSES : UINT32_MAX,
-                         job->is_recent, err);
+    job->store = rundir_create_of(job->options->run, job->defs,
+                                  align_taker(job->align), &job->question, err);
+    job->is_misled = job->question.index != NULL &&
+                     (job->store == NULL || rundir_is_misled(job->store));
+    if (job->is_misled) {
+        return -1;
+    }
     return job->store == NULL ? -1 : 0;
 }
 
@@ -741,7 +747,8 @@ static int where_do(struct job *job, struct ck_err *err)
     job->ranks = ranks_create(job->defs, job->report.region);
     consumers[1].consumer = job->hang;
     rc = timeline_run(&timeline, &job->merged, err);
-    job->is_doubtful = rc == 0 && job->is_recent && hang_is_doubtful(job->hang);
+    job->is_doubtful = rc == 0 && job->question.is_recent &&
+                       !job->question.is_longer && hang_is_doubtful(job->hang);
     if (rc == 0 && !job->is_doubtful) {
         latelookup_ask(lookup, job->helper);
         ranks_report(job->ranks, job->align, &job->report);
@@ -776,22 +783,77 @@ static int job_compute(struct job *job, struct ck_err *err)
                : 0;
 }
 
+/* Compute again, with another question. 0, or -1 with err. */
+static int
+job_again(struct job *job, struct rundir_question question, struct ck_err *err)
+{
+    struct job again = {
+        .options = job->options, .helper = job->helper, .question = question};
+
+    job->helper = NULL;
+    job_fini(job);
+    *job = again;
+    return job_compute(job, err);
+}
+
+/* What to read where the answer may be in frames that were left out: all
+ * behind the tails of the index, or all. */
+static struct rundir_question longer(struct rundir_question question)
+{
+    question.is_longer = question.is_recent =
+        question.index != NULL && ck_frameindex_is_cut(question.index);
+    question.index = question.is_longer ? question.index : NULL;
+    return question;
+}
+
+static int where_answer(struct job *job, const void *index, struct ck_err *err)
+{
+    const struct rundir_question recent = {.classes = WHERE_CLASSES,
+                                           .is_recent = true};
+    int rc;
+
+    job->question = recent;
+    job->question.index = index;
+    job->helper = latelookup_help();
+    rc = job_compute(job, err);
+    while (job->is_misled || job->is_doubtful) {
+        if (job->is_misled) {
+            ck_warn("the index of frames is not one of %s: the headers of all "
+                    "are read",
+                    job->options->run);
+        }
+        rc = job_again(job, job->is_misled ? recent : longer(job->question),
+                       err);
+    }
+    return rc;
+}
+
+/* 0, or -1 with err. */
+static int job_answer(struct job *job, struct ck_err *err)
+{
+    const char *frames = job->options->frames;
+    void *index = NULL;
+    int rc;
+
+    if (!is_where(job->options)) {
+        job->question.classes = UINT32_MAX;
+        return job_compute(job, err);
+    }
+    if (frames != NULL && (index = indexfile_read(frames, err)) == NULL) {
+        ck_warn("the index of frames cannot be used: %s", err->text);
+    }
+    rc = where_answer(job, index, err);
+    job->question.index = NULL;
+    free(index);
+    return rc;
+}
+
 static int job_do(struct job *job, struct ck_err *err)
 {
     struct results results = {.options = job->options, .report = &job->report};
-    int rc, code;
+    int rc = job_answer(job, err);
+    int code;
 
-    job->is_recent = is_where(job->options);
-    job->helper = job->is_recent ? latelookup_help() : NULL;
-    rc = job_compute(job, err);
-    if (job->is_doubtful) {
-        struct job again = {.options = job->options, .helper = job->helper};
-
-        job->helper = NULL;
-        job_fini(job);
-        *job = again;
-        rc = job_compute(job, err);
-    }
     if (rc != 0) {
         return CK_EXIT_FAILED;
     }

@@ -263,6 +263,9 @@ options_read(struct options *options, int argc, char **argv, struct ck_err *err)
          "report "
          "in RUN, and let the HTML page ask the ckagg that serves it for newer "
          "results (ckagg --http does this)"},
+        {CK_CLI_TEXT, "frames", 0, "FILE", &o->frames, NULL,
+         "With --live and --output where alone: read the frames that the index "
+         "FILE (- = stdin) has of the run; ckagg makes it for its --where"},
         {CK_CLI_HEADING, "Device profiles", 0, NULL, NULL, NULL, NULL},
         {CK_CLI_FLAG, "kernel-only", 0, NULL, &o->is_kernel_only, NULL,
          kernel_only},

@@ -36,6 +36,7 @@ struct options {
     bool is_verify;
     bool is_quiet;
     bool is_live;       /* the job is still running */
+    const char *frames; /* index of its frames, NULL = none */
     bool has_page;      /* report.html beside the report */
     int64_t page_bytes; /* that it may have; 0 = not given */
     bool has_progress;

@@ -125,7 +125,7 @@ static void slot_walk(const struct placed *placed, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct store_frame *frame = placed[i].frame;
         struct rundir_stream *stream = placed[i].stream;
-        uint64_t from = frame->first + frame->trim;
+        uint64_t from = frame->first + frame->trim - frame->lead;
         uint64_t end = frame->first + frame->units;
 
         if (from > next && frame == stream->frames) {

@@ -134,6 +134,15 @@ static bool has_surveyed(const struct reading *reading,
            (header->classes & SURVEY_CLASSES & reading->classes) != 0;
 }
 
+/* Is it the frame that the index has? */
+static bool is_listed_true(const struct store_frame *frame,
+                           const struct ck_frame_header *header)
+{
+    return header->first == frame->first && header->units == frame->units &&
+           header->records == frame->records &&
+           header->classes == frame->classes;
+}
+
 bool reading_frame(struct reading *reading,
                    struct store_frame *frame,
                    struct ck_err *err)
@@ -146,6 +155,8 @@ bool reading_frame(struct reading *reading,
 
     opened.header.records = 0;
     rc = opened_open(&opened, reading->opener, frame, err);
+    reading->is_misled |=
+        frame->is_listed && (rc != 0 || !is_listed_true(frame, &opened.header));
     reading->told = opened.header.records;
     if (rc != 0 ||
         opened_decode(&opened, frame, FACTS & reading->classes, &reading->rows,

@@ -15,8 +15,11 @@ struct reading {
     struct defs *defs;
     struct clocktaker clocks;
     struct rundir_stream *stream;
-    uint32_t classes;       /* 1 << class; others are not looked at */
-    bool is_recent;         /* only the end of each stream is */
+    uint32_t classes; /* 1 << class; others are not looked at */
+    bool is_recent;   /* only the end of each stream is */
+    bool is_longer;   /* rundir_question */
+    const void *index;
+    bool is_misled;         /* what the index has is not there */
     struct store_rows rows; /* reused */
     struct survey survey;
     uint64_t others; /* records that the survey does not take */

@@ -12,29 +12,21 @@
 
 #include "merge/input/continuity.h"
 #include "merge/input/files.h"
+#include "merge/input/listed.h"
 #include "merge/input/pieces.h"
 #include "merge/input/reading.h"
+#include "merge/input/recent.h"
 #include "merge/input/spools.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
+#include "schema/store/frameindex.h"
 #include "schema/store/run.h"
 
 /* A job whose files were not written to for so many seconds is not running: its
  * ckagg was killed. Collectors read the clocks each second.
  */
 #define RUNNING_AGE 30
-/* Frames of a stream that a question about now is answered from: the first
- * ones, which have how the run began, and of the last ones as many as have so
- * many records, within limits. */
-#define RECENT_FIRST 3
-#define RECENT_LEAST 4
-#define RECENT_MOST 32
-#define RECENT_RECORDS 256
-#define OF(class) ((uint32_t)1 << CK_CLASS_##class)
-#define CALLS (OF(CALL) | OF(MESSAGE) | OF(COLLECTIVE))
-#define FACTS (OF(TEXT) | OF(MODULE) | OF(OPEN))
-
 /* A frame of the file that is walked. */
 struct walked {
     struct store_frame frame;
@@ -54,6 +46,7 @@ struct rundir {
     struct rundir_damage damage;
     struct manifest_probes probes;
     bool is_running;
+    bool is_misled;
     uint64_t bytes;
 };
 
@@ -116,10 +109,14 @@ stream_find(struct rundir *rundir, uint32_t agent, struct ck_stream name)
     return stream;
 }
 
-static void frame_enter(struct rundir *rundir,
-                        struct defs *defs,
-                        uint32_t file,
-                        const struct ck_frame_header *header)
+/* A frame at this offset of its file. `is_joined`: what its stream has before
+ * it is there, in frames that are not entered if need be. */
+static struct store_frame *frame_enter(struct rundir *rundir,
+                                       struct defs *defs,
+                                       uint32_t file,
+                                       const struct ck_frame_header *header,
+                                       uint64_t offset,
+                                       bool is_joined)
 {
     uint32_t agent = defs_agent_find(defs, header->agent);
     struct rundir_stream *stream = stream_find(rundir, agent, header->stream);
@@ -133,8 +130,14 @@ static void frame_enter(struct rundir *rundir,
     memset(frame, 0, sizeof(*frame));
     walked->stream = (uint32_t)(stream - rundir->streams);
     stream->frames_room++;
-    frame->offset = ck_segment_offset(rundir->opener.readers[file]);
+    frame->offset = offset;
     frame->first = header->first;
+    if (is_joined && header->first > stream->listed) {
+        frame->lead = header->first - stream->listed;
+    }
+    if (header->first + header->units > stream->listed) {
+        stream->listed = header->first + header->units;
+    }
     frame->units = header->units;
     frame->file = file;
     frame->records = header->records;
@@ -149,6 +152,7 @@ static void frame_enter(struct rundir *rundir,
         defs->agents[agent].has_spool = true;
     }
     rundir->bytes += ck_frame_bytes(header);
+    return frame;
 }
 
 /* Give the frames of a file to their streams: each array has the room that it
@@ -169,22 +173,66 @@ static void frames_give(struct rundir *rundir)
     rundir->walked_count = 0;
 }
 
-/* Enter the frames of one file. For a question it is their headers that are
- * walked: most of the frames are not read. */
-static void
-file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
+/* Enter the frames of the index before `tail`. */
+static void rows_enter(struct rundir *rundir,
+                       const struct reading *reading,
+                       uint32_t file,
+                       const struct ck_frameindex_file *listed,
+                       uint64_t tail)
 {
+    const struct ck_frameindex_stream *streams = ck_frameindex_streams(listed);
+    const struct ck_frameindex_row *rows = ck_frameindex_rows(listed);
+
+    for (uint32_t i = 0; i < listed->rows && rows[i].offset < tail; i++) {
+        struct ck_frame_header header = {.stream = streams[rows[i].stream].name,
+                                         .first = rows[i].first,
+                                         .units = rows[i].units,
+                                         .records = rows[i].records,
+                                         .length = rows[i].length,
+                                         .classes = rows[i].classes};
+
+        memcpy(header.agent, listed->agent, sizeof(header.agent));
+        frame_enter(rundir, reading->defs, file, &header, rows[i].offset,
+                    rows[i].is_joined != 0)
+            ->is_listed = true;
+    }
+    for (uint32_t i = 0; i < listed->streams; i++) {
+        uint32_t agent = defs_agent_find(reading->defs, listed->agent);
+
+        stream_find(rundir, agent, streams[i].name)->skipped |=
+            streams[i].skipped;
+    }
+}
+
+/* Enter the frames of one file. For a question it is their headers that are
+ * walked, behind what an index has: most of the frames are not read. */
+static void
+file_walk(struct rundir *rundir, struct reading *reading, uint32_t file)
+{
+    const struct ck_frameindex_file *listed =
+        listed_find(reading->index, &rundir->files, file);
+    struct ck_segment_reader *reader = rundir->opener.readers[file];
     const char *path = rundir->files.paths[file];
     struct ck_frame_header header;
     struct ck_segment_damage damage;
+    uint64_t tail = 0;
+    uint32_t at = 0;
     char what[128];
     int rc;
 
-    if (rundir->opener.readers[file] == NULL) {
+    if (reader == NULL) {
         return;
     }
-    while ((rc = ck_segment_skim(rundir->opener.readers[file], &header)) == 1) {
-        frame_enter(rundir, reading->defs, file, &header);
+    if (listed != NULL) {
+        tail = reading->is_longer ? listed->tail : listed->end;
+        rows_enter(rundir, reading, file, listed, tail);
+        reading->is_misled |= ck_segment_seek(reader, tail) != 0;
+    }
+    while ((rc = ck_segment_skim(reader, &header)) == 1) {
+        uint64_t offset = ck_segment_offset(reader);
+
+        frame_enter(rundir, reading->defs, file, &header, offset,
+                    listed_is_joined(listed, &at, offset));
     }
     frames_give(rundir);
     if (rc < 0) {
@@ -194,7 +242,7 @@ file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
         rundir->damage.places++;
         damage_note(rundir, path, what);
     }
-    damage = ck_segment_damage(rundir->opener.readers[file]);
+    damage = ck_segment_damage(reader);
     rundir->damage.places += damage.places;
     rundir->damage.bytes += damage.bytes;
     rundir->damage.tails += damage.is_tail;
@@ -206,39 +254,6 @@ file_walk(struct rundir *rundir, const struct reading *reading, uint32_t file)
                        damage.is_tail ? " (cut off)" : "");
         damage_note(rundir, path, what);
     }
-}
-
-/* The first of the last frames of a stream, which show where its thread is. */
-static size_t recent_find(const struct rundir_stream *stream)
-{
-    uint64_t wanted = stream->slot == CK_SLOT_COLLECTOR ? 0 : RECENT_RECORDS;
-    size_t recent = stream->frames_count;
-    uint64_t records = 0;
-
-    for (size_t last = 0; last < RECENT_MOST && recent > 0 &&
-                          (last < RECENT_LEAST || records < wanted);
-         last++) {
-        const struct store_frame *frame = &stream->frames[--recent];
-
-        records += (frame->classes & CALLS) != 0 ? frame->records : 0;
-    }
-    return recent;
-}
-
-/* Its last frames, those that later ones need, and what a run begins with are
- * all that a question about now needs of a stream. */
-static void recent_choose(struct rundir_stream *stream)
-{
-    size_t recent = recent_find(stream);
-
-    for (size_t i = RECENT_FIRST; i < recent; i++) {
-        struct store_frame *frame = &stream->frames[i];
-
-        frame->is_skipped = frame->classes != 0 && !frame->is_thin &&
-                            frame->trim == 0 && (frame->classes & FACTS) == 0;
-        stream->skipped |= frame->is_skipped ? frame->classes : 0;
-    }
-    stream->recent = stream->skipped == 0 ? 0 : recent;
 }
 
 /* The first reading of a stream: facts and times. A frame that does not decode
@@ -267,9 +282,7 @@ static void stream_read(struct rundir *rundir,
             reading->defs->agents[stream->agent].undecoded += reading->told;
             continue;
         }
-        if (i < stream->recent) {
-            frame->classes &= ~CALLS; /* others of that time are not there */
-        }
+        recent_mask(stream, i, frame);
         stream->frames[kept++] = *frame;
     }
     stream->frames_count = kept;
@@ -369,7 +382,7 @@ static int rundir_open(struct rundir *rundir,
     for (size_t i = 0; i < rundir->streams_count; i++) {
         continuity_trim(&rundir->streams[i]);
         if (reading.is_recent) {
-            recent_choose(&rundir->streams[i]);
+            recent_choose(&rundir->streams[i], reading.is_longer);
         }
     }
     continuity_slots(rundir->streams, rundir->streams_count);
@@ -377,6 +390,7 @@ static int rundir_open(struct rundir *rundir,
         stream_read(rundir, &reading, &rundir->streams[i], err);
     }
     reading_fini(&reading);
+    rundir->is_misled = reading.is_misled;
     if (rundir->streams_count == 0) {
         return ck_err_set(
             err, "%s has no readable frame%s%s", rundir->files.paths[0],
@@ -430,7 +444,9 @@ struct rundir *rundir_create(const char *dir,
                              struct clocktaker clocks,
                              struct ck_err *err)
 {
-    return rundir_create_of(dir, defs, clocks, UINT32_MAX, false, err);
+    const struct rundir_question all = {.classes = UINT32_MAX};
+
+    return rundir_create_of(dir, defs, clocks, &all, err);
 }
 
 /* What `reading` has by then: definitions, clocks, classes. */
@@ -467,15 +483,16 @@ static struct rundir *paths_open(const char *const *paths,
 struct rundir *rundir_create_of(const char *dir,
                                 struct defs *defs,
                                 struct clocktaker clocks,
-                                uint32_t classes,
-                                bool is_recent,
+                                const struct rundir_question *question,
                                 struct ck_err *err)
 {
     return paths_open(&dir, 1,
                       (struct reading){.defs = defs,
                                        .clocks = clocks,
-                                       .classes = classes,
-                                       .is_recent = is_recent},
+                                       .classes = question->classes,
+                                       .is_recent = question->is_recent,
+                                       .is_longer = question->is_longer,
+                                       .index = question->index},
                       err);
 }
 
@@ -537,6 +554,11 @@ const struct manifest_probes *rundir_probes(const struct rundir *rundir)
 bool rundir_is_running(const struct rundir *rundir)
 {
     return rundir->is_running;
+}
+
+bool rundir_is_misled(const struct rundir *rundir)
+{
+    return rundir->is_misled;
 }
 
 uint64_t rundir_bytes(const struct rundir *rundir)

@@ -41,15 +41,21 @@ struct rundir *rundir_create(const char *dir,
                              struct defs *defs,
                              struct clocktaker clocks,
                              struct ck_err *err);
-/* The same for a question that needs records of some classes only (1 << class):
- * others are not looked at, and frames do not seem to have any. `is_recent`:
- * nor are frames without definitions, but for the first and the last ones of
- * each stream. */
+/* What is read for a question. */
+struct rundir_question {
+    uint32_t classes; /* 1 << class; others are not looked at, and frames do not
+                         seem to have any */
+    bool is_recent;   /* nor are frames without definitions, but for the first
+                         and the last ones of each stream */
+    bool is_longer;   /* all behind the tails of the index are read, too */
+    const void *index; /* frameindex.h, checked, borrowed; NULL = none: the
+                          headers of all frames are walked */
+};
+/* The same for a question. */
 struct rundir *rundir_create_of(const char *dir,
                                 struct defs *defs,
                                 struct clocktaker clocks,
-                                uint32_t classes,
-                                bool is_recent,
+                                const struct rundir_question *question,
                                 struct ck_err *err);
 /* Open several runs and single segments as one. */
 struct rundir *rundir_create_all(const char *const *paths,
@@ -68,7 +74,10 @@ const struct manifest_probes *rundir_probes(const struct rundir *rundir);
 /* True when the job had not ended when the run was opened: by its manifest,
  * and its files still grow. */
 bool rundir_is_running(const struct rundir *rundir);
-/* Bytes of all frames. */
+/* True when the index is not one of these files: what was read is not all that
+ * a question needs. */
+bool rundir_is_misled(const struct rundir *rundir);
+/* Bytes of all frames that were entered. */
 uint64_t rundir_bytes(const struct rundir *rundir);
 
 /* Decode a frame, without what is trimmed; records of classes whose bit is not

@@ -17,6 +17,7 @@
 struct store_frame {
     uint64_t offset; /* in its file */
     uint64_t first;  /* position of its first unit */
+    uint64_t lead;   /* units before it, of frames that are left out */
     uint32_t units;
     uint32_t file;
     uint32_t
@@ -30,6 +31,7 @@ struct store_frame {
     uint16_t bounds;      /* 0 = only the stamps are known */
     bool is_thin;         /* its events were discarded, its facts stayed */
     bool is_skipped;      /* never read: its thread and stamps are not known */
+    bool is_listed;       /* by an index of frames */
     uint8_t shift;
 };
 
@@ -44,6 +46,7 @@ struct rundir_stream {
     size_t frames_room; /* that is wanted */
     uint64_t begin;     /* positions: of the first unit, behind the last */
     uint64_t end;
+    uint64_t listed; /* position behind the frames that were entered */
     /* Of pieces (CK_BATCH_PIECE records): none of it and of those after it in
      * its frame begins before the frame's first stamp + (bound << shift). */
     uint16_t *bounds;

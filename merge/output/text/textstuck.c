@@ -517,9 +517,9 @@ static void put_usual(const struct page *page, ck_time_t most)
     times =
         word_count((uint64_t)(most / (usual.median > 0 ? usual.median : 1)));
     fprintf(page->file,
-            "   %s%s is %s times the median interval between %s (%s)%s.%s\n",
+            "   %s%s is %s times the median interval between %s (%s%s)%s.%s\n",
             page_red(page), word_time(most).text, times.text, usual.of,
-            word_time(usual.median).text,
+            word_time(usual.median).text, usual.is_recent ? ", of late" : "",
             is_hang(&usual, most) ? ": the job hung" : "", page_normal(page));
 }
 
