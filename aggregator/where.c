@@ -15,6 +15,11 @@
 
 #include "aggregator/live/merging.h"
 #include "launch/cli.h"
+#include "schema/store/frameindex.h"
+
+/* Of the newest frames of all agents so much is read where an answer may be in
+ * others than the last ones. */
+#define LONGER_BYTES ((uint64_t)32 << 20)
 
 struct awaited {
     const struct peer *peer;
@@ -221,15 +226,52 @@ static void merge_end(struct where *where, int code)
     free(text);
 }
 
-void where_step(struct where *where, ck_time_t now)
+/* Which frames show what is now, the caller's to free; NULL = not known. */
+static void *index_make(const struct where *where, size_t *bytes)
+{
+    const struct ck_frameindex_head room = {0};
+    size_t count = job_peers(where->job);
+    uint32_t files = 0;
+    char *index = NULL;
+    FILE *file = open_memstream(&index, bytes);
+
+    if (file == NULL) {
+        return NULL;
+    }
+    (void)fwrite(&room, sizeof(room), 1, file);
+    for (size_t i = 0; i < count; i++) {
+        files += store_index(peer_store(job_peer_at(where->job, i)),
+                             LONGER_BYTES / count, file);
+    }
+    if (fclose(file) != 0) {
+        free(index);
+        return NULL;
+    }
+    ck_frameindex_seal(index, *bytes, files);
+    return index;
+}
+
+static void merge_start(struct where *where)
 {
     static const char *const outputs[] = {"where", NULL};
-    const struct merging_wish wish = {.outputs = outputs,
-                                      .is_pageless = true,
-                                      .is_live = true,
-                                      .is_urgent = true,
-                                      .cpu_s = WHERE_CPU_S};
+    struct merging_wish wish = {.outputs = outputs,
+                                .is_pageless = true,
+                                .is_live = true,
+                                .is_urgent = true,
+                                .cpu_s = WHERE_CPU_S};
     struct ck_err err;
+    void *index = index_make(where, &wish.index_bytes);
+
+    wish.index = index;
+    where->merging = merging_start(job_facts(where->job)->dir, &wish, &err);
+    free(index);
+    if (where->merging == NULL) {
+        refusal_send(where, err.text);
+    }
+}
+
+void where_step(struct where *where, ck_time_t now)
+{
     int code;
 
     if (where->job == NULL) {
@@ -248,8 +290,5 @@ void where_step(struct where *where, ck_time_t now)
         return;
     }
     silent_keep(where);
-    where->merging = merging_start(job_facts(where->job)->dir, &wish, &err);
-    if (where->merging == NULL) {
-        refusal_send(where, err.text);
-    }
+    merge_start(where);
 }

@@ -58,19 +58,34 @@ static ck_time_t children_cpu(void)
            (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * CK_TIME_US;
 }
 
+/* A memory file with the index of frames, -1 = none: ckmerge does without. */
+static int index_open(const struct merging_wish *wish)
+{
+    int fd = wish->index ? memfd_create("ckmerge-frames", MFD_CLOEXEC) : -1;
+
+    if (fd >= 0 && pwrite(fd, wish->index, wish->index_bytes, 0) !=
+                       (ssize_t)wish->index_bytes) {
+        ck_fd_close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 static int merging_spawn(struct merging *merging,
                          const char *run,
                          const struct merging_wish *wish,
+                         int index,
                          struct ck_err *err)
 {
     char path[PATH_MAX];
     const char *const *outputs = wish->outputs;
-    char *argv[2 * OUTPUTS_MAX + 7];
+    char *argv[2 * OUTPUTS_MAX + 9];
     int n = 0;
-    struct ck_child child = {.path = path,
-                             .argv = argv,
-                             .fds = {-1, merging->out, wish->is_live ? -1 : -2},
-                             .is_tied = wish->is_live};
+    struct ck_child child = {
+        .path = path,
+        .argv = argv,
+        .fds = {index, merging->out, wish->is_live ? -1 : -2},
+        .is_tied = wish->is_live};
 
     if (ck_child_find("ckmerge", path, err) != 0) {
         return -1;
@@ -90,6 +105,10 @@ static int merging_spawn(struct merging *merging,
         argv[n++] = (char *)"--live";
         argv[n++] = (char *)"--quiet";
     }
+    if (index >= 0) {
+        argv[n++] = (char *)"--frames";
+        argv[n++] = (char *)"-";
+    }
     argv[n++] = (char *)run;
     argv[n] = NULL;
     if (ck_child_start(&child, &merging->pid, err) != 0) {
@@ -106,6 +125,7 @@ struct merging *merging_start(const char *run,
                               struct ck_err *err)
 {
     struct merging *merging = calloc(1, sizeof(*merging));
+    int index, rc;
 
     if (!merging) {
         return ck_err_null(err, "out of memory");
@@ -116,7 +136,10 @@ struct merging *merging_start(const char *run,
         (void)ck_err_set(err, "cannot make a memory file: %s", strerror(errno));
         goto error;
     }
-    if (merging_spawn(merging, run, wish, err) != 0) {
+    index = index_open(wish);
+    rc = merging_spawn(merging, run, wish, index, err);
+    ck_fd_close(index);
+    if (rc != 0) {
         goto error;
     }
     return merging;

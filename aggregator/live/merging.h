@@ -30,9 +30,11 @@ struct merging_wish {
     /* The job is still running: nothing is kept in the run, the report is not
      * printed, others have the CPUs first, and it ends with this process. */
     bool is_live;
-    bool is_urgent; /* with is_live: as important as the job, as it is waited
-                       for */
-    int64_t cpu_s;  /* with is_live: CPU time after which it is ended */
+    bool is_urgent;    /* with is_live: as important as the job, as it is waited
+                          for */
+    const void *index; /* of the frames to read (frameindex.h); NULL = none */
+    size_t index_bytes;
+    int64_t cpu_s; /* with is_live: CPU time after which it is ended */
 };
 
 /* Start it on a run. NULL with err. */

@@ -60,9 +60,34 @@ says() {
     echo "ok: $1: $2"
 }
 
+# alike NAME: by the index of frames that ckagg would make, and by a walk over all
+# headers, the answer is the same.
+alike() {
+    local copy=$work/alike
+    rm -rf "$copy"
+    cp -r "$run" "$copy"
+    "$tests/runindex" "$copy" "$work/index" || fail "$1: no index"
+    asked "$copy" >"$work/walked"
+    asked --frames "$work/index" "$copy" >"$work/listed"
+    grep -q "rank 1" "$work/walked" || fail "$1: no answer of a copy"
+    cmp "$work/walked" "$work/listed" || {
+        diff "$work/walked" "$work/listed" >&2 || true
+        fail "$1: other by an index of frames"
+    }
+    echo "ok: $1: by an index the answer is the same"
+}
+
+# asked WORD...: 3 = something of the run is not there yet.
+asked() {
+    local status=0
+    "$bin/ckmerge" --live --quiet --no-page --output where "$@" 2>&1 || status=$?
+    [ $status = 0 ] || [ $status = 3 ] || fail "ckmerge $*: status $status"
+}
+
 # end NAME: end the job; its report.
 end() {
     local _
+    alike "$1"
     kill -INT $launcher
     wait $launcher && fail "mpirun said nothing of the signal"
     for _ in $(seq 300); do
