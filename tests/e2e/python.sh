@@ -8,22 +8,10 @@ python=/usr/bin/python3
 "$python" -c 'import torch' 2>/dev/null || skip "python3-torch is missing"
 export OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore
 
-# PyTorch of Debian 13 was built without libuv, which its stores ask for where
-# torchrun begins them, whatever USE_LIBUV is.
-cat >"$work/stores.py" <<'PY'
-import functools
-import sys
-from torch.distributed import TCPStore
-
-
-def without_libuv(name):
-    if 'use_libuv' in (TCPStore.__init__.__doc__ or ''):
-        sys.modules[name].TCPStore = functools.partial(TCPStore,
-                                                       use_libuv=False)
-PY
+export PYTHONPATH=$here # torchstores
 cat >"$work/ddp.py" <<'PY'
 import os
-import stores
+import torchstores
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -33,7 +21,7 @@ env.setdefault('RANK', env.get('OMPI_COMM_WORLD_RANK', '0'))
 env.setdefault('WORLD_SIZE', env.get('OMPI_COMM_WORLD_SIZE', '1'))
 env.setdefault('MASTER_ADDR', '127.0.0.1')
 env.setdefault('GLOO_SOCKET_IFNAME', 'lo')
-stores.without_libuv('torch.distributed.rendezvous')
+torchstores.without_libuv('torch.distributed.rendezvous')
 torch.set_num_threads(1)
 torch.manual_seed(7)
 dist.init_process_group('gloo')
@@ -80,11 +68,11 @@ check "$work/mpirun" "DDP under mpirun"
 
 # Debian's torchrun trips over Python 3.11's enums: give it the value it wants.
 cat >"$work/torchrun.py" <<'PY'
-import stores
+import torchstores
 from torch.distributed.elastic.multiprocessing.api import Std
 import torch.distributed.elastic.rendezvous.static_tcp_rendezvous
 Std.from_str = classmethod(lambda c, s: Std.NONE)
-stores.without_libuv(
+torchstores.without_libuv(
     'torch.distributed.elastic.rendezvous.static_tcp_rendezvous')
 from torch.distributed.run import main
 main()

@@ -27,9 +27,16 @@ mkdir -m 700 "$work"/runtime.node{a,b}
 # Debian 12's torchrun trips over its Python's enums: give it the value it wants.
 cat >"$work/torchrun" <<PY
 #!$python
+import sys
 from torch.distributed.elastic.multiprocessing.api import Std
 Std.from_str = classmethod(lambda c, s: Std(0))
+import torch.distributed.elastic.rendezvous.c10d_rendezvous_backend as c10d
+import torch.distributed.elastic.rendezvous.static_tcp_rendezvous as numbered
 from torch.distributed.run import main
+sys.path.append("$here")
+import torchstores
+for name in "torch.distributed", c10d.__name__, numbered.__name__:
+    torchstores.without_libuv(name)
 main()
 PY
 chmod +x "$work/torchrun"
