@@ -5,9 +5,18 @@
 #include "merge/input/listed.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
-/* Has the agent a spool? What is in it may be in a segment, too. Files are
- * sorted by name: spools are behind all segments. */
+/* A running collector keeps room on the disk in a spool without frames. */
+static bool is_empty(const char *path)
+{
+    struct stat facts;
+
+    return stat(path, &facts) == 0 && facts.st_size == 0;
+}
+
+/* Has the agent frames in a spool? What is in it may be in a segment, too.
+ * Files are sorted by name: spools are behind all segments. */
 static bool has_spool(const struct ck_run_files *files, const uint8_t agent[16])
 {
     struct ck_run_name name;
@@ -17,7 +26,8 @@ static bool has_spool(const struct ck_run_files *files, const uint8_t agent[16])
         if (!ck_run_name(files->paths[i], &name) || name.kind != CK_RUN_SPOOL) {
             break;
         }
-        has = memcmp(name.agent, agent, sizeof(name.agent)) == 0;
+        has = memcmp(name.agent, agent, sizeof(name.agent)) == 0 &&
+              !is_empty(files->paths[i]);
     }
     return has;
 }
