@@ -229,8 +229,9 @@ struct inject_call {
     uint32_t number; /* of the call in its thread; device work refers to it */
 };
 
-/* Enter: takes the stamp, shows the call as open, with the object in `open`.
- * Nested wrappers of the same library are the caller's to suppress.
+/* Enter: takes the stamp, or open.start where that is not 0, and shows the call
+ * as open, with the object in `open`. Nested wrappers of the same library are
+ * the caller's to suppress.
  */
 static inline void inject_call_show(struct inject_call *call,
                                     struct inject_label *label,
@@ -245,7 +246,7 @@ static inline void inject_call_show(struct inject_call *call,
     call->slot = call->writer->slot;
     call->name = inject_label_id(label);
     call->site = call_site(site);
-    call->start = inject_now();
+    call->start = open.start != 0 ? open.start : inject_now();
     open.start = call->start;
     open.site = call->site;
     open.name = call->name;

@@ -234,6 +234,20 @@ static inline mpi_next_f next_get(struct mpi_function *function,
                                              : next_find(function, entry);
 }
 
+/* Now, where it takes time to show the call: a function's first one, as the
+ * library is asked for it, and a thread's. 0 = it is shown at once. */
+static inline int64_t entered_now(const struct mpi_function *function,
+                                  enum mpi_entry entry)
+{
+    if (__builtin_expect(atomic_load_explicit(&function->next[entry],
+                                              memory_order_relaxed) != NULL &&
+                             inject_thread.slot != NULL,
+                         1)) {
+        return 0;
+    }
+    return inject_ring.incarnation == 0 ? 0 : inject_now();
+}
+
 /* Only outermost calls; `frame` = address of the call on its stack, which
  * grows downwards. */
 static inline bool guard_take(uintptr_t frame)
@@ -262,6 +276,7 @@ message_show(struct mpi_call *call, enum ck_kind kind, const void *site)
     inject_call_show(
         &call->record, &call->function->label, site,
         (struct ck_ring_open){
+            .start = call->entered,
             .object = call->comm_id,
             .seq = (uint32_t)(is_both ? mpi_abi_peer(mpi_call_int(call, 'P'))
                                       : call->peer),
@@ -316,6 +331,7 @@ static void call_begin(struct mpi_call *call, const void *site)
     }
     inject_call_show(&call->record, &call->function->label, site,
                      (struct ck_ring_open){
+                         .start = call->entered,
                          .object = call->comm_id,
                          .seq = call->seq,
                          .kind = row->kind,
@@ -330,6 +346,7 @@ void mpi_call_enter(struct mpi_call *call,
                     long *words,
                     const void *site)
 {
+    call->entered = entered_now(function, MPI_ENTRY_C);
     call->next = next_get(function, MPI_ENTRY_C);
     call->is_on = process_is_on(function) && call->next != NULL &&
                   guard_take((uintptr_t)call);
@@ -520,6 +537,7 @@ void mpi_call_fortran(struct mpi_function *function,
     struct mpi_call call;
     bool is_on;
 
+    call.entered = entered_now(function, entry);
     call.next = next_get(function, entry);
     if (call.next == NULL) {
         int *error = fortran_error(function, words);

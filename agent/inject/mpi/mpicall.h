@@ -126,6 +126,7 @@ struct mpi_call {
     bool is_fortran;       /* the words are Fortran's */
     uint8_t flags;         /* of the records */
     int rc;
+    int64_t entered;       /* stamp; 0 = it is shown at once */
     int64_t end;           /* stamp; only with record.writer */
     struct mpi_comm *comm; /* borrowed; NULL: none, or not known */
     uint32_t comm_id;
