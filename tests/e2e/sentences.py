@@ -131,30 +131,47 @@ class Truth:
         self.waited = [sum(w[2] for w in self.waits if w[0] == r)
                        for r in range(self.size)]
 
+    def room(self, rank, index):
+        """By how much the record of a call may begin behind its note: no later than
+        the first return of any rank from it, and no later than by the time that it
+        was without a CPU until its own return, and by what the call took of one more
+        than others: it takes 10 to 100 us to find what is called first."""
+        own = self.calls[rank][index]
+        if own.is_open:
+            return NOTE
+        usual = statistics.median(e.cpu_end - e.cpu_begin for e in
+                                  self.calls[rank] if not e.is_open)
+        spent = own.cpu_end - own.cpu_begin
+        return min(NOTE + max(0, own.end - own.begin - spent) +
+                   max(0, spent - usual),
+                   min(c[index].end for c in self.calls) - own.begin)
+
     def in_steps(self, late):
         """What others waited for a rank in steps and in none, each between two
-        times. A rank came to a call between its note and the first return of any
-        rank from it, and no later than by the time that it was without a CPU
-        until its own return, and by what the call took of one more than others:
-        the record of the first call begins 25 to 100 us behind the note."""
+        times."""
         sums = {True: [0, 0], False: [0, 0]}
-        usual = statistics.median(e.cpu_end - e.cpu_begin for e in
-                                  self.calls[late] if not e.is_open)
         for rank, whom, waited, entry in self.waits:
             if whom != late:
                 continue
             index = self.calls[rank].index(entry)
             is_in = index > 0 and entry.what != "MPI_Finalize"
-            came = [c[index] for c in self.calls]
-            own, room = came[late], NOTE
-            if not own.is_open:
-                spent = own.cpu_end - own.cpu_begin
-                room += max(0, own.end - own.begin - spent) + \
-                    max(0, spent - usual)
-                room = min(room, min(e.end for e in came) - own.begin)
+            room = self.room(late, index)
             sums[is_in][0] += max(0, waited - room)
             sums[is_in][1] += waited + room
         return sums[True], sums[False]
+
+    def left_open(self, late):
+        """How much of what others waited for a rank the notes leave open: by when
+        it came, and in what is called first by when they did, too, as they take
+        about as long to find that."""
+        most = 0
+        for rank, whom, _, entry in self.waits:
+            if whom == late:
+                index = self.calls[rank].index(entry)
+                is_first = entry.what not in [
+                    e.what for e in self.calls[rank][:index]]
+                most += (1 + is_first) * max(0, self.room(late, index) - NOTE)
+        return most
 
     def caused(self):
         """Of programs in which all only meet."""
@@ -572,7 +589,7 @@ class Judge:
         else:
             assert ours > 0.85 * max(mine.values()) - 10e6, (what, mine)
         self.near(f"because of {kind}", seen, lambda t: ours, 0,
-                  0.08 * whole + 3 * noise)
+                  0.08 * whole + 3 * noise + self.truths[0].left_open(rank))
 
     def meets_only(self):
         return self.shape not in ("circle", "healthy")
