@@ -80,6 +80,8 @@ void page_count(const struct page *page, uint32_t ranks)
             fprintf(page->file, " of %u", all);
         }
         fprintf(page->file, " selected rank%s", word_s(all));
+    } else if (page->report->size == 1) {
+        fprintf(page->file, "%u rank", ranks);
     } else {
         fprintf(page->file, "%u of %d ranks", ranks, page->report->size);
     }

@@ -78,8 +78,8 @@ void page_line_end(const struct page *page,
                    const struct place *caller,
                    size_t columns);
 
-/* "3 of 4 ranks", or with --ranks "1 of 2 selected ranks", "2 selected ranks".
- */
+/* "3 of 4 ranks", of a job of one "1 rank"; or with --ranks "1 of 2 selected
+ * ranks", "2 selected ranks". */
 void page_count(const struct page *page, uint32_t ranks);
 /* "3", or "3 (not among --ranks)". */
 void page_rank(const struct page *page, int32_t rank);

@@ -396,8 +396,9 @@ static void put_waited(const struct page *page, ck_time_t all)
     if (is_unknown(report, waited, unknown, all)) {
         fprintf(
             page->file,
-            ".\n How long they waited for others is unknown: %s %% (%s) was in "
+            ".\n How long %s waited for others is unknown: %s %% (%s) was in "
             "MPI calls whose waits are %s.\n",
+            report->efficiency.ranks == 1 ? "it" : "they",
             word_percent(unknown, all).text, word_time(unknown).text,
             has_strange_clock(report) ? "not known" : "not recorded");
         put_unknown_waits(page, unknown, all);
@@ -407,7 +408,9 @@ static void put_waited(const struct page *page, ck_time_t all)
             is_polling(report) ? "at least " : "",
             word_percent(waited, all).text,
             waited_data(report) > 0 ? "" : " in MPI",
-            report->is_filtered ? "" : " for each other");
+            report->is_filtered || report->efficiency.ranks == 1
+                ? ""
+                : " for each other");
     if (unknown * WORTH_UNKNOWN > all) {
         fprintf(page->file,
                 " Another %s %% was in MPI calls; whether they waited there "
@@ -423,11 +426,14 @@ static void put_times(const struct page *page)
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
     ck_time_t all = e->region * (ck_time_t)e->ranks - e->gone;
-    /* "1 selected rank", but "1 of 4 ranks" */
-    bool is_one = report->is_filtered && report_ranks(report) == 1;
+    bool is_one = e->ranks == 1;
 
     fprintf(page->file, " %s", page_bold(page));
-    page_count(page, e->ranks);
+    if (report->size == 1 && report->ranks_count == 1) {
+        fprintf(page->file, "Rank %d", report->ranks[0].number);
+    } else {
+        page_count(page, e->ranks);
+    }
     fprintf(page->file, " %s outside MPI %s %%%s of %s time (%s of %s)",
             is_one ? "was" : "were", word_percent(e->useful, all).text,
             page_normal(page), is_one ? "its" : "their",

@@ -355,6 +355,34 @@ static void ranks_that_ended_when_they_were_asked_did_not_die(void **state)
     assert_non_null(strstr(text, " ended with status 3 without"));
 }
 
+static void one_rank_is_named_and_waits_for_no_other(void **state)
+{
+    struct report_rank rank = {
+        .number = 0, .mpi_calls = 1, .mpi = S, .waited = S};
+    struct report report = {.present = 1,
+                            .size = 1,
+                            .whole = {0, 10 * S},
+                            .region = {0, 10 * S},
+                            .region_kind = REPORT_REGION_WHOLE,
+                            .ranks = &rank,
+                            .ranks_count = 1,
+                            .efficiency = {.ranks = 1,
+                                           .parallel = 0.9,
+                                           .load_balance = 1,
+                                           .communication = 0.9,
+                                           .useful = 9 * S,
+                                           .region = 10 * S}};
+
+    (void)state;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, " Rank 0 was outside MPI 90.0 % of its time "
+                                 "(9.00 s of 10.0 s) and waited 10.0 % in "
+                                 "MPI.\n"));
+    report.size = 4;
+    say(page_host_answer, &report);
+    assert_non_null(strstr(text, " 1 of 4 ranks was outside MPI 90.0 % of "));
+}
+
 static void late_rank(const struct page *page)
 {
     page_late_rank(page, 0);
@@ -960,6 +988,8 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(
             a_collective_in_which_no_rank_waited_is_no_news, teardown),
+        cmocka_unit_test_teardown(one_rank_is_named_and_waits_for_no_other,
+                                  teardown),
         cmocka_unit_test_teardown(
             without_some_ranks_no_loss_of_efficiency_has_a_cause, teardown),
         cmocka_unit_test_teardown(without_steps_none_are_counted, teardown),
