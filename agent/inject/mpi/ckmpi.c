@@ -5,10 +5,19 @@
  * Loaded with LD_PRELOAD in front of any MPI. One wrapper a function takes as
  * many words as the function has arguments and hands the same words on.
  */
+#include <errno.h>
+#include <unistd.h>
+
 #include "agent/inject/mpi/mpicall.h"
 #include "agent/inject/words.h"
+#include "schema/kernelask.h"
 
 #define EXPORT __attribute__((visibility("default")))
+/* Those of one language are beside each other: mpi_entries_map(). */
+#define EXPORT_C EXPORT __attribute__((section(".text.mpi_c.2")))
+#define EXPORT_FORTRAN EXPORT __attribute__((section(".text.mpi_fortran.2")))
+
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
 
 enum mpi_function_number {
 #define MPI_FUNCTION(symbol, fortran, n, CLASS, DETAIL, roles) NUMBER_##symbol,
@@ -61,7 +70,7 @@ void mpi_functions_fill(void)
     call.many = &many;
 
 #define C_ENTRY(symbol, n, MANY)                                               \
-    EXPORT int symbol(PARAMETERS_##n);                                         \
+    EXPORT_C int symbol(PARAMETERS_##n);                                       \
     int symbol(PARAMETERS_##n)                                                 \
     {                                                                          \
         long words[] = {NAMES_##n};                                            \
@@ -78,7 +87,7 @@ void mpi_functions_fill(void)
     }
 
 #define FORTRAN_ENTRY(symbol, name, ENTRY)                                     \
-    EXPORT void name(PARAMETERS_16);                                           \
+    EXPORT_FORTRAN void name(PARAMETERS_16);                                   \
     void name(PARAMETERS_16)                                                   \
     {                                                                          \
         long words[MPI_WORDS] = {NAMES_16};                                    \
@@ -100,3 +109,29 @@ void mpi_functions_fill(void)
     C_ENTRY(symbol, n, MANY_ROOM)                                              \
     FORTRAN_ENTRIES(symbol, fortran)
 #include "agent/inject/mpi/mpi.def"
+
+/* The linker sorts by these names (agent/inject/CMakeLists.txt). */
+#define BORDER(name, part)                                                     \
+    static __attribute__((section(".text.mpi_" part), used)) void name(void)   \
+    {                                                                          \
+    }
+BORDER(c_begin, "c.1")
+BORDER(c_end, "c.3")
+BORDER(fortran_begin, "fortran.1")
+BORDER(fortran_end, "fortran.3")
+
+void mpi_entries_map(bool is_fortran)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    long begin = (long)(is_fortran ? fortran_begin : c_begin) & -page;
+    long end = (long)(is_fortran ? fortran_end : c_end);
+    int saved = errno;
+
+    /* Another linker may not sort. */
+    if (end > begin && inject_slow_enter()) {
+        (void)ck_kernel_ask(SYS_madvise,
+                            (long[6]){begin, end - begin, MADV_POPULATE_READ});
+        inject_slow_leave();
+    }
+    errno = saved;
+}

@@ -41,7 +41,7 @@ static void handlers_mark(bool is_behind)
 
 void mpi_life_init_enter(struct mpi_call *call)
 {
-    (void)call;
+    mpi_entries_map((call->flags & CK_FLAG_FORTRAN) != 0);
     handlers_mark(false);
 }
 
