@@ -685,7 +685,12 @@ static void rank_steps(const struct analysis *analysis,
 static void ranks_report(const struct analysis *analysis, struct report *report)
 {
     for (size_t i = 0; i < analysis->defs->processes_count; i++) {
-        report->spawned += analysis->defs->processes[i].spawned;
+        const struct defs_process *process = &analysis->defs->processes[i];
+
+        report->spawned += process->spawned;
+        if (process->spawned_command != NULL) {
+            report->spawned_command = process->spawned_command;
+        }
     }
     for (size_t i = 0; i < report->ranks_count; i++) {
         struct report_rank *rank = &report->ranks[i];

@@ -115,6 +115,7 @@ void comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
 {
     struct defs_process *owner = &defs->processes[process];
     size_t at = comm_place(owner, text->e.name);
+    const char *command = line_keep(defs, text, "command");
     struct defs_comm comm = {
         .id = text->e.name,
         .parent = (uint32_t)text->object,
@@ -127,6 +128,9 @@ void comm_enter(struct defs *defs, uint32_t process, const struct ck_text *text)
         .sources = line_keep(defs, text, "sources"),
     };
 
+    if (command != NULL) {
+        owner->spawned_command = command;
+    }
     if (line_number(text, "sources_cut") > 0) {
         comm.sources = NULL;
     }

@@ -794,6 +794,7 @@ struct report {
     struct report_launches launches;
     uint32_t spawned; /* processes that MPI_Comm_spawn started, in worlds of
                          their own */
+    const char *spawned_command; /* that some of them run; NULL = not known */
     struct report_straggler *stragglers; /* worst first */
     size_t stragglers_count;
     struct report_level *levels; /* the job, hosts, ranks, queues */

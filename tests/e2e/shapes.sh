@@ -254,12 +254,15 @@ spawned() {
 
 # Below the launcher nothing records what it starts.
 unseen() {
+    local at
+    at=$(grep -n 'MPI_Comm_spawn(' "$source" | cut -d: -f1)
     rm -rf "${work:?}/unseen"
     timeout 150 mpirun -n 1 "$bin/ckagent" --dir "$work/unseen" -- "$program" \
         spawned >"$work/unseen.out" 2>"$work/unseen.err" </dev/null ||
         { cat "$work/unseen.err"; fail "mpirun"; }
     tr -s '\n ' ' ' <"$work/unseen/report.txt" |
-        grep -q "MPI_Comm_spawn started 1 process that is not recorded" ||
+        grep -q "MPI_Comm_spawn (shapes.c:$at) started 1 process of \
+$(basename "$program") that is not recorded" ||
         fail "the text does not state what is missing"
 }
 

@@ -343,17 +343,40 @@ static void comm_describe(struct mpi_comm *comm, struct comm_text *text)
     }
 }
 
-void mpi_comm_say(struct mpi_comm *comm)
+/* The line `command`; blanks at its end are Fortran's. */
+static void command_add(struct comm_text *text,
+                        const struct mpi_comm_birth *birth)
+{
+    size_t length = birth->command_length;
+
+    while (length > 0 && birth->command[length - 1] == ' ') {
+        length--;
+    }
+    if (length > 0 && memchr(birth->command, '\n', length) == NULL) {
+        (void)text_add(text, "command=%.*s\n", (int)length, birth->command);
+    }
+}
+
+/* Without its birth where it is recorded again. */
+static void comm_say(struct mpi_comm *comm, const struct mpi_comm_birth *birth)
 {
     struct comm_text text;
     int saved = errno;
 
     comm_describe(comm, &text);
+    if (birth != NULL && birth->command != NULL) {
+        command_add(&text, birth);
+    }
     if (inject_say(CK_KIND_COMM, comm->id, comm->parent, comm->number,
                    text.bytes) == 0) {
         atomic_store_explicit(&comm->is_said, 1, memory_order_relaxed);
     }
     errno = saved;
+}
+
+void mpi_comm_say(struct mpi_comm *comm)
+{
+    comm_say(comm, NULL);
 }
 
 /* Number of a creation that only the new communicator's own members know of:
@@ -399,7 +422,7 @@ table_insert(uint64_t handle, const struct mpi_comm_birth *birth, uint32_t id)
         comm_describe(comm, &text);
         comm->number = equal_number(comm);
     }
-    mpi_comm_say(comm);
+    comm_say(comm, birth);
     atomic_store_explicit(&comm_keys[comm - comm_table], handle,
                           memory_order_release);
     return comm;
@@ -412,8 +435,8 @@ static uint32_t next_id(void)
 
 void mpi_comm_start(void)
 {
-    const struct mpi_comm_birth world = {MPI_ORIGIN_WORLD, 0, 0, -1};
-    const struct mpi_comm_birth self = {MPI_ORIGIN_SELF, 0, 0, -1};
+    const struct mpi_comm_birth world = {MPI_ORIGIN_WORLD, 0, 0, -1, NULL, 0};
+    const struct mpi_comm_birth self = {MPI_ORIGIN_SELF, 0, 0, -1, NULL, 0};
 
     if (comm_world != NULL) {
         return;
@@ -424,7 +447,7 @@ void mpi_comm_start(void)
 
 struct mpi_comm *mpi_comm_discover(uint64_t handle)
 {
-    const struct mpi_comm_birth birth = {MPI_ORIGIN_UNKNOWN, 0, 0, -1};
+    const struct mpi_comm_birth birth = {MPI_ORIGIN_UNKNOWN, 0, 0, -1, NULL, 0};
 
     if (comm_world == NULL || handle == mpi_abi.comm_null || handle == 0) {
         return NULL;

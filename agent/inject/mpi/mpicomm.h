@@ -86,6 +86,9 @@ struct mpi_comm_birth {
     uint32_t parent; /* id */
     uint32_t number;
     int32_t tag;
+    const char *command; /* that its other processes run, not terminated;
+                            NULL = not known here */
+    size_t command_length;
 };
 void mpi_comm_create(uint64_t handle, const struct mpi_comm_birth *birth);
 

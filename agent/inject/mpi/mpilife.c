@@ -114,9 +114,23 @@ static void promise_keep(const struct mpi_call *call)
     (void)mpi_request_insert(&made);
 }
 
+/* What a call starts, which only its root knows. */
+static void command_find(const struct mpi_call *call,
+                         struct mpi_comm_birth *birth)
+{
+    if (!mpi_call_has(call, 'z') || call->comm == NULL ||
+        mpi_call_int(call, 'o') != call->comm->rank) {
+        return;
+    }
+    birth->command = (const char *)mpi_call_word(call, 'z');
+    birth->command_length =
+        call->is_fortran ? (size_t)call->words[call->function->arguments + 1]
+                         : strlen(birth->command);
+}
+
 void mpi_life_comm_leave(struct mpi_call *call)
 {
-    const struct mpi_comm_birth birth = {
+    struct mpi_comm_birth birth = {
         .origin = (enum mpi_origin)call->function->detail,
         .parent = call->comm_id,
         .number = call->number,
@@ -135,6 +149,7 @@ void mpi_life_comm_leave(struct mpi_call *call)
         promise_keep(call);
         return;
     }
+    command_find(call, &birth);
     mpi_comm_create(mpi_call_comm(call, (const void *)mpi_call_word(call, 'C')),
                     &birth);
 }

@@ -349,23 +349,13 @@ bool page_hides_waits(const struct report *report)
     return is_blind(report) || is_polling(report);
 }
 
-static bool has_shared(const struct report *report)
-{
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        if (report->ranks[i].is_shared) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Which calls these are. */
 static void
 put_unknown_waits(const struct page *page, ck_time_t unknown, ck_time_t all)
 {
     const struct report *report = page->report;
 
-    if (has_shared(report)) {
+    if (page_has_shared(report)) {
         return; /* more than the rows' time may be in them */
     }
     for (size_t i = 0; i < report->unknown_waits_count && i < TOP_UNKNOWN;
@@ -441,51 +431,13 @@ static void put_times(const struct page *page)
     put_waited(page, all);
 }
 
-/* Their times are sums of what ran side by side. */
-static void put_shared(const struct page *page)
-{
-    const struct report *report = page->report;
-    int32_t *ranks = xcalloc(report->ranks_count + 1, sizeof(*ranks));
-    size_t count = 0;
-
-    for (size_t i = 0; i < report->ranks_count; i++) {
-        if (report->ranks[i].is_shared) {
-            ranks[count++] = report->ranks[i].number;
-        }
-    }
-    if (count > 0) {
-        fputs(" Several processes used MPI at the same time as ", page->file);
-        page_ranks(page->file, ranks, count);
-        fputs(" (MPI_Comm_spawn numbers those that it starts from 0): each row "
-              "is of all of them.\n",
-              page->file);
-    }
-    free(ranks);
-}
-
-/* Who records the launcher records what it starts, in rows that they share. */
-static void put_spawned(const struct page *page)
-{
-    uint32_t count = page->report->spawned;
-
-    if (count > 0 && !has_shared(page->report)) {
-        fprintf(page->file,
-                " MPI_Comm_spawn started %u process%s that %s not recorded: "
-                "what ranks waited for %s is not known. With ckagent before "
-                "the launcher %s: ckagent -- mpirun ...\n",
-                count, count == 1 ? "" : "es", count == 1 ? "is" : "are",
-                count == 1 ? "it" : "them", count == 1 ? "it is" : "they are");
-    }
-}
-
 void page_host_answer(const struct page *page)
 {
     const struct report *report = page->report;
     const struct report_efficiency *e = &report->efficiency;
 
     put_no_device(page);
-    page_folded(page, put_shared);
-    page_folded(page, put_spawned);
+    page_spawned(page);
     page_threads_answer(page);
     if (e->ranks > 0) {
         page_folded(page, put_times);

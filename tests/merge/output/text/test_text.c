@@ -383,6 +383,37 @@ static void one_rank_is_named_and_waits_for_no_other(void **state)
     assert_non_null(strstr(text, " 1 of 4 ranks was outside MPI 90.0 % of "));
 }
 
+static void
+what_is_spawned_and_not_recorded_has_its_command_and_line(void **state)
+{
+    struct report_call calls[2] = {
+        {.name = "MPI_Barrier"},
+        {.name = "MPI_Comm_spawn",
+         .place = {.function = "start", .file = "master.c", .line = 41}}};
+    struct report_rank ranks[2] = {{.number = 0}, {.number = 1}};
+    struct report report = {.present = 2,
+                            .size = 2,
+                            .ranks = ranks,
+                            .ranks_count = 2,
+                            .calls = calls,
+                            .calls_count = 2,
+                            .spawned = 3,
+                            .spawned_command = "./bin/worker --fast"};
+
+    (void)state;
+    say(page_spawned, &report);
+    assert_non_null(strstr(text, " MPI_Comm_spawn (master.c:41) started 3 "
+                                 "processes of worker that are not"));
+    report.spawned = 1;
+    report.spawned_command = NULL;
+    report.calls_count = 1;
+    say(page_spawned, &report);
+    assert_non_null(strstr(text, " MPI_Comm_spawn started 1 process that is "));
+    ranks[1].is_shared = true;
+    say(page_spawned, &report);
+    assert_null(strstr(text, "not recorded"));
+}
+
 static void late_rank(const struct page *page)
 {
     page_late_rank(page, 0);
@@ -988,6 +1019,9 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(
             a_collective_in_which_no_rank_waited_is_no_news, teardown),
+        cmocka_unit_test_teardown(
+            what_is_spawned_and_not_recorded_has_its_command_and_line,
+            teardown),
         cmocka_unit_test_teardown(one_rank_is_named_and_waits_for_no_other,
                                   teardown),
         cmocka_unit_test_teardown(
