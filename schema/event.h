@@ -292,6 +292,11 @@ static inline enum ck_class ck_kind_class(unsigned kind)
     return kind < CK_KIND_LIMIT ? (enum ck_class)ck_kind_classes[kind]
                                 : CK_CLASS_NONE;
 }
+/* Is it no call, but about one that has a record of its own? */
+static inline bool ck_kind_is_about_call(unsigned kind)
+{
+    return kind == CK_KIND_COMPLETE || kind == CK_KIND_EPOCH;
+}
 /* Is it the start of a persistent request, or one's end? Records of other
  * classes have other meanings for the bit. */
 static inline bool ck_event_is_persistent(const struct ck_event *event)

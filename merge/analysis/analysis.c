@@ -294,6 +294,7 @@ static bool is_instant_name(const char *name)
         "MPI_Start",        "MPI_Test",
         "MPI_Iprobe",       "MPI_Improbe",
         "MPI_Mrecv",        "MPI_Cancel",
+        "MPI_Win_post",     "MPI_Win_test",
         "MPI_Request_free", "MPI_Request_get_status"};
 
     for (size_t i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]);

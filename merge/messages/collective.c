@@ -39,6 +39,13 @@ static const struct {
     {"Win_allocate", COLLECTIVE_BARRIER},
     {"Win_fence", COLLECTIVE_BARRIER},
     {"Win_free", COLLECTIVE_BARRIER},
+    {"File_open", COLLECTIVE_FILE},
+    {"File_close", COLLECTIVE_FILE},
+    {"File_set_", COLLECTIVE_FILE},
+    {"File_preallocate", COLLECTIVE_FILE},
+    {"File_sync", COLLECTIVE_FILE},
+    {"File_read_", COLLECTIVE_FILE},
+    {"File_write_", COLLECTIVE_FILE},
 };
 
 /* Who entered a call last so far. */
@@ -57,6 +64,7 @@ struct instance {
     bool is_blocking;
     bool is_sparse;
     bool has_bytes;
+    ck_time_t left; /* first return so far */
     struct latest any;
     struct latest root;
     struct latest others;
@@ -212,6 +220,7 @@ static void instance_begin(const struct collective *collective,
     item->size = size;
     item->role = call->role;
     item->is_blocking = item->has_bytes = true;
+    item->left = INT64_MAX;
     item->any.thread = item->root.thread = item->others.thread = DEFS_NONE;
     if (!has_parts) {
         return;
@@ -267,6 +276,7 @@ static void instance_enter(const struct collective *collective,
     item->is_sparse =
         item->is_sparse ||
         is_sparse(defs_name(collective->defs, event->process, record->e.name));
+    item->left = event->end < item->left ? event->end : item->left;
     latest_add(&item->any, event->start, event->thread, mark);
     latest_add(call->is_root ? &item->root : &item->others, event->start,
                event->thread, mark);
@@ -327,6 +337,7 @@ void collective_enter(struct collective *collective,
     call->sources = comm != NULL ? comm->sources : NULL;
     call->is_root = record->root >= 0 && record->root == call->rank;
     call->is_waiting = call->role == COLLECTIVE_BARRIER ||
+                       call->role == COLLECTIVE_FILE ||
                        (record->bytes_in > 0 && is_receiver(call));
     if (item->seq < record->seq) {
         instance_begin(collective, item, call,
@@ -386,6 +397,10 @@ static bool latest_find(const struct instance *item,
         break;
     case COLLECTIVE_SCAN:
         return row_latest(item, 0, call->rank, latest);
+    case COLLECTIVE_FILE:
+        *latest = item->any;
+        return item->arrived == (uint32_t)item->size &&
+               item->left >= latest->enter;
     case COLLECTIVE_NEIGHBOUR:
         return neighbours_latest(item, call->sources, latest);
     default:

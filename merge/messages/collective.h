@@ -30,6 +30,7 @@ enum collective_role {
     COLLECTIVE_TO_ROOT,
     COLLECTIVE_SCAN,
     COLLECTIVE_NEIGHBOUR,
+    COLLECTIVE_FILE, /* a barrier, unless a rank left before all had come */
 };
 /* Of a function, in any of its forms: blocking, I..., ..._init, ..._c. */
 enum collective_role collective_role(const char *function);

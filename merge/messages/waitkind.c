@@ -18,6 +18,7 @@ const char *wait_kind_name(enum wait_kind kind)
         [WAIT_EARLY_REDUCE] = "early_reduce",
         [WAIT_EARLY_SCAN] = "early_scan",
         [WAIT_NEIGHBOURS] = "wait_at_neighbours",
+        [WAIT_WINDOW] = "wait_at_window",
         [WAIT_INIT] = "wait_at_init",
         [WAIT_FINALIZE] = "wait_at_finalize",
         [WAIT_LATE_DATA] = "late_data",
@@ -35,6 +36,7 @@ enum wait_rule wait_rule_of(const char *function)
                  {"MPI_Request_get_status", WAIT_RULE_NONE},
                  {"MPI_Iprobe", WAIT_RULE_NONE},
                  {"MPI_Improbe", WAIT_RULE_NONE},
+                 {"MPI_Win_test", WAIT_RULE_NONE},
                  {"MPI_Waitany", WAIT_RULE_ANY},
                  {"MPI_Waitsome", WAIT_RULE_ANY}};
 
@@ -57,6 +59,7 @@ enum wait_kind wait_kind_of(enum collective_role role)
         [COLLECTIVE_TO_ROOT] = WAIT_EARLY_REDUCE,
         [COLLECTIVE_SCAN] = WAIT_EARLY_SCAN,
         [COLLECTIVE_NEIGHBOUR] = WAIT_NEIGHBOURS,
+        [COLLECTIVE_FILE] = WAIT_BARRIER,
     };
 
     return kinds[role];

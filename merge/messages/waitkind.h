@@ -17,6 +17,7 @@ enum wait_kind {
     WAIT_EARLY_REDUCE,
     WAIT_EARLY_SCAN,
     WAIT_NEIGHBOURS,
+    WAIT_WINDOW, /* in an epoch of one-sided communication */
     WAIT_INIT,
     WAIT_FINALIZE,
     WAIT_LATE_DATA, /* outside of MPI, on a connection */

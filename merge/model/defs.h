@@ -268,7 +268,7 @@ struct defs_process {
     uint32_t spawned; /* processes of worlds of their own that it started as
                          the first rank of MPI_Comm_spawn */
     const char *spawned_command; /* of the last ones; NULL = not known here */
-    struct defs_comm *comms; /* by id */
+    struct defs_comm *comms;     /* by id */
     size_t comms_count, comms_room;
     struct defs_module *modules; /* as they showed up */
     size_t modules_count, modules_room;

@@ -103,18 +103,39 @@ hides() {
 }
 
 # Where a rank may have waited without a record of it, the report names the calls,
-# counts no 0 for who was waited for, and blames no rank for what it did there
-# without that doubt.
+# and states that it is not known whether they waited there.
 window() {
     run window -n 3 "${apart[@]}" "$work/window.out" "$bin/ckagent" \
         --dir "$work/window" -- "$program" window
-    hides window MPI_Win_wait "$(line wait)"
+    hides window MPI_Win_unlock "$(line lock)"
     grep -Eq "^   [0-9.]+ % in MPI_Win_[a-z]+ \(shapes.c:[0-9]+\)\.$" \
         "$work/window/report.txt" || fail "the text does not name the call"
-    same "what others waited for each rank" "unknown unknown unknown" \
-        "$(awk '/^ RANK .*OUTSIDE/ { on = 1 } /^$/ { on = 0 }
-            on && /^ +[0-9]+ / { printf "%s%s", n++ ? " " : "", $5 }' \
-            "$work/window/report.txt")"
+    grep -Eq "^ (Another [0-9.]+ % was in MPI calls|How long they waited for others)" \
+        "$work/window/report.txt" || fail "the answer has no doubt"
+}
+
+# Who is to be let go on waits for the rank that posts late; who has posted, for
+# the one that completes late.
+posts() {
+    run posts -n 3 "${apart[@]}" "$work/posts.out" "$bin/ckagent" \
+        --dir "$work/posts" -- "$program" posts
+    late posts 2
+    same "who was waited for before the put" True \
+        "$(json "$work/posts/report.json" "sum(w['ns'] for w in j['waits']
+            if w['blamed_rank'] == 2 and w['host']['line'] in (
+            $(line start), $(line complete))) > 40 * 4e6")"
+}
+
+completes() {
+    run completes -n 3 "${apart[@]}" "$work/completes.out" "$bin/ckagent" \
+        --dir "$work/completes" -- "$program" completes
+    late completes 2
+    same "who was waited for behind the put" True \
+        "$(json "$work/completes/report.json" "sum(w['ns'] for w in j['waits']
+            if w['blamed_rank'] == 2 and
+            w['host']['line'] == $(line wait)) > 40 * 4e6")"
+    grep -Eq "^ Rank 2 was waited for most \(.*\), [0-9.]+ % of it" \
+        "$work/completes/report.txt" || fail "the answer does not name rank 2"
 }
 
 # Who waits at a fence waits for the last one; one that ends no epoch is no wait.
@@ -129,6 +150,20 @@ fence() {
             [w for w in j['waits'] if w['host']['call'] == 'MPI_Win_fence'])")"
     grep -Eq "^ Rank 2 was waited for most \(.*\), [0-9.]+ % of it" \
         "$work/fence/report.txt" || fail "the answer does not name rank 2"
+}
+
+# So does who writes to a file together with others.
+files() {
+    run files -n 3 "${apart[@]}" "$work/files.out" "$bin/ckagent" \
+        --dir "$work/files" -- "$program" files "$work/written"
+    late files 2
+    same "who was waited for in writes, and where" "True [$(line write)]" \
+        "$(json "$work/files/report.json" "(lambda writes: '%s %s' % (
+            sum(w['ns'] for w in writes if w['blamed_rank'] == 2) >
+            2 * 40 * 4e6, sorted({w['host']['line'] for w in writes})))(
+            [w for w in j['waits'] if w['host']['call'] == 'MPI_File_write_all'])")"
+    grep -Eq "^ Rank 2 was waited for most \(.*\), [0-9.]+ % of it" \
+        "$work/files/report.txt" || fail "the answer does not name rank 2"
 }
 
 bridge() {
@@ -280,6 +315,9 @@ by_truth flood
 fair polls
 fair gather
 fair window
+fair posts
+fair completes
 fair fence
+fair files
 fair bridge
 by_truth threads

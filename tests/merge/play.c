@@ -44,16 +44,43 @@ enum name {
     N_MPROBE,
     N_MRECV,
     N_ISSEND,
-    N_DEED, /* the first of PLAY_DEEDS */
-    NAMES = N_DEED + PLAY_DEEDS
+    N_DEED,                       /* the first of PLAY_DEEDS */
+    N_FILE = N_DEED + PLAY_DEEDS, /* these are in no program */
+    N_POST,
+    N_START,
+    N_COMPLETE,
+    N_WINDOW_WAIT,
+    NAMES
 };
-static const char *const names[NAMES] = {
-    NULL,           "MPI_Send",   "MPI_Recv",    "MPI_Isend",
-    "MPI_Irecv",    "MPI_Wait",   "MPI_Waitall", "MPI_Waitany",
-    "MPI_Sendrecv", "MPI_Probe",  "MPI_Barrier", "MPI_Allreduce",
-    "MPI_Bcast",    "MPI_Reduce", "MPI_Scan",    "MPI_Iallreduce",
-    NEIGHBOR,       INEIGHBOR,    "MPI_Mprobe",  "MPI_Mrecv",
-    "MPI_Issend",   "nanosleep",  "fsync",       "read"};
+static const char *const names[NAMES] = {NULL,
+                                         "MPI_Send",
+                                         "MPI_Recv",
+                                         "MPI_Isend",
+                                         "MPI_Irecv",
+                                         "MPI_Wait",
+                                         "MPI_Waitall",
+                                         "MPI_Waitany",
+                                         "MPI_Sendrecv",
+                                         "MPI_Probe",
+                                         "MPI_Barrier",
+                                         "MPI_Allreduce",
+                                         "MPI_Bcast",
+                                         "MPI_Reduce",
+                                         "MPI_Scan",
+                                         "MPI_Iallreduce",
+                                         NEIGHBOR,
+                                         INEIGHBOR,
+                                         "MPI_Mprobe",
+                                         "MPI_Mrecv",
+                                         "MPI_Issend",
+                                         "nanosleep",
+                                         "fsync",
+                                         "read",
+                                         "MPI_File_write_all",
+                                         "MPI_Win_post",
+                                         "MPI_Win_start",
+                                         "MPI_Win_complete",
+                                         "MPI_Win_wait"};
 
 /* Whom each rank receives from, in the communicators with a topology. */
 static const char *const sources[PLAY_COMMS][RANKS] = {

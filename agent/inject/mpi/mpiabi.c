@@ -17,7 +17,7 @@
 /* The largest text of MPI_Get_library_version of the known libraries. */
 #define VERSION_BYTES_MAX 8192
 
-struct mpi_abi mpi_abi;
+INJECT_ROOM struct mpi_abi mpi_abi;
 
 static const char library_names[][24] = {
     "libmpi.so.40",       "libmpi.so.80",
@@ -154,6 +154,7 @@ static const struct call_name fortran_names[] = {
     CALL_NAME(request_f2c, "PMPI_Request_f2c"),
     CALL_NAME(message_f2c, "PMPI_Message_f2c"),
     CALL_NAME(win_f2c, "PMPI_Win_f2c"),
+    CALL_NAME(group_f2c, "PMPI_Group_f2c"),
 };
 
 static bool calls_find(const struct call_name *names, size_t count)
@@ -167,6 +168,18 @@ static bool calls_find(const struct call_name *names, size_t count)
         memcpy((char *)&mpi_abi.call + names[i].at, &found, sizeof(found));
     }
     return true;
+}
+
+/* A library may have been built without files. */
+static void files_find(void)
+{
+    void *get_group = mpi_abi_symbol("PMPI_File_get_group");
+    void *f2c = mpi_abi_symbol("PMPI_File_f2c");
+
+    if (get_group != NULL && f2c != NULL) {
+        memcpy(&mpi_abi.call.file_get_group, &get_group, sizeof(get_group));
+        memcpy(&mpi_abi.call.file_f2c, &f2c, sizeof(f2c));
+    }
 }
 
 static void version_find(void)
@@ -265,6 +278,7 @@ static void mpich_set(void)
     mpi_abi.call.request_f2c = handle_same;
     mpi_abi.call.message_f2c = handle_same;
     mpi_abi.call.win_f2c = handle_same;
+    mpi_abi.call.group_f2c = handle_same;
     mpi_abi.no_precede = 8192;
     mpi_abi.cart = 2;
     mpi_abi.graph = 1;
@@ -322,6 +336,7 @@ void mpi_abi_find(void)
     if (mpi_abi.is_standard || !calls_find(call_names, COUNT(call_names))) {
         return;
     }
+    files_find();
     libraries_open(&libraries);
     kind_find(&libraries);
     libraries_close(&libraries);

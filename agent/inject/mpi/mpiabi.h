@@ -34,6 +34,7 @@ struct mpi_abi_calls {
     int (*comm_group)(long comm, void *group);
     int (*comm_remote_group)(long comm, void *group);
     int (*win_get_group)(long win, void *group);
+    int (*file_get_group)(long file, void *group); /* NULL = has no files */
     int (*group_rank)(long group, int *rank);
     int (*group_size)(long group, int *size);
     int (*group_free)(void *group);
@@ -62,6 +63,8 @@ struct mpi_abi_calls {
     long (*request_f2c)(int request);
     long (*message_f2c)(int message);
     long (*win_f2c)(int win);
+    long (*group_f2c)(int group);
+    long (*file_f2c)(int file);
 };
 
 struct mpi_abi {

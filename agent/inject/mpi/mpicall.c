@@ -106,6 +106,10 @@ static void class_rows_fill(void)
         mpi_window_free_leave);
     ROW(FENCE, CK_KIND_COLLECTIVE, mpi_window_fence_enter, NULL,
         mpi_window_fence_leave);
+    ROW(FILE_ALL, CK_KIND_COLLECTIVE, mpi_window_file_enter,
+        mpi_window_file_measure, mpi_collective_leave);
+    ROW(EPOCH, CK_KIND_MPI_CALL, mpi_window_epoch_enter, NULL,
+        mpi_window_epoch_leave);
 }
 
 __attribute__((constructor)) static void library_load(void)
@@ -456,6 +460,12 @@ static long view_word(char role, long word)
         return *(const int *)word;
     case 'w':
         return mpi_abi.call.win_f2c(*(const int *)word);
+    case 'r':
+        return mpi_abi.call.group_f2c(*(const int *)word);
+    case 'h':
+        return mpi_abi.call.file_f2c == NULL
+                   ? 0
+                   : mpi_abi.call.file_f2c(*(const int *)word);
     case 't':
     case 'T':
         return mpi_abi.call.type_f2c(*(const int *)word);
@@ -598,6 +608,16 @@ uint64_t mpi_call_comm(const struct mpi_call *call, const void *at)
 uint64_t mpi_call_window(const struct mpi_call *call, const void *at)
 {
     return handle_in(call, at, mpi_abi.comm_null, mpi_abi.call.win_f2c);
+}
+
+/* A pointer in both families; 0 = none. */
+uint64_t mpi_call_file(const struct mpi_call *call, const void *at)
+{
+    if (at == NULL || mpi_abi.call.file_f2c == NULL) {
+        return 0;
+    }
+    return call->is_fortran ? (uint64_t)mpi_abi.call.file_f2c(*(const int *)at)
+                            : *(const uint64_t *)at;
 }
 
 uint64_t mpi_call_message(const struct mpi_call *call, const void *at)

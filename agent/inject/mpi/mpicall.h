@@ -57,6 +57,8 @@ enum mpi_class {
     MPI_CLASS_WINDOW_NEW,
     MPI_CLASS_WINDOW_FREE,
     MPI_CLASS_FENCE,
+    MPI_CLASS_FILE_ALL,
+    MPI_CLASS_EPOCH,
     MPI_CLASS_LIMIT
 };
 
@@ -94,7 +96,7 @@ struct mpi_function {
     const char *roles;         /* a letter an argument */
     uint8_t arguments;
     uint8_t cls;    /* enum mpi_class */
-    uint8_t detail; /* enum mpi_pattern or mpi_origin */
+    uint8_t detail; /* enum mpi_pattern or mpi_origin; of files, reads */
     uint8_t is_large;
     int8_t at['z' - 'A' + 1]; /* argument with a role, -1 none */
     _Atomic(mpi_next_f) next[MPI_ENTRIES];
@@ -201,6 +203,7 @@ uint64_t
 mpi_call_request(const struct mpi_call *call, const void *at, size_t i);
 uint64_t mpi_call_comm(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_window(const struct mpi_call *call, const void *at);
+uint64_t mpi_call_file(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_message(const struct mpi_call *call, const void *at);
 uint64_t mpi_call_type(const struct mpi_call *call, const void *at, size_t i);
 
@@ -307,11 +310,17 @@ void mpi_life_free_leave(struct mpi_call *call);
 void mpi_life_name_leave(struct mpi_call *call);
 void mpi_life_type_enter(struct mpi_call *call);
 
-/* mpiwindow.c */
+/* mpiwindow.c, also of files */
 void mpi_window_new_leave(struct mpi_call *call);
 void mpi_window_free_enter(struct mpi_call *call);
 void mpi_window_free_leave(struct mpi_call *call);
 void mpi_window_fence_enter(struct mpi_call *call);
 void mpi_window_fence_leave(struct mpi_call *call);
+void mpi_window_file_enter(struct mpi_call *call);
+void mpi_window_file_measure(struct mpi_call *call);
+void mpi_window_epoch_enter(struct mpi_call *call);
+void mpi_window_epoch_leave(struct mpi_call *call);
+/* Groups of more than MPI_MANY_MAX ranks: their waits are not known. */
+uint64_t mpi_window_missed(void);
 
 #endif

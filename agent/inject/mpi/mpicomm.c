@@ -40,6 +40,7 @@ static const char origin_names[][12] = {
     [MPI_ORIGIN_GRAPH] = "graph",     [MPI_ORIGIN_INTERCOMM] = "intercomm",
     [MPI_ORIGIN_MERGE] = "merge",     [MPI_ORIGIN_SPAWN] = "spawn",
     [MPI_ORIGIN_CONNECT] = "connect", [MPI_ORIGIN_WINDOW] = "window",
+    [MPI_ORIGIN_FILE] = "file",
 };
 
 /* Lines under construction; text that does not fit is left out whole. */
@@ -286,21 +287,23 @@ static void sources_add(struct comm_text *text, const struct mpi_comm *comm)
     free(sources);
 }
 
-/* Of a window, which has a group and no topology. */
+/* Of a window or a file, which has a group and no topology. */
 static void window_describe(struct mpi_comm *comm, struct comm_text *text)
 {
     const struct mpi_abi_calls *call = &mpi_abi.call;
+    int (*get_group)(long of, void *group) = comm->origin == MPI_ORIGIN_FILE
+                                                 ? call->file_get_group
+                                                 : call->win_get_group;
     uint64_t group = 0;
 
-    if (call->win_get_group((long)comm->handle, &group) == 0) {
+    if (get_group((long)comm->handle, &group) == 0) {
         (void)call->group_rank((long)group, &comm->rank);
         (void)call->group_size((long)group, &comm->size);
         (void)call->group_free(&group);
     }
     (void)text_add(text, "how=%s\nsize=%d\nrank=%d\n",
                    origin_names[comm->origin], comm->size, comm->rank);
-    group_add(text, "members", call->win_get_group, comm->handle,
-              &comm->members_hash);
+    group_add(text, "members", get_group, comm->handle, &comm->members_hash);
 }
 
 /* Everything about the communicator as lines; also fills in what the table
@@ -314,7 +317,7 @@ static void comm_describe(struct mpi_comm *comm, struct comm_text *text)
     text->used = 0;
     text->bytes[0] = '\0';
     comm->members_hash = 2166136261u;
-    if (comm->origin == MPI_ORIGIN_WINDOW) {
+    if (comm->origin == MPI_ORIGIN_WINDOW || comm->origin == MPI_ORIGIN_FILE) {
         window_describe(comm, text);
         return;
     }

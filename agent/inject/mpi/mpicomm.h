@@ -43,6 +43,7 @@ enum mpi_origin {
     MPI_ORIGIN_SPAWN,
     MPI_ORIGIN_CONNECT,
     MPI_ORIGIN_WINDOW, /* one-sided: its handle is of a window */
+    MPI_ORIGIN_FILE,   /* its handle is of a file */
 };
 
 struct mpi_comm {

@@ -81,6 +81,8 @@ void mpi_life_finalize_enter(struct mpi_call *call)
                  mpi_request_refused());
     shortage_say("completions not recorded: too many requests in one call",
                  mpi_completion_missed());
+    shortage_say("groups of windows not recorded: too many ranks",
+                 mpi_window_missed());
     mpi_rendezvous_look();
 }
 

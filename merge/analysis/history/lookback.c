@@ -947,14 +947,17 @@ int lookback_take(struct lookback *lookback,
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
         waits_take(lookback->waits, event, mark);
-        /* A COMPLETE is no call: it has what one completed. Nor is a
-         * persistent request's transfer: its start has a record of its own. */
-        if (kind != CK_KIND_COMPLETE &&
+        /* Nor is a persistent request's transfer a call: its start has a
+         * record of its own. */
+        if (!ck_kind_is_about_call(kind) &&
             !ck_event_is_persistent(event->record)) {
             call_take(lookback, event);
         }
         return 0;
     case CK_CLASS_CALL:
+        if (kind == CK_KIND_MPI_CALL) {
+            waits_take(lookback->waits, event, mark);
+        }
         if (api_take(lookback, event) != 0) {
             return -1;
         }

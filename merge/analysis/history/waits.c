@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/messages/epochs.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"
 #include "merge/model/table.h"
@@ -31,6 +32,7 @@ struct fact {
     uint32_t expected; /* receives that it completed */
     uint32_t known;    /* those of them whose send is known */
     bool is_collective;
+    bool is_epoch;  /* of a window */
     ck_time_t left; /* return of the call, or its enter if not known */
     struct partner sender;
     struct partner receiver;
@@ -58,6 +60,7 @@ struct waits {
     uint64_t eager_bytes;
     struct collective *collective;
     struct matcher *matcher;
+    struct epochs *epochs;
     struct thread *threads;
     size_t limit; /* facts of one thread */
     struct table *request_keys;
@@ -119,7 +122,7 @@ static inline void fact_init(struct fact *fact, uint32_t call, ck_time_t left)
 {
     fact->call = call;
     fact->expected = fact->known = 0;
-    fact->is_collective = false;
+    fact->is_collective = fact->is_epoch = false;
     fact->left = left;
     fact->sender = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
     fact->receiver = (struct partner){DEFS_NONE, INT64_MIN, INT64_MIN};
@@ -322,6 +325,33 @@ match_take(void *state, enum match_news news, const struct match *match)
     received_add(waits, news, match, rule);
 }
 
+/* One whose call had returned by then waited for it elsewhere. */
+static void epoch_take(void *state,
+                       const struct epochs_wait *wait,
+                       const struct epochs_gift *gift)
+{
+    struct waits *waits = state;
+    struct fact *fact;
+
+    if (is_forgotten(waits, &wait->call)) {
+        return;
+    }
+    fact = fact_find(waits, &wait->call, wait->exit);
+    if (fact == NULL) {
+        return;
+    }
+    if (gift == NULL) {
+        fact->expected++;
+        return;
+    }
+    fact->known++;
+    fact->is_epoch = true;
+    if (gift->enter < wait->exit) {
+        partner_add(&fact->sender, WAIT_RULE_ALL, gift->thread, gift->enter,
+                    gift->mark);
+    }
+}
+
 /* ---- collectives -------------------------------------------------------- */
 
 /* The request's entry. */
@@ -443,6 +473,7 @@ struct waits *waits_create(const struct defs *defs,
     waits->limit = waits->limit < WAITS_MIN ? WAITS_MIN : waits->limit;
     waits->collective = collective_create(defs, NULL, NULL);
     waits->matcher = matcher_create(defs, match_take, waits);
+    waits->epochs = epochs_create(defs, epoch_take, waits);
     waits->threads = xcalloc(defs->threads_count + 1, sizeof(*waits->threads));
     waits->request_keys = table_create();
     return waits;
@@ -461,6 +492,7 @@ void waits_destroy(struct waits *waits)
     free(waits->pending);
     table_destroy(waits->request_keys);
     matcher_destroy(waits->matcher);
+    epochs_destroy(waits->epochs);
     collective_destroy(waits->collective);
     free(waits);
 }
@@ -500,6 +532,7 @@ void waits_take(struct waits *waits,
     default:
         break;
     }
+    epochs_take(waits->epochs, event, mark);
     matcher_take(waits->matcher, event, mark);
 }
 
@@ -581,7 +614,8 @@ static bool fact_tell(const struct waits *waits,
         if (fact->known < fact->expected) {
             return false;
         }
-        wait_widen(wait, WAIT_LATE_SENDER, &fact->sender);
+        wait_widen(wait, fact->is_epoch ? WAIT_WINDOW : WAIT_LATE_SENDER,
+                   &fact->sender);
         if (wait->until <= enter) {
             wait_widen(wait, WAIT_LATE_RECEIVER, &fact->receiver);
         } else if (fact->receiver.thread != DEFS_NONE &&

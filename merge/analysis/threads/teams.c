@@ -557,7 +557,8 @@ void teams_take(void *state, const struct timeline_event *event)
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
     case CK_CLASS_CALL:
-        if (!is_member || teams->processes[event->process].has_any == false) {
+        if (!is_member || ck_kind_is_about_call(kind) ||
+            teams->processes[event->process].has_any == false) {
             break;
         }
         if (ck_kind_class(kind) != CK_CLASS_CALL || kind == CK_KIND_MPI_CALL) {

@@ -363,6 +363,9 @@ int calls_take(void *consumer, const struct timeline_event *event)
         complete_take(calls, event);
         return 0;
     }
+    if (ck_kind_is_about_call(kind)) {
+        return 0;
+    }
     if (ck_event_is_persistent(event->record)) {
         started_take(calls, event, cls);
         return 0;

@@ -466,7 +466,7 @@ static void take_call(struct chrome *chrome, const struct timeline_event *event)
     int64_t pid = pid_of(chrome, event);
     struct track_row row;
 
-    if (event->record->kind == CK_KIND_COMPLETE) {
+    if (ck_kind_is_about_call(event->record->kind)) {
         return;
     }
     place_thread(chrome, event, pid, &row);

@@ -239,7 +239,7 @@ static void taken(struct flames *flames, const struct timeline_event *event)
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        if (event->record->kind != CK_KIND_COMPLETE &&
+        if (!ck_kind_is_about_call(event->record->kind) &&
             event->thread < flames->of.defs->threads_count) {
             call_take(flames, event);
         }

@@ -474,7 +474,7 @@ int lanes_take(void *consumer, const struct timeline_event *event)
     case CK_CLASS_CALL:
     case CK_CLASS_MESSAGE:
     case CK_CLASS_COLLECTIVE:
-        if (event->record->kind != CK_KIND_COMPLETE) {
+        if (!ck_kind_is_about_call(event->record->kind)) {
             take_call(lanes, event);
         }
         return 0;

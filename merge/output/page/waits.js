@@ -58,7 +58,7 @@ function waitGrid(pairs) {
 
 /* Kinds of waits, in words. */
 const WAIT_WORDS = {late_sender: 'late message', late_receiver: 'late receiver', wait_at_barrier: 'barrier', wait_at_nxn: 'collective',
-  wait_at_neighbours: 'neighbours', late_broadcast: 'late root', early_reduce: 'root waits', early_scan: 'ranks before it', late_data: 'late data',
+  wait_at_neighbours: 'neighbours', wait_at_window: 'window', late_broadcast: 'late root', early_reduce: 'root waits', early_scan: 'ranks before it', late_data: 'late data',
   wait_at_init: 'MPI_Init', wait_at_finalize: 'MPI_Finalize', below_clock_resolution: 'below the clock error'};
 const waitWords = row => WAIT_WORDS[row.wait || row.cause] || row.wait || row.cause;
 

@@ -552,7 +552,7 @@ static void take_call(struct perfetto *perfetto,
     };
     char title[300];
 
-    if (event->record->kind == CK_KIND_COMPLETE) {
+    if (ck_kind_is_about_call(event->record->kind)) {
         return;
     }
     if (can_launch(event->record->kind) && call->call != 0) {

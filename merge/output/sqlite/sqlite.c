@@ -529,7 +529,7 @@ int sqlite_take(void *consumer, const struct timeline_event *event)
     struct sqlite *sqlite = consumer;
 
     if (event->end >= sqlite->part.start && event->start <= sqlite->part.end &&
-        event->record->kind != CK_KIND_COMPLETE) {
+        !ck_kind_is_about_call(event->record->kind)) {
         row_take(sqlite, event);
     }
     return sqlitefile_error(sqlite->file, NULL);

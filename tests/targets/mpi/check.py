@@ -490,9 +490,12 @@ def case_rest():
     for me, rank in enumerate(ranks):
         puts = [r for r in rank.calls if r["fn"] == "MPI_Put"]
         expect([(r["bytes"], r["arg"]) for r in puts] == [(8, 1 - me)], puts)
-        written = [r["bytes"] for r in rank.calls
-                   if r["fn"] == "MPI_File_write_at_all"]
-        expect(written == [64], written)
+        files = [number for number, comm in rank.comms().items()
+                 if comm["how"] == "file"]
+        written = [(r["kind"], r["comm"], r["seq"], r["bytes_out"])
+                   for r in rank.calls if r["fn"] == "MPI_File_write_at_all"]
+        expect(len(files) == 1 and
+               written == [("collective", files[0], 1, 64)], written, files)
         read = [r for r in rank.calls if r["fn"] == "MPI_File_iread_at"][0]
         done = [r for r in rank.calls if r["kind"] == "complete" and
                 r["fn"] == "MPI_Wait"]

@@ -7,16 +7,20 @@
  *                     in a communicator of its own, while the first one waits
  *                     for both; in the last rank the second thread sleeps 8 ms
  *                     more
- *     shapes window   the last rank sleeps 8 ms more, then all meet at a
- *                     window's MPI_Win_wait: for whom they wait there is not
- *                     recorded
+ *     shapes window   the last rank sleeps 8 ms more with a window of rank 0
+ *                     locked, as all do: for whom they wait there is not known
+ *     shapes posts    the last rank sleeps 8 ms more and then posts to rank 0,
+ *                     which puts a number there
+ *     shapes completes    the last rank sleeps 8 ms more and then puts a number
+ *                     into the window of rank 0, which has posted
  *     shapes fence    the last rank sleeps 8 ms more, then all meet at a
  *                     window's fence; in each step the ranks call those of two
  *                     other windows that end nothing, and each window is made
  *                     and freed four times
- *     shapes bridge   the last rank sleeps 8 ms more and sends to the other
- *                     half of the ranks, in a collective of an
- *                     intercommunicator: for whom is not known there either; at
+ *     shapes files F  the last rank sleeps 8 ms more, then all write to the
+ * file F together, and at the end all of them close it shapes bridge   the last
+ * rank sleeps 8 ms more and sends to the other half of the ranks, in a
+ * collective of an intercommunicator: for whom is not known there either; at
  *                     last rank 0 comes late
  *     shapes gather   the last rank sleeps 8 ms more, then all send it 1 MB by
  *                     MPI_Gather, which has to wait until it takes them
@@ -141,22 +145,53 @@ static MPI_Win window_make(void)
 static void window(void)
 {
     MPI_Win all = window_make();
-    MPI_Group group, others;
+    double token = rank;
 
-    (void)MPI_Comm_group(MPI_COMM_WORLD, &group);
-    (void)MPI_Group_excl(group, 1, &rank, &others);
+    for (int i = 0; i < STEPS; i++) {
+        sleep_of_all();
+        (void)MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, all);
+        (void)MPI_Put(&token, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, all);
+        if (rank == size - 1) {
+            sleep_late();
+        }
+        (void)MPI_Win_unlock(0, all); /* here: lock */
+    }
+    (void)MPI_Win_free(&all);
+}
+
+static MPI_Group group_of(int number)
+{
+    MPI_Group all, one;
+
+    (void)MPI_Comm_group(MPI_COMM_WORLD, &all);
+    (void)MPI_Group_incl(all, 1, &number, &one);
+    (void)MPI_Group_free(&all);
+    return one;
+}
+
+/* From rank `from` to rank `to`; the last rank, which is one of them, is late
+ * with what it begins with. */
+static void put(int from, int to)
+{
+    MPI_Group other = group_of(rank == from ? to : from);
+    MPI_Win all = window_make();
+    double token = rank;
+
     for (int i = 0; i < STEPS; i++) {
         sleep_of_all();
         if (rank == size - 1) {
             sleep_late();
         }
-        (void)MPI_Win_post(others, 0, all);
-        (void)MPI_Win_start(others, 0, all);
-        (void)MPI_Win_complete(all);
-        (void)MPI_Win_wait(all); /* here: wait */
+        if (rank == to) {
+            (void)MPI_Win_post(other, 0, all);
+            (void)MPI_Win_wait(all); /* here: wait */
+        } else if (rank == from) {
+            (void)MPI_Win_start(other, 0, all); /* here: start */
+            (void)MPI_Put(&token, 1, MPI_DOUBLE, to, 0, 1, MPI_DOUBLE, all);
+            (void)MPI_Win_complete(all); /* here: complete */
+        }
     }
-    (void)MPI_Group_free(&others);
-    (void)MPI_Group_free(&group);
+    (void)MPI_Group_free(&other);
     (void)MPI_Win_free(&all);
 }
 
@@ -178,6 +213,27 @@ static void fence(void)
             (void)MPI_Win_free(&windows[i]);
         }
     }
+}
+
+static void files(const char *path)
+{
+    double x = rank;
+    MPI_Status got;
+    MPI_File all;
+
+    if (MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_WRONLY,
+                      MPI_INFO_NULL, &all) != MPI_SUCCESS) {
+        (void)MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    (void)MPI_File_seek(all, (MPI_Offset)rank * 8 * STEPS, MPI_SEEK_SET);
+    for (int i = 0; i < STEPS; i++) {
+        sleep_of_all();
+        if (rank == size - 1) {
+            sleep_late();
+        }
+        (void)MPI_File_write_all(all, &x, 8, MPI_BYTE, &got); /* here: write */
+    }
+    (void)MPI_File_close(&all);
 }
 
 static void bridge(void)
@@ -404,8 +460,14 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(what, "window") == 0) {
         window();
+    } else if (strcmp(what, "posts") == 0) {
+        put(0, size - 1);
+    } else if (strcmp(what, "completes") == 0) {
+        put(size - 1, 0);
     } else if (strcmp(what, "fence") == 0) {
         fence();
+    } else if (strcmp(what, "files") == 0 && argc > 2) {
+        files(argv[2]);
     } else if (strcmp(what, "gather") == 0) {
         gather();
     } else if (strcmp(what, "bridge") == 0) {

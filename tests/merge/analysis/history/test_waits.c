@@ -27,7 +27,15 @@
 #define RANKS PLAY_RANKS
 
 /* Names of play.c. */
-enum { SEND = 1, RECV, ISEND, WAIT = 5, SENDRECV = 8, IALLREDUCE = 15 };
+enum {
+    SEND = 1,
+    RECV,
+    ISEND,
+    WAIT = 5,
+    SENDRECV = 8,
+    IALLREDUCE = 15,
+    FILE_WRITE = 24
+};
 
 /* ---- the comparison ----------------------------------------------------- */
 
@@ -351,6 +359,49 @@ static struct event *event_new(struct world *world, int rank, ck_time_t end)
     return event;
 }
 
+/* Rank 0 writes from 1 us on, together with others. The last rank comes at 9
+ * us, and all leave at 10, but for rank 1, which leaves then. Is it known for
+ * whom rank 0 waited? */
+static bool
+is_write_known(struct world *world, ck_time_t left, struct wait *wait)
+{
+    struct history_span call = {.start = 1000, .end = 10000, .call = 1};
+
+    world->count = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        ck_time_t start = rank == RANKS - 1 ? 9000 : 1000 + rank;
+        ck_time_t end = rank == 1 ? left : 10000;
+
+        event_new(world, rank, end)->record.collective =
+            (struct ck_collective){.e = {.kind = CK_KIND_COLLECTIVE,
+                                         .name = FILE_WRITE,
+                                         .start = start},
+                                   .dur = end - start,
+                                   .call = 1,
+                                   .comm = 1,
+                                   .seq = 1,
+                                   .root = -1,
+                                   .bytes_out = 4};
+    }
+    return is_known_by(world, &call, wait);
+}
+
+static void
+a_collective_of_a_file_is_a_wait_unless_one_left_before(void **unused)
+{
+    static struct world world;
+    struct wait wait = {.thread = DEFS_NONE};
+
+    (void)unused;
+    play_cast(&world);
+    assert_true(is_write_known(&world, 10000, &wait));
+    assert_int_equal(wait.until, 9000);
+    assert_int_equal(wait.thread, RANKS - 1);
+    assert_false(is_write_known(&world, 8000, &wait));
+    align_destroy(world.align);
+    defs_destroy(world.defs);
+}
+
 /* All ranks post an MPI_Iallreduce, the last of them then; rank 0 completes it
  * in a call from 2 us to that time. */
 static void posted_put(struct world *world, ck_time_t last, ck_time_t left)
@@ -607,6 +658,8 @@ int main(void)
         cmocka_unit_test(waits_are_those_of_the_program_to_the_nanosecond),
         cmocka_unit_test(a_wait_while_another_message_lay_there_is_wrong_order),
         cmocka_unit_test(a_small_send_that_takes_long_may_have_waited),
+        cmocka_unit_test(
+            a_collective_of_a_file_is_a_wait_unless_one_left_before),
         cmocka_unit_test(a_posted_collective_that_takes_long_may_have_waited),
         cmocka_unit_test(what_is_behind_a_known_wait_may_be_one_too),
         cmocka_unit_test(who_does_not_block_may_keep_a_large_message),
