@@ -54,7 +54,7 @@ agent/inject agent/inject agent/inject/cuda
 agent/inject agent/inject agent/inject/nccl
 agent/inject agent/inject agent/inject/nvtx
 aggregator  aggregator/store aggregator/clock aggregator/http aggregator/socket aggregator/jobs aggregator/live aggregator
-merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/threads merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/totals merge/analysis/memory merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/openmetrics merge/output/chrome merge/output/perfetto merge/output/stacks merge/output/sqlite merge/output/flames merge/output/page merge/output/svg merge
+merge       merge/model merge/report merge/json merge/input merge/profiles merge/timeline merge/messages merge/clocks/solve merge/clocks merge/analysis/steps merge/analysis/history merge/analysis/threads merge/analysis/delays merge/analysis/idle merge/analysis/waits merge/analysis/devices merge/analysis/samples merge/analysis/calls merge/analysis/totals merge/analysis/memory merge/analysis merge/output merge/output/csv merge/output/lanes merge/output/text merge/output/json merge/output/openmetrics merge/output/chrome merge/output/perfetto merge/output/stacks merge/output/sqlite merge/output/flames merge/output/page merge/output/svg merge
 END
 }
 

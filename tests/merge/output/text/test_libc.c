@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/calls.h"
-#include "merge/analysis/totals/libc.h"
+#include "merge/analysis/calls/calls.h"
+#include "merge/analysis/calls/libc.h"
 #include "merge/model/array.h"
 #include "merge/model/comm.h"
 

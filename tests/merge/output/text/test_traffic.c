@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/calls.h"
-#include "merge/analysis/totals/traffic.h"
+#include "merge/analysis/calls/calls.h"
+#include "merge/analysis/calls/traffic.h"
 #include "merge/model/comm.h"
 #include "tests/merge/chance.h"
 

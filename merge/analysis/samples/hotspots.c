@@ -2,14 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/hotspots.h"
+#include "merge/analysis/samples/hotspots.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge/analysis/history/evidence.h"
-#include "merge/analysis/totals/hotcallers.h"
-#include "merge/analysis/totals/lastsamples.h"
+#include "merge/analysis/samples/hotcallers.h"
+#include "merge/analysis/samples/lastsamples.h"
 #include "merge/model/array.h"
 #include "merge/model/cause.h"
 #include "merge/model/memory.h"

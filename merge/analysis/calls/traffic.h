@@ -7,8 +7,8 @@
  * MPI_PROC_NULL is none. Both views of a pair are equal when all messages of
  * it were received and no record is missing.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_TRAFFIC_H
-#define CK_MERGE_ANALYSIS_TOTALS_TRAFFIC_H
+#ifndef CK_MERGE_ANALYSIS_CALLS_TRAFFIC_H
+#define CK_MERGE_ANALYSIS_CALLS_TRAFFIC_H
 
 #include "merge/messages/waitkind.h"
 #include "merge/report/report.h"

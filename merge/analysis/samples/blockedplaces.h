@@ -4,8 +4,8 @@
  *
  * By the stacks of threads as they left the CPU: of longer waits only.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_BLOCKEDPLACES_H
-#define CK_MERGE_ANALYSIS_TOTALS_BLOCKEDPLACES_H
+#ifndef CK_MERGE_ANALYSIS_SAMPLES_BLOCKEDPLACES_H
+#define CK_MERGE_ANALYSIS_SAMPLES_BLOCKEDPLACES_H
 
 #include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_CALLROWS_H
-#define CK_MERGE_ANALYSIS_TOTALS_CALLROWS_H
+#ifndef CK_MERGE_ANALYSIS_CALLS_CALLROWS_H
+#define CK_MERGE_ANALYSIS_CALLS_CALLROWS_H
 
 #include "merge/model/defs.h"
 #include "merge/report/report.h"

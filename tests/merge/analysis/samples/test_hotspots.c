@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "merge/analysis/totals/hotspots.h"
+#include "merge/analysis/samples/hotspots.h"
 #include "merge/clocks/align.h"
 #include "merge/model/comm.h"
 

@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_LIBC_H
-#define CK_MERGE_ANALYSIS_TOTALS_LIBC_H
+#ifndef CK_MERGE_ANALYSIS_CALLS_LIBC_H
+#define CK_MERGE_ANALYSIS_CALLS_LIBC_H
 
-#include "merge/analysis/totals/calls.h"
+#include "merge/analysis/calls/calls.h"
 #include "merge/model/defs.h"
 #include "merge/report/report.h"
 

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/blockedplaces.h"
+#include "merge/analysis/samples/blockedplaces.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "merge/analysis/totals/blockedplaces.h"
+#include "merge/analysis/samples/blockedplaces.h"
 #include "tests/merge/stackworld.h"
 
 #define TID STACKWORLD_TID

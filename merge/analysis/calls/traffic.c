@@ -7,7 +7,7 @@
  * and the communicator's label, is looked up once: for each record there is but
  * a place in a small cache, and some additions.
  */
-#include "merge/analysis/totals/traffic.h"
+#include "merge/analysis/calls/traffic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_MPILIBRARY_H
-#define CK_MERGE_ANALYSIS_TOTALS_MPILIBRARY_H
+#ifndef CK_MERGE_ANALYSIS_CALLS_MPILIBRARY_H
+#define CK_MERGE_ANALYSIS_CALLS_MPILIBRARY_H
 
 #include <stdbool.h>
 #include <stdint.h>

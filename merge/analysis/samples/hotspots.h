@@ -6,8 +6,8 @@
  * where its thread was in a call of MPI or of a device's API, for that call's
  * kind.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_HOTSPOTS_H
-#define CK_MERGE_ANALYSIS_TOTALS_HOTSPOTS_H
+#ifndef CK_MERGE_ANALYSIS_SAMPLES_HOTSPOTS_H
+#define CK_MERGE_ANALYSIS_SAMPLES_HOTSPOTS_H
 
 #include "merge/analysis/history/lookback.h"
 #include "merge/report/report.h"

@@ -5,7 +5,7 @@
  * A function counts once in a stack, however often it is there. The user's are
  * those in files that no package installs.
  */
-#include "merge/analysis/totals/hotcallers.h"
+#include "merge/analysis/samples/hotcallers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/callrows.h"
+#include "merge/analysis/calls/callrows.h"
 
 #include <assert.h>
 #include <stdlib.h>

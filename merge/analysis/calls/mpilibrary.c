@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/mpilibrary.h"
+#include "merge/analysis/calls/mpilibrary.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *
  * The samples of a rank are kept by stack, and begin anew with each call.
  */
-#include "merge/analysis/totals/lastsamples.h"
+#include "merge/analysis/samples/lastsamples.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
  * Of a rank that others waited for to the end. Samples of its process's first
  * thread count, from the return of its latest call of MPI or of a device on.
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_LASTSAMPLES_H
-#define CK_MERGE_ANALYSIS_TOTALS_LASTSAMPLES_H
+#ifndef CK_MERGE_ANALYSIS_SAMPLES_LASTSAMPLES_H
+#define CK_MERGE_ANALYSIS_SAMPLES_LASTSAMPLES_H
 
 #include "merge/analysis/history/evidence.h"
 #include "merge/analysis/history/history.h"

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_CALLS_H
-#define CK_MERGE_ANALYSIS_TOTALS_CALLS_H
+#ifndef CK_MERGE_ANALYSIS_CALLS_CALLS_H
+#define CK_MERGE_ANALYSIS_CALLS_CALLS_H
 
 #include "merge/analysis/waits/waitstates.h"
 #include "merge/report/report.h"

@@ -9,14 +9,14 @@
  * What was received counts at the call that posted the receive: the record of
  * its completion names the request.
  */
-#include "merge/analysis/totals/calls.h"
+#include "merge/analysis/calls/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/analysis/totals/callrows.h"
-#include "merge/analysis/totals/mpilibrary.h"
-#include "merge/analysis/totals/traffic.h"
+#include "merge/analysis/calls/callrows.h"
+#include "merge/analysis/calls/mpilibrary.h"
+#include "merge/analysis/calls/traffic.h"
 #include "merge/messages/requests.h"
 #include "merge/model/array.h"
 #include "merge/model/memory.h"

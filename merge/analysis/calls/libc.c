@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "merge/analysis/totals/libc.h"
+#include "merge/analysis/calls/libc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CK_MERGE_ANALYSIS_TOTALS_HOTCALLERS_H
-#define CK_MERGE_ANALYSIS_TOTALS_HOTCALLERS_H
+#ifndef CK_MERGE_ANALYSIS_SAMPLES_HOTCALLERS_H
+#define CK_MERGE_ANALYSIS_SAMPLES_HOTCALLERS_H
 
 #include "merge/model/defs.h"
 #include "merge/report/report.h"
