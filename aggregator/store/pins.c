@@ -146,21 +146,25 @@ static void place_take(struct pins *pins, struct pin **place, struct pin *pin)
     pin_release(pins, older);
 }
 
+/* NULL: there is no room. */
+static struct keytable_entry *entry_make(struct keytable *table, uint64_t key)
+{
+    return keytable_count(table) < KEYS_MAX ? keytable_make(table, key) : NULL;
+}
+
 /* The same of an entry of a table. NULL: there is no room. */
 static struct keytable_entry *entry_take(struct pins *pins,
                                          struct keytable *table,
                                          uint64_t key,
                                          struct pin *pin)
 {
-    struct keytable_entry *entry =
-        keytable_count(table) < KEYS_MAX ? keytable_make(table, key) : NULL;
-    struct pin *older;
+    struct keytable_entry *entry = entry_make(table, key);
 
     if (entry) {
-        older = entry->of;
-        pin->held++;
-        entry->of = pin;
-        pin_release(pins, older);
+        struct pin *held = entry->of;
+
+        place_take(pins, &held, pin);
+        entry->of = held;
     }
     return entry;
 }
@@ -205,11 +209,8 @@ standing_take(struct pins *pins, const struct ck_text *text, struct pin *pin)
 static bool
 stack_take(struct pins *pins, const struct ck_text *text, struct pin *pin)
 {
-    struct keytable_entry *entry =
-        keytable_count(pins->stacks) < KEYS_MAX
-            ? keytable_make(pins->stacks,
-                            keytable_key(CK_KIND_STACK, text->e.name, 0, 0))
-            : NULL;
+    struct keytable_entry *entry = entry_make(
+        pins->stacks, keytable_key(CK_KIND_STACK, text->e.name, 0, 0));
     struct pin *older;
 
     if (!entry) {
@@ -426,6 +427,12 @@ static void stacks_want(struct pins *pins)
     }
 }
 
+/* Behind stacks_want(). */
+static bool is_written(const struct pin *pin)
+{
+    return pin->held > 0 || pin->is_wanted;
+}
+
 /* How many rows there will be; what their streams have besides. */
 static uint32_t rows_count(struct pins *pins)
 {
@@ -435,7 +442,7 @@ static uint32_t rows_count(struct pins *pins)
         pins->tails[i]->unwritten = pins->tails[i]->skipped;
     }
     for (const struct pin *pin = pins->first; pin; pin = pin->after) {
-        if (pin->held > 0 || pin->is_wanted) {
+        if (is_written(pin)) {
             count++;
         } else {
             pin->tail->unwritten |= pin->row.classes;
@@ -468,7 +475,7 @@ bool pins_write(struct pins *pins,
         (void)fwrite(&stream, sizeof(stream), 1, file);
     }
     for (const struct pin *pin = pins->first; pin; pin = pin->after) {
-        if (pin->held > 0 || pin->is_wanted) {
+        if (is_written(pin)) {
             (void)fwrite(&pin->row, sizeof(pin->row), 1, file);
         }
     }
