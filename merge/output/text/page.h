@@ -197,7 +197,7 @@ void page_allocations(const struct page *page);
 void page_allocations_trust(const struct page *page);
 /* Memory of the ranks and page faults (textmemory.c). */
 void page_memory(const struct page *page);
-/* What MPI_Comm_spawn started (textspawned.c). */
+/* What MPI_Comm_spawn started (textprocesses.c). */
 void page_spawned(const struct page *page);
 /* Did several processes use MPI as the same rank? */
 bool page_has_shared(const struct report *report);
