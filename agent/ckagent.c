@@ -104,8 +104,9 @@ static const struct ck_cli_option table[] = {
      "together (2G), or the last TIME of each rank (5min) (default: keep "
      "everything). Applies to the ckagg that is started for this job"},
     {CK_CLI_CHOICE, "clock", 0, NULL, &options.clock, "auto|tsc|raw",
-     "Clock of the record time stamps. tsc is the fastest; raw works "
-     "everywhere (default auto: tsc if the kernel itself uses it)"},
+     "Clock of the record time stamps: tsc = the processor's counter, raw = "
+     "the kernel's, read for each (default auto: tsc if the kernel itself uses "
+     "it, else the kernel's, with the counter between two readings)"},
     {CK_CLI_CHOICE, "clock-shortcut", 0, NULL, &options.shortcut, "on|off",
      "Treat ranks that share the aggregator's clock as exactly aligned. off "
      "probes them like ranks on other hosts; for tests (default on)"},
@@ -492,6 +493,7 @@ static void wish_fill(struct front_wish *wish,
         identity_is_one_host(identity) && wish->report == FRONT_REPORT_NOW;
     config->is_speaker = is_host_speaker(identity);
     config->is_pack_given = options.pack != NULL;
+    config->is_counted = strcmp(options.clock, "auto") == 0;
     if (options.pack != NULL) {
         (void)ck_pack_from_name(options.pack, &config->pack);
     }

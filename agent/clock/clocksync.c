@@ -20,12 +20,6 @@
 #define CLOCKSOURCE                                                            \
     "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-struct pair {
-    int64_t other;
-    ck_time_t raw;   /* middle of the bracket */
-    ck_time_t width; /* half of it */
-};
-
 static int64_t clock_read(enum ck_clock clock)
 {
     static const clockid_t ids[] = {
@@ -38,9 +32,9 @@ static int64_t clock_read(enum ck_clock clock)
 }
 
 /* RAW, other, RAW: the tightest of several brackets. */
-static struct pair pair_read(enum ck_clock clock)
+struct clocksync_pair clocksync_pair(enum ck_clock clock)
 {
-    struct pair best = {.width = INT64_MAX};
+    struct clocksync_pair best = {.width = INT64_MAX};
 
     for (int i = 0; i < READINGS; i++) {
         ck_time_t before = ck_time_raw();
@@ -73,7 +67,7 @@ enum ck_clock clocksync_choose(void)
 
 void clocksync_init(struct clocksync *sync, enum ck_clock clock)
 {
-    struct pair pair = pair_read(CK_CLOCK_TSC);
+    struct clocksync_pair pair = clocksync_pair(CK_CLOCK_TSC);
 
     *sync = (struct clocksync){
         .clock = clock,
@@ -111,7 +105,7 @@ void clocksync_learn(struct clocksync *sync, int64_t ticks, ck_time_t raw)
 
 static void pair_put(struct selfstream *selfstream,
                      enum ck_clock clock,
-                     struct pair pair,
+                     struct clocksync_pair pair,
                      int64_t source)
 {
     struct ck_clock_fact fact = {
@@ -133,7 +127,7 @@ void clocksync_record(struct clocksync *sync, struct selfstream *selfstream)
         CK_CLOCK_REALTIME, CK_CLOCK_MONOTONIC, CK_CLOCK_BOOTTIME};
 
     if (sync->clock == CK_CLOCK_TSC) {
-        struct pair pair = pair_read(CK_CLOCK_TSC);
+        struct clocksync_pair pair = clocksync_pair(CK_CLOCK_TSC);
 
         if (pair.raw >= sync->source_until) {
             sync->source = source_read();
@@ -143,7 +137,7 @@ void clocksync_record(struct clocksync *sync, struct selfstream *selfstream)
         pair_put(selfstream, CK_CLOCK_TSC, pair, sync->source);
     }
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
-        pair_put(selfstream, seconds[i], pair_read(seconds[i]), 0);
+        pair_put(selfstream, seconds[i], clocksync_pair(seconds[i]), 0);
     }
 }
 

@@ -16,6 +16,13 @@
 
 struct selfstream;
 
+/* Another clock and RAW at the same moment. */
+struct clocksync_pair {
+    int64_t other;   /* ns, of a counter ticks */
+    ck_time_t raw;   /* middle of the bracket */
+    ck_time_t width; /* half of it */
+};
+
 struct clocksync {
     enum ck_clock clock; /* the ring's */
     int64_t ticks0;      /* latest pair */
@@ -28,6 +35,9 @@ struct clocksync {
 
 /* TSC where the kernel itself keeps time by it, else RAW. */
 enum ck_clock clocksync_choose(void);
+
+/* The best of some readings. */
+struct clocksync_pair clocksync_pair(enum ck_clock clock);
 
 /* Take the first pair. */
 void clocksync_init(struct clocksync *sync, enum ck_clock clock);

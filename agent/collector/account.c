@@ -232,6 +232,30 @@ static void left_out_note(const struct account *account, int rank)
     }
 }
 
+/* Stamps that the processor's counter led astray. */
+static void strays_note(const struct account *account, int rank)
+{
+    struct ck_ring_header *header = account->config->ring->header;
+    const struct ck_ring_slot *slots = ck_ring_heads(header);
+    uint64_t strays = 0;
+    ck_time_t most = 0;
+
+    for (uint32_t i = 0; i < account->config->ring->plan.slots; i++) {
+        if (atomic_load(&slots[i].state) == CK_SLOT_UNBACKED) {
+            break;
+        }
+        strays += slots[i].line.strays;
+        most = slots[i].line.stray_ns > most ? slots[i].line.stray_ns : most;
+    }
+    if (strays != 0) {
+        selfstream_note(account->selfstream,
+                        "rank %d: %llu times the processor's counter left RAW, "
+                        "by %lld ns at most: stamps of the millisecond before "
+                        "may be off by as much (--clock raw is without it)",
+                        rank, (unsigned long long)strays, (long long)most);
+    }
+}
+
 void account_notes(const struct account *account)
 {
     struct ck_ring_header *header = account->config->ring->header;
@@ -249,6 +273,7 @@ void account_notes(const struct account *account)
     if (clockprobe_why(account->clock, clock, sizeof(clock))) {
         selfstream_note(account->selfstream, "rank %d: %s", rank, clock);
     }
+    strays_note(account, rank);
     if (processes_libraries(account->processes) == 0) {
         if (account->config->obstacle != NULL) {
             selfstream_note(

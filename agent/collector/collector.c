@@ -18,6 +18,7 @@
 
 #include "agent/clock/clockprobe.h"
 #include "agent/clock/clocksync.h"
+#include "agent/clock/counterscale.h"
 #include "agent/collector/account.h"
 #include "agent/collector/drain.h"
 #include "agent/collector/usermessages.h"
@@ -72,6 +73,7 @@ struct collector {
     struct spool *spool;
     struct selfstream *selfstream;
     struct clocksync sync;
+    struct counterscale counterscale;
     struct drain *drain;
     struct symbols *symbols;
     struct processes processes;
@@ -162,6 +164,8 @@ static int collector_open(struct collector *collector,
     }
     collector->framewriter.pack = config->pack;
     clocksync_init(&collector->sync, ring->clock);
+    counterscale_init(&collector->counterscale, ring->header,
+                      config->is_counted ? config->target : 0);
     collector->selfstream = selfstream_create(&collector->framewriter,
                                               ring->clock, (uint32_t)getpid());
     collector->symbols = symbols_create();
@@ -202,6 +206,7 @@ static void collector_close(struct collector *collector)
     rendezvous_destroy(collector->rendezvous);
     session_destroy(collector->session);
     clockprobe_destroy(collector->clock);
+    counterscale_fini(&collector->counterscale);
     drain_destroy(collector->drain);
     standwatch_destroy(collector->standwatch);
     resident_destroy(collector->resident);
@@ -284,6 +289,7 @@ static bool paced_work(struct collector *collector, ck_time_t now)
 
     if (now >= collector->open_at) {
         collector->open_at = now + 10 * CK_TIME_MS;
+        counterscale_step(&collector->counterscale, now);
         drain_open_calls(collector->drain, now, false);
         processes_step(&collector->processes);
         processes_ends(&collector->processes);

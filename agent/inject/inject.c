@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "agent/inject/filter.h"
+#include "agent/inject/symbol.h"
 #include "schema/kernelask.h"
 
 #define OFFERS_MAX 1024
@@ -192,6 +193,17 @@ INJECT_START static int hooks_install(void)
     return inject_at_fork(NULL, child_after_fork);
 }
 
+/* glibc has had these since 2.35, and registers each thread with the kernel. */
+static void rseq_find(void)
+{
+    const ptrdiff_t *offset = symbol_first("__rseq_offset");
+    const unsigned *size = symbol_first("__rseq_size");
+
+    if (offset != NULL && size != NULL && *size != 0) {
+        inject_ring.rseq = *offset;
+    }
+}
+
 /* A full table is final, and so is a lack of memory for the rooms; another
  * thread that is just entering is not. The places of calls are needed from now
  * on: most processes never come here. */
@@ -200,6 +212,7 @@ static int process_enter(void)
     if (atomic_load(&inject_ring.incarnation) == 0 &&
         atomic_exchange(&is_placing, 1) == 0) {
         call_site_load();
+        rseq_find();
     }
     if (atomic_load(&inject_ring.incarnation) != 0 ||
         (rooms_map() == 0 &&

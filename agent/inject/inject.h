@@ -14,6 +14,7 @@
 #include "agent/inject/pythonsite.h"
 #include "schema/event.h"
 #include "schema/ring/ring.h"
+#include "schema/ring/ringclock.h"
 #include "schema/time.h"
 
 /* The head of a function that comes in front of the program's `symbol`. Its own
@@ -147,10 +148,10 @@ static inline struct ck_ring_writer *inject_writer(void)
     return inject_writer_slow();
 }
 
-/* Now, on the ring's clock. Only with a writer. */
+/* Now, on the ring's clock. */
 static inline int64_t inject_now(void)
 {
-    return ck_time_stamp(inject_ring.clock);
+    return ck_ringclock_now(&inject_ring, inject_thread.slot);
 }
 
 /* Slow path of inject_label_id: announces the text in this thread's slot. */

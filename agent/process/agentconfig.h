@@ -47,6 +47,7 @@ struct agent_config {
     bool is_reporter; /* this rank's agent gets and shows the report */
     bool is_closer;   /* ... or waits, unseen, until the run is final */
     bool is_leader;   /* so it does if it has to start the job's ckagg */
+    bool is_counted;  /* programs may have RAW from the counter */
     bool is_strict;   /* the front may hold the target for the aggregator */
     bool is_speaker;  /* logs what is true for all ranks (of its host) */
     bool is_begun;    /* the target runs: FRONTPIPE_BEGUN was sent before */

@@ -185,6 +185,9 @@ static uint32_t slot_claim(const struct ck_ring *ring,
     slot->incarnation = incarnation;
     slot->is_busy = 0;
     slot->is_told = 0;
+    slot->line.ticks = 0;
+    slot->line.floor = 0;
+    slot->line.misses = 0;
     if (before == CK_SLOT_FREE) {
         slot->calls = 0; /* else unique among all that wait to be read */
     }

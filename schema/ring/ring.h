@@ -32,7 +32,7 @@
  * for it, and a name among the constants would cost it one page fault more. */
 #define CK_RING_ENV_HERE ((char[]){CK_RING_ENV})
 #define CK_RING_MAGIC 0x3130474e49524b43ull /* "CKRING01" */
-#define CK_RING_VERSION 4
+#define CK_RING_VERSION 5
 #define CK_RING_PROCESSES 1024
 #define CK_RING_SLOTS_MAX 1024
 #define CK_RING_OPEN_MAX 16
@@ -75,6 +75,21 @@ struct ck_ring_open {
                      about none */
 };
 
+/* RAW by the processor's counter, for the thread of a slot (ringclock.h). */
+#define CK_RING_ANY_CPU UINT32_MAX
+struct ck_ring_line {
+    int64_t base;    /* RAW where the counter were 0 */
+    uint64_t scale;  /* ns a tick, times 2^32 */
+    uint64_t from;   /* the counter: it holds from there ... */
+    uint64_t ticks;  /* ... for so many; 0 = there is none */
+    int64_t floor;   /* no stamp before that RAW; 0 = any */
+    uint32_t cpu;    /* on which it holds, or CK_RING_ANY_CPU */
+    uint32_t misses; /* readings in turn that were too wide */
+    uint32_t strays; /* lines that were off, since the file was made, ... */
+    uint32_t pad;
+    int64_t stray_ns; /* ... and by how much at most */
+};
+
 /* Shared head of a slot; each group on cache lines of its own. */
 struct ck_ring_slot {
     /* Claim. */
@@ -109,7 +124,8 @@ struct ck_ring_slot {
     _Atomic uint32_t depth;
     uint8_t pad4[60];
     struct ck_ring_open open[CK_RING_OPEN_MAX];
-    uint8_t pad5[128];
+    struct ck_ring_line line; /* the writer's */
+    uint8_t pad5[64];
 };
 
 /* A process image that records: key = pid and the random bytes that exec
@@ -194,7 +210,11 @@ struct ck_ring_header {
     /* Program files that processes of the job execute, for who does that
      * (agent/inject/posix/posixstarts.c). */
     _Atomic uint64_t started[CK_RING_STARTED];
-    uint8_t pad[1304];
+    /* Ns a tick of the processor's counter, times 2^32: RAW may be had from it
+     * (ringclock.h). It changes from 0 once, and to 0; 0 = it is read. */
+    _Atomic uint64_t counter_scale;
+    _Atomic uint32_t is_counter_one; /* 1: it is the same on all CPUs */
+    uint8_t pad[1292];
 };
 
 _Static_assert(sizeof(struct ck_ring_open) == 40, "shared layout");
@@ -204,6 +224,7 @@ _Static_assert(offsetof(struct ck_ring_slot, head) == 64, "cache line");
 _Static_assert(offsetof(struct ck_ring_slot, tail) == 128, "cache line");
 _Static_assert(offsetof(struct ck_ring_slot, depth) == 192, "cache line");
 _Static_assert(offsetof(struct ck_ring_header, alive) == 2240, "cache line");
+_Static_assert(offsetof(struct ck_ring_slot, line) == 896, "cache line");
 _Static_assert(sizeof(struct ck_ring_header) == 4096, "one page");
 
 /* Where the tables are in the mapped head of the file. */
@@ -283,6 +304,9 @@ struct ck_ring {
     /* When that was, by two clocks. */
     int64_t mapped_raw;
     int64_t mapped_ticks;
+    /* Of a thread's area for restartable sequences (rseq(2)), from where its
+     * own memory begins; 0 = it has none. */
+    int64_t rseq;
     bool is_child; /* of fork(), without an exec since */
     /* The process allows no system call of ours any more. */
     _Atomic bool is_closed;

@@ -5,7 +5,7 @@
 #
 # For gcc's runtime and LLVM's, regions of one and of two threads that have
 # nothing to do: in turn plain, with the bare loop that does the same as ck
-# (omp_cost.c), and with ckagent, by either clock. A round is apart from the
+# (omp_cost.c), and with ckagent, by either clock and by the default. A round is apart from the
 # next one by a pause in which the ring is emptied. In the first rounds memory of
 # the ring is touched first; those from the sixth on are in a later lap
 # ("steady"). Prints ns a region, by the median of the rounds and by the least,
@@ -18,11 +18,6 @@ rounds=12
 work=$(mktemp -d)
 . "$(dirname "$0")/../rings.sh"
 trap 'rm -rf "$work" "$rings"' EXIT
-
-by_counter=no
-grep -qxE 'tsc|arch_sys_counter' \
-    /sys/devices/system/clocksource/clocksource0/current_clocksource &&
-    by_counter=yes
 
 # ck CLOCK WORD...: 4 MiB a thread are four rounds of its records and more.
 ck() {
@@ -45,6 +40,7 @@ turn() {
         "$@" "$rounds" $clock | sed "s/^/bare $clock /"
         ck $clock "$@" "$rounds" | sed "s/^/ck $clock /"
     done
+    ck auto "$@" "$rounds" | sed "s/^/ck auto /"
 }
 
 for compiler in gcc clang; do
@@ -53,7 +49,7 @@ for compiler in gcc clang; do
     for threads in 1 2; do
         for _ in $(seq "$turns"); do
             turn "$work/cost" "$threads"
-        done | awk -v what="$compiler, threads: $threads" -v counter=$by_counter '
+        done | awk -v what="$compiler, threads: $threads" '
             function keep(key, value) { all[key, ++count[key]] = value }
             function sort(key, i, k, t) {
                 for (i = 2; i <= count[key]; i++)
@@ -86,11 +82,11 @@ for compiler in gcc clang; do
                            what, laps[l], middle(base), all[base, 1],
                            middle(base " cpu")
                     for (c = 1; c <= 2; c++)
-                        printf "  %s%s: ck %s, bare loop %s\n", clocks[c],
-                            (counter == "yes") == (clocks[c] == "tsc") ? \
-                                " (default here)" : "",
+                        printf "  %s: ck %s, bare loop %s\n", clocks[c],
                             more("ck " clocks[c] " " laps[l], base),
                             more("bare " clocks[c] " " laps[l], base)
+                    printf "  default: ck %s\n",
+                        more("ck auto " laps[l], base)
                 }
             }'
     done

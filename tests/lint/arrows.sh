@@ -19,7 +19,7 @@ foreign() {
     launch) echo 'schema/err.h' ;;
     agent/inject)
         echo 'schema/event.h schema/time.h schema/kernelask.h' \
-            'schema/ring/ring.h schema/kind.def' \
+            'schema/ring/ring.h schema/ring/ringclock.h schema/kind.def' \
             'schema/pythonlines.h'
         ;;
     agent | aggregator | merge) echo 'schema/* launch/*' ;;
