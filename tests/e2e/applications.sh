@@ -28,7 +28,7 @@ program() {
     done
     plain=(timeout 300 mpirun -n 2)
     if ! (cd "$work/$name/plain" && "${plain[@]}" "$@" >output 2>&1 </dev/null); then
-        grep -v '^$' "$work/$name/plain/output" | head -n 20
+        grep -av '^$' "$work/$name/plain/output" | head -n 20
         missing+=("$name, which fails here without ckagent, too")
         return
     fi

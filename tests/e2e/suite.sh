@@ -18,13 +18,20 @@ if [ -n "${CK_MPISUITE_ALL:-}" ]; then
     suite_mark=.built-all
 fi
 
-# A private apt folder with the source lists, so that the system's stay.
+# A private apt folder with the source lists, so that the system's stay. Where
+# packages come from is in one of two files, each of its own form.
 suite_fetch() {
-    local apt=$cache/apt-src
+    local apt=$cache/apt-src list
     mkdir -p "$apt/lists/partial" "$suite.src"
-    sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources \
-        >"$apt/src.sources" || return 1
-    local o=(-o Dir::Etc::sourcelist="$apt/src.sources"
+    if [ -e /etc/apt/sources.list.d/debian.sources ]; then
+        list=$apt/src.sources
+        sed 's/^Types: deb$/Types: deb-src/' \
+            /etc/apt/sources.list.d/debian.sources >"$list" || return 1
+    else
+        list=$apt/src.list
+        sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$list" || return 1
+    fi
+    local o=(-o Dir::Etc::sourcelist="$list"
         -o Dir::Etc::sourceparts=/dev/null -o Dir::State::Lists="$apt/lists")
     apt-get "${o[@]}" -qq update || return 1
     (cd "$suite.src" && apt-get "${o[@]}" -qq source --download-only mpich)
