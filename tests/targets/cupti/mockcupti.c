@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -630,6 +631,21 @@ static void buffer_get(void)
     wasted += buffer == NULL || is_held(buffer);
 }
 
+/* What comes with a record is not the client's where the record is not written,
+ * or has no field for it in that version: written of its bytes are in a buffer.
+ */
+static void unwritten_free(const struct cupti_record *record, size_t written)
+{
+    if (record->kind == CUPTI_KIND_OVERHEAD &&
+        written <= offsetof(struct cupti_overhead, data)) {
+        free(((const struct cupti_overhead *)record)->data);
+    }
+    if (record->kind == CUPTI_KIND_DEVICE && written == 0 &&
+        version_now() >= CUPTI_SINCE_DEVICE_NAME_GIVEN) {
+        free((void *)(uintptr_t)((const struct cupti_device *)record)->name);
+    }
+}
+
 MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes)
 {
     char whole[256] = {0};
@@ -655,6 +671,7 @@ MOCK_EXPORT void mock_emit_any(const void *record, size_t bytes)
         used += length;
     }
     second_emit(whole, length);
+    unwritten_free(record, buffer == NULL ? 0 : length);
     (void)pthread_mutex_unlock(&lock);
 }
 
@@ -664,6 +681,8 @@ MOCK_EXPORT void mock_emit(const void *record, size_t bytes)
 
     if (kinds[activity->kind % MOCK_KINDS]) {
         mock_emit_any(record, bytes);
+    } else {
+        unwritten_free(activity, 0);
     }
 }
 
