@@ -25,6 +25,17 @@ static int64_t scaled(uint64_t ticks, uint64_t scale)
     return (int64_t)((unsigned __int128)ticks * scale >> 32);
 }
 
+/* What a slot has may be overwritten: no sum of it overflows. */
+static ck_time_t sum(ck_time_t time, ck_time_t more)
+{
+    return (ck_time_t)((uint64_t)time + (uint64_t)more);
+}
+
+static ck_time_t difference(ck_time_t time, ck_time_t other)
+{
+    return (ck_time_t)((uint64_t)time - (uint64_t)other);
+}
+
 /* Up to TRIES times; false: none was narrow enough, or on one CPU. */
 static bool reading_take(struct reading *reading,
                          const struct ck_ring *ring,
@@ -52,7 +63,7 @@ static bool reading_take(struct reading *reading,
 /* What the line makes of a counter, wherever it holds. */
 static ck_time_t line_at(const struct ck_ring_line *line, uint64_t ticks)
 {
-    return line->base + scaled(ticks, line->scale);
+    return sum(line->base, scaled(ticks, line->scale));
 }
 
 /* The latest stamp that it can have given. */
@@ -76,9 +87,9 @@ static bool line_holds(struct ck_ring_line *line, const struct reading *reading)
         return false;
     }
     if (reading->raw < least) {
-        off = least - reading->raw;
+        off = difference(least, reading->raw);
     } else if (reading->raw > most) {
-        off = reading->raw - most;
+        off = difference(reading->raw, most);
     }
     if (off > CK_RINGCLOCK_SLACK + age / 1000000 * CK_RINGCLOCK_SLACK_PPM) {
         line->strays++;
@@ -100,7 +111,7 @@ static void line_begin(struct ck_ring_line *line,
     atomic_signal_fence(memory_order_seq_cst);
     if (!goes_on) {
         line->scale = scale;
-        line->base = reading->raw - scaled(middle, scale);
+        line->base = difference(reading->raw, scaled(middle, scale));
         line->cpu = reading->cpu;
     }
     line->from = reading->after;
@@ -137,8 +148,8 @@ ck_time_t ck_ringclock_read(const struct ck_ring *ring,
     }
     is_whole = scale != 0 && reading_take(&reading, ring, scale);
     if (!is_whole) {
+        reading.before = (uint64_t)ck_time_ticks(); /* no stamp was later */
         reading.raw = ck_time_raw();
-        reading.before = (uint64_t)ck_time_ticks();
     }
     line->misses = is_whole ? 0 : line->misses + 1;
     goes_on = is_whole && line->ticks != 0 && line_holds(line, &reading);
@@ -146,7 +157,8 @@ ck_time_t ck_ringclock_read(const struct ck_ring *ring,
         line->floor = line_newest(line, reading.before);
         line->ticks = 0;
     }
-    if (reading.raw < line->floor && line->floor - reading.raw < FLOOR_MAX) {
+    if (reading.raw < line->floor &&
+        (uint64_t)difference(line->floor, reading.raw) < FLOOR_MAX) {
         return line->floor; /* until RAW has come there */
     }
     line->floor = 0;

@@ -15,10 +15,9 @@
  * of the counter is to be between the line's two stamps. If it is, the line
  * goes on; if not, another one begins, and what it was off by is remembered in
  * the slot (`stray_ns`). No thread's stamps ever go back. A stamp is off from
- * RAW by half of the widest reading that is accepted
- * (CK_RINGCLOCK_WIDTH / 2) and by what the counter gains within a span; a
- * counter that jumps is found at the next reading, and stamps of the span
- * before it may be off by the jump.
+ * RAW by the widest reading that is accepted (CK_RINGCLOCK_WIDTH) at most, and
+ * by what the counter gains within a span; a counter that jumps is found at the
+ * next reading, and stamps of the span before it may be off by the jump.
  *
  * All libraries of a process share the line of a thread's slot, so that what
  * they record in one thread is in order. Runs inside the target, under the
@@ -83,8 +82,9 @@ static inline int64_t ck_ringclock_now(const struct ck_ring *ring,
                          0)) {
         return ck_ringclock_read(ring, slot);
     }
-    return slot->line.base +
-           (int64_t)((unsigned __int128)ticks * slot->line.scale >> 32);
+    return (
+        int64_t)((uint64_t)slot->line.base +
+                 (uint64_t)((unsigned __int128)ticks * slot->line.scale >> 32));
 }
 
 #endif

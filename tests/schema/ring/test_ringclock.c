@@ -20,24 +20,42 @@
 
 #include "schema/ring/ringclock.h"
 
-/* A stamp is off by half of a reading's width, and by the two ends of it. */
-#define OFF_MOST (CK_RINGCLOCK_WIDTH / 2 + 50)
+/* A stamp is off by a reading's width, and by the two ends of it. */
+#define OFF_MOST (CK_RINGCLOCK_WIDTH + 50)
 
 static struct ck_ring_header header;
 static struct ck_ring_slot slot;
 static struct ck_ring ring;
 
+/* Both clocks at one moment: the narrowest of some readings. */
+static ck_time_t pair_read(int64_t *ticks)
+{
+    ck_time_t least = INT64_MAX, raw = 0;
+
+    for (int i = 0; i < 100; i++) {
+        ck_time_t before = ck_time_raw();
+        int64_t between = ck_time_ticks();
+        ck_time_t after = ck_time_raw();
+
+        if (after - before < least) {
+            least = after - before;
+            raw = before + least / 2;
+            *ticks = between;
+        }
+    }
+    return raw;
+}
+
 static uint64_t scale_of_machine(void)
 {
-    ck_time_t raw = ck_time_raw();
-    int64_t ticks = ck_time_ticks();
+    int64_t ticks, later;
+    ck_time_t raw = pair_read(&ticks);
     ck_time_t passed;
 
     while (ck_time_raw() - raw < 50 * CK_TIME_MS) {
     }
-    passed = ck_time_raw() - raw;
-    return (uint64_t)((double)passed / (double)(ck_time_ticks() - ticks) *
-                      4294967296.0);
+    passed = pair_read(&later) - raw;
+    return (uint64_t)((double)passed / (double)(later - ticks) * 4294967296.0);
 }
 
 static int setup(void **state)
