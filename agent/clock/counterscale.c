@@ -62,17 +62,29 @@ static bool is_even(const struct counterscale *scale,
 {
     double passed = (double)(pair->raw - scale->last.raw);
     double open = (double)(pair->width + scale->last.width) / passed;
-    double ppm = atomic_load(&scale->header->counter_scale) == 0
-                     ? COUNTERSCALE_PPM
-                     : COUNTERSCALE_PPM_LATER;
+    double ppm =
+        scale->published == 0 ? COUNTERSCALE_PPM : COUNTERSCALE_PPM_LATER;
 
     return fabs(rate / scale->ns_per_tick - 1) <= open + ppm * 1e-6;
 }
 
 static void withdraw(struct counterscale *scale)
 {
+    scale->published = 0;
     atomic_store(&scale->header->counter_scale, 0);
     scale->next_at = INT64_MAX;
+}
+
+/* The header's rate, if it is that one, within what pairs leave open: a
+ * collector before this one put it there, and lines are by it. */
+static uint64_t agreed(const struct counterscale *scale, uint64_t rate)
+{
+    uint64_t before = atomic_load(&scale->header->counter_scale);
+
+    return before != 0 && fabs((double)before / (double)rate - 1) <
+                              COUNTERSCALE_PPM * 1e-6
+               ? before
+               : rate;
 }
 
 /* The rate since the first pair, if RAW may be had from such a counter. */
@@ -82,13 +94,14 @@ static void publish(struct counterscale *scale,
     double rate = (double)(pair->raw - scale->first.raw) /
                   (double)(pair->other - scale->first.other);
 
-    if (rate > 1 || 2 * pair->width > CK_RINGCLOCK_WIDTH) {
+    scale->published = agreed(scale, (uint64_t)(rate * 4294967296.0));
+    if (scale->published < CK_RINGCLOCK_SCALE_LEAST ||
+        scale->published > CK_RINGCLOCK_SCALE_MOST ||
+        2 * pair->width > CK_RINGCLOCK_WIDTH) {
         withdraw(scale);
         return;
     }
     scale->ns_per_tick = rate;
-    atomic_store(&scale->header->counter_scale,
-                 (uint64_t)(rate * 4294967296.0));
     scale->spread = counterspread_create(scale->target, rate);
 }
 
@@ -118,11 +131,12 @@ void counterscale_learn(struct counterscale *scale,
     }
     if (scale->ns_per_tick <= 0) {
         scale->ns_per_tick = rate;
-    } else if (atomic_load(&scale->header->counter_scale) == 0) {
+    } else if (scale->published == 0) {
         publish(scale, pair);
     }
     scale->last = *pair;
-    if (atomic_load(&scale->header->counter_scale) != 0) {
+    if (scale->published != 0) {
+        atomic_store(&scale->header->counter_scale, scale->published);
         scale->next_at = pair->raw + COUNTERSCALE_PERIOD;
     }
 }

@@ -34,6 +34,7 @@ struct counterscale {
     struct clocksync_pair first;
     struct clocksync_pair last;
     double ns_per_tick; /* between these; 0 = not yet */
+    uint64_t published; /* the header's, which the program may overwrite */
     ck_time_t next_at;  /* RAW; INT64_MAX = never */
     pid_t target;
     struct counterspread *spread; /* NULL = not begun, or it is known */

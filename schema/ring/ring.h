@@ -211,7 +211,7 @@ struct ck_ring_header {
      * (agent/inject/posix/posixstarts.c). */
     _Atomic uint64_t started[CK_RING_STARTED];
     /* Ns a tick of the processor's counter, times 2^32: RAW may be had from it
-     * (ringclock.h). It changes from 0 once, and to 0; 0 = it is read. */
+     * (ringclock.h); 0 = it is read. */
     _Atomic uint64_t counter_scale;
     _Atomic uint32_t is_counter_one; /* 1: it is the same on all CPUs */
     uint8_t pad[1292];

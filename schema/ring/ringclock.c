@@ -119,10 +119,17 @@ static void line_begin(struct ck_ring_line *line,
     line->ticks = ((uint64_t)CK_RINGCLOCK_SPAN << 32) / scale;
 }
 
-/* May the thread have a line? Ns a tick, or 0. */
+/* May the thread have a line? Ns a tick, or 0. A rate that no counter has was
+ * overwritten, and a line by it would never end. */
 static uint64_t line_scale(const struct ck_ring *ring,
                            const struct ck_ring_line *line)
 {
+    uint64_t scale = atomic_load_explicit(&ring->header->counter_scale,
+                                          memory_order_relaxed);
+
+    if (scale < CK_RINGCLOCK_SCALE_LEAST || scale > CK_RINGCLOCK_SCALE_MOST) {
+        return 0;
+    }
     if (ck_time_is_skewed ||
         (ring->rseq == 0 && atomic_load_explicit(&ring->header->is_counter_one,
                                                  memory_order_relaxed) == 0) ||
@@ -130,8 +137,7 @@ static uint64_t line_scale(const struct ck_ring *ring,
         line->misses >= CK_RINGCLOCK_MISSES) {
         return 0;
     }
-    return atomic_load_explicit(&ring->header->counter_scale,
-                                memory_order_relaxed);
+    return scale;
 }
 
 ck_time_t ck_ringclock_read(const struct ck_ring *ring,

@@ -34,6 +34,9 @@
 #define CK_RINGCLOCK_SPAN CK_TIME_MS
 /* The counter before and behind a reading of RAW: no more apart, ns. */
 #define CK_RINGCLOCK_WIDTH 250
+/* Of 1 to 16 GHz. */
+#define CK_RINGCLOCK_SCALE_MOST ((uint64_t)1 << 32)
+#define CK_RINGCLOCK_SCALE_LEAST ((uint64_t)1 << 28)
 /* What a line may be off by beyond the width and not be called astray, ns, and
  * for the time since its last reading. */
 #define CK_RINGCLOCK_SLACK 250

@@ -125,6 +125,35 @@ static void another_rate_withdraws_it(void **state)
     counterscale_fini(&scale);
 }
 
+static void what_a_program_overwrote_is_put_back(void **state)
+{
+    struct counterscale scale = begun();
+    uint64_t published;
+
+    (void)state;
+    learn(&scale, HALF, 0.5);
+    learn(&scale, 2 * HALF, 0.5);
+    published = header.counter_scale;
+    header.counter_scale = 1;
+    learn(&scale, 2 * HALF + CK_TIME_S, 0.5);
+    assert_true(header.counter_scale == published);
+    counterscale_fini(&scale);
+}
+
+/* A collector that was started again: lines are by the rate of the first. */
+static void a_later_collector_leaves_the_rate(void **state)
+{
+    struct counterscale scale = begun();
+    uint64_t before = (uint64_t)(0.5 * (1 + 1e-6) * 4294967296.0);
+
+    (void)state;
+    header.counter_scale = before;
+    learn(&scale, HALF, 0.5);
+    learn(&scale, 2 * HALF, 0.5);
+    assert_true(header.counter_scale == before);
+    counterscale_fini(&scale);
+}
+
 /* This machine's, whatever it is: if it is published, it is right. */
 static void this_machine_agrees(void **state)
 {
@@ -188,6 +217,8 @@ int main(void)
         cmocka_unit_test(a_coarse_one_is_not),
         cmocka_unit_test(one_beside_a_slow_clock_is_not),
         cmocka_unit_test(another_rate_withdraws_it),
+        cmocka_unit_test(what_a_program_overwrote_is_put_back),
+        cmocka_unit_test(a_later_collector_leaves_the_rate),
         cmocka_unit_test(this_machine_agrees),
         cmocka_unit_test(who_does_not_want_it_has_none),
         cmocka_unit_test(cpus_on_one_line_fit),

@@ -222,6 +222,18 @@ static void what_is_not_known_is_read(void **state)
     assert_true(ck_ringclock_now(&ring, NULL) > 0);
 }
 
+/* A line by such a rate would hold for minutes. */
+static void an_overwritten_rate_is_not_used(void **state)
+{
+    (void)state;
+    header.counter_scale = 1;
+    assert_int_equal(stamp_off(), 0);
+    assert_int_equal(slot.line.ticks, 0);
+    header.counter_scale = UINT64_MAX;
+    assert_int_equal(stamp_off(), 0);
+    assert_int_equal(slot.line.ticks, 0);
+}
+
 /* Where CPUs differ, or it is not known yet, and no rseq shows them. */
 static void without_a_cpu_it_is_read(void **state)
 {
@@ -346,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup(a_jump_back_ends_with_the_span, setup),
         cmocka_unit_test_setup(a_rest_is_no_stray, setup),
         cmocka_unit_test_setup(what_is_not_known_is_read, setup),
+        cmocka_unit_test_setup(an_overwritten_rate_is_not_used, setup),
         cmocka_unit_test_setup(without_a_cpu_it_is_read, setup),
         cmocka_unit_test_setup(a_withdrawn_rate_is_not_used, setup),
         cmocka_unit_test_setup(an_overwritten_floor_passes, setup),
