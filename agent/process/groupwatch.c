@@ -155,6 +155,29 @@ static bool counts_take(struct groupwatch *watch)
     return true;
 }
 
+static bool has_stop(const struct groupwatch *watch)
+{
+    return watch->counts[SIGTSTP] != 0 || watch->counts[SIGTTIN] != 0 ||
+           watch->counts[SIGTTOU] != 0;
+}
+
+/* SIGCONT takes the signals that stop away where they are pending, and each of
+ * those takes it: the group may have had this one before what is there now. To
+ * hand it on would take that one from the target, too. */
+static bool may_be_gone(const struct groupwatch *watch, int signal_number)
+{
+    switch (signal_number) {
+    case SIGCONT:
+        return has_stop(watch);
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+        return watch->counts[SIGCONT] != 0;
+    default:
+        return false;
+    }
+}
+
 bool groupwatch_has(struct groupwatch *watch, int signal_number)
 {
     uint32_t *count;
@@ -169,7 +192,7 @@ bool groupwatch_has(struct groupwatch *watch, int signal_number)
         return true;
     }
     if (*count == 0) {
-        return false;
+        return may_be_gone(watch, signal_number);
     }
     --*count;
     return true;

@@ -56,6 +56,43 @@ static int alone_steps(void)
     return 0;
 }
 
+/* The group has SIGCONT, then a signal that stops, before we ask about the
+ * first: the watcher has the second alone. And the other way round. */
+static int replaced_steps(void)
+{
+    struct groupwatch watch;
+
+    (void)signal(SIGCONT, taken);
+    (void)signal(SIGTSTP, taken);
+    groupwatch_start(&watch);
+    (void)kill(0, SIGCONT);
+    (void)kill(0, SIGTSTP);
+    if (!groupwatch_has(&watch, SIGCONT)) {
+        return 1;
+    }
+    if (!groupwatch_has(&watch, SIGTSTP)) {
+        return 2;
+    }
+    (void)kill(0, SIGTSTP);
+    (void)kill(0, SIGCONT);
+    if (!groupwatch_has(&watch, SIGTSTP)) {
+        return 3;
+    }
+    if (!groupwatch_has(&watch, SIGCONT)) {
+        return 4;
+    }
+    (void)kill(getpid(), SIGCONT);
+    if (groupwatch_has(&watch, SIGCONT)) {
+        return 5;
+    }
+    (void)kill(getpid(), SIGTSTP);
+    if (groupwatch_has(&watch, SIGTSTP)) {
+        return 6;
+    }
+    groupwatch_stop(&watch);
+    return 0;
+}
+
 static int group_steps(void)
 {
     struct groupwatch watch;
@@ -183,6 +220,12 @@ static void a_signal_to_the_group_is_reported_each_time(void **state)
     assert_int_equal(in_a_group(group_steps), 0);
 }
 
+static void one_that_another_took_away_is_the_groups(void **state)
+{
+    (void)state;
+    assert_int_equal(in_a_group(replaced_steps), 0);
+}
+
 static void each_of_a_burst_to_the_group_is_reported(void **state)
 {
     (void)state;
@@ -207,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_to_us_alone_is_not_the_groups),
         cmocka_unit_test(a_signal_to_the_group_is_reported_each_time),
+        cmocka_unit_test(one_that_another_took_away_is_the_groups),
         cmocka_unit_test(each_of_a_burst_to_the_group_is_reported),
         cmocka_unit_test(a_watcher_that_died_is_replaced),
         cmocka_unit_test(the_watcher_holds_no_pipe_of_ours_on_an_old_kernel),
