@@ -37,16 +37,28 @@ static bool is_worth_it(void)
            FASTER * (double)readings_time(CK_CLOCK_TSC);
 }
 
+static void withdraw(struct counterscale *scale)
+{
+    scale->published = 0;
+    atomic_store(&scale->header->counter_scale, 0);
+    scale->next_at = INT64_MAX;
+}
+
 void counterscale_init(struct counterscale *scale,
                        struct ck_ring_header *header,
                        pid_t target)
 {
-    *scale = (struct counterscale){
-        .header = header, .target = target, .next_at = INT64_MAX};
-    if (target > 0 && header->clock == CK_CLOCK_RAW && is_worth_it()) {
-        scale->first = scale->last = clocksync_pair(CK_CLOCK_TSC);
-        scale->next_at = scale->first.raw + COUNTERSCALE_HALF;
+    *scale = (struct counterscale){.header = header, .next_at = INT64_MAX};
+    if (target <= 0 || header->clock != CK_CLOCK_RAW) {
+        return;
     }
+    if (sched_getaffinity(target, sizeof(scale->cpus), &scale->cpus) != 0 ||
+        !is_worth_it()) {
+        withdraw(scale); /* of a collector before this one */
+        return;
+    }
+    scale->first = scale->last = clocksync_pair(CK_CLOCK_TSC);
+    scale->next_at = scale->first.raw + COUNTERSCALE_HALF;
 }
 
 void counterscale_fini(struct counterscale *scale)
@@ -66,13 +78,6 @@ static bool is_even(const struct counterscale *scale,
         scale->published == 0 ? COUNTERSCALE_PPM : COUNTERSCALE_PPM_LATER;
 
     return fabs(rate / scale->ns_per_tick - 1) <= open + ppm * 1e-6;
-}
-
-static void withdraw(struct counterscale *scale)
-{
-    scale->published = 0;
-    atomic_store(&scale->header->counter_scale, 0);
-    scale->next_at = INT64_MAX;
 }
 
 /* The header's rate, if it is that one, within what pairs leave open: a
@@ -102,7 +107,7 @@ static void publish(struct counterscale *scale,
         return;
     }
     scale->ns_per_tick = rate;
-    scale->spread = counterspread_create(scale->target, rate);
+    scale->spread = counterspread_create(&scale->cpus, rate);
 }
 
 /* Until it is known, a line belongs to the CPU on which it was made. */

@@ -14,6 +14,7 @@
 #ifndef CK_AGENT_CLOCK_COUNTERSCALE_H
 #define CK_AGENT_CLOCK_COUNTERSCALE_H
 
+#include <sched.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,7 +37,7 @@ struct counterscale {
     double ns_per_tick; /* between these; 0 = not yet */
     uint64_t published; /* the header's, which the program may overwrite */
     ck_time_t next_at;  /* RAW; INT64_MAX = never */
-    pid_t target;
+    cpu_set_t cpus;     /* the target's, at its start */
     struct counterspread *spread; /* NULL = not begun, or it is known */
 };
 

@@ -17,12 +17,16 @@
 /* The rate is known to so much, and the brackets leave so much more open. */
 #define PPM 2
 #define SLACK_NS 20
+/* Pairs that are further apart, as a CPU was busy, show too little. */
+#define APART_MOST (20 * CK_TIME_MS)
+#define TRIES 3
 
 struct counterspread {
-    pthread_t thread;
     cpu_set_t cpus;
     double ns_per_tick;
     atomic_int verdict; /* enum counterspread_verdict */
+    atomic_int owners;  /* who ends last frees it */
+    atomic_bool is_over;
 };
 
 bool counterspread_fits(const struct clocksync_pair *pair,
@@ -50,30 +54,51 @@ static bool pair_on(int cpu, struct clocksync_pair *pair)
     return true;
 }
 
+/* Are both CPUs' counters on one line? */
+static bool is_same(const struct counterspread *spread, int cpu, int other)
+{
+    struct clocksync_pair here, there;
+
+    for (int i = 0; i < TRIES && !atomic_load(&spread->is_over); i++) {
+        if (!pair_on(cpu, &here) || !pair_on(other, &there)) {
+            return false;
+        }
+        if (there.raw - here.raw <= APART_MOST) {
+            return counterspread_fits(&here, &there, spread->ns_per_tick);
+        }
+    }
+    return false;
+}
+
+static void release(struct counterspread *spread)
+{
+    if (atomic_fetch_sub(&spread->owners, 1) == 1) {
+        free(spread);
+    }
+}
+
 static void *look(void *state)
 {
     struct counterspread *spread = state;
     int step = (CPU_COUNT(&spread->cpus) + CPUS_LOOKED_AT - 1) / CPUS_LOOKED_AT;
-    struct clocksync_pair last, pair;
-    bool has_last = false;
+    int verdict = COUNTERSPREAD_SAME;
+    int first = -1;
     int seen = 0;
 
     (void)prctl(PR_SET_NAME, "ck-counter");
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET((size_t)cpu, &spread->cpus) || seen++ % step != 0 ||
-            !pair_on(cpu, &pair)) {
+    for (int cpu = 0; cpu < CPU_SETSIZE && verdict == COUNTERSPREAD_SAME;
+         cpu++) {
+        if (!CPU_ISSET((size_t)cpu, &spread->cpus) || seen++ % step != 0) {
             continue;
         }
-        if (has_last &&
-            !counterspread_fits(&last, &pair, spread->ns_per_tick)) {
-            atomic_store(&spread->verdict, COUNTERSPREAD_DIFFERENT);
-            return NULL;
+        if (first < 0) {
+            first = cpu;
+        } else if (!is_same(spread, first, cpu)) {
+            verdict = COUNTERSPREAD_DIFFERENT;
         }
-        last = pair;
-        has_last = true;
     }
-    atomic_store(&spread->verdict,
-                 has_last ? COUNTERSPREAD_SAME : COUNTERSPREAD_DIFFERENT);
+    atomic_store(&spread->verdict, verdict);
+    release(spread);
     return NULL;
 }
 
@@ -81,6 +106,7 @@ static void *look(void *state)
 static int thread_start(struct counterspread *spread)
 {
     pthread_attr_t attr;
+    pthread_t thread;
     sigset_t all, before;
     int error = pthread_attr_init(&attr);
 
@@ -88,25 +114,28 @@ static int thread_start(struct counterspread *spread)
         return error;
     }
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&spread->thread, &attr, look, spread);
+    error = pthread_create(&thread, &attr, look, spread);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attr);
     return error;
 }
 
-struct counterspread *counterspread_create(pid_t target, double ns_per_tick)
+struct counterspread *counterspread_create(const cpu_set_t *cpus,
+                                           double ns_per_tick)
 {
     struct counterspread *spread = calloc(1, sizeof(*spread));
 
     if (spread == NULL) {
         return NULL;
     }
+    spread->cpus = *cpus;
     spread->ns_per_tick = ns_per_tick;
     atomic_store(&spread->verdict, COUNTERSPREAD_LOOKING);
-    if (sched_getaffinity(target, sizeof(spread->cpus), &spread->cpus) != 0 ||
-        thread_start(spread) != 0) {
+    atomic_store(&spread->owners, 2);
+    if (thread_start(spread) != 0) {
         free(spread);
         return NULL;
     }
@@ -122,7 +151,7 @@ counterspread_verdict(const struct counterspread *spread)
 void counterspread_destroy(struct counterspread *spread)
 {
     if (spread != NULL) {
-        (void)pthread_join(spread->thread, NULL);
-        free(spread);
+        atomic_store(&spread->is_over, true);
+        release(spread);
     }
 }

@@ -10,8 +10,8 @@
 #ifndef CK_AGENT_CLOCK_COUNTERSPREAD_H
 #define CK_AGENT_CLOCK_COUNTERSPREAD_H
 
+#include <sched.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "agent/clock/clocksync.h"
 
@@ -23,11 +23,13 @@ enum counterspread_verdict {
 
 struct counterspread;
 
-/* `ns_per_tick` is known to a part in a million. NULL: no memory, no thread. */
-struct counterspread *counterspread_create(pid_t target, double ns_per_tick);
+/* On these CPUs; `ns_per_tick` is known to a part in a million. NULL: no
+ * memory, no thread. */
+struct counterspread *counterspread_create(const cpu_set_t *cpus,
+                                           double ns_per_tick);
 enum counterspread_verdict
 counterspread_verdict(const struct counterspread *spread);
-/* Waits for the thread. */
+/* The thread may look on for a while: it is not waited for. */
 void counterspread_destroy(struct counterspread *spread);
 
 /* Are both pairs on one line, but for what they leave open? */

@@ -196,12 +196,14 @@ INJECT_START static int hooks_install(void)
 /* glibc has had these since 2.35, and registers each thread with the kernel. */
 static void rseq_find(void)
 {
+#if defined(__x86_64__)
     const ptrdiff_t *offset = symbol_first("__rseq_offset");
     const unsigned *size = symbol_first("__rseq_size");
 
     if (offset != NULL && size != NULL && *size != 0) {
         inject_ring.rseq = *offset;
     }
+#endif
 }
 
 /* A full table is final, and so is a lack of memory for the rooms; another

@@ -78,15 +78,14 @@ struct ck_ring_open {
 /* RAW by the processor's counter, for the thread of a slot (ringclock.h). */
 #define CK_RING_ANY_CPU UINT32_MAX
 struct ck_ring_line {
-    int64_t base;    /* RAW where the counter were 0 */
-    uint64_t scale;  /* ns a tick, times 2^32 */
-    uint64_t from;   /* the counter: it holds from there ... */
-    uint64_t ticks;  /* ... for so many; 0 = there is none */
-    int64_t floor;   /* no stamp before that RAW; 0 = any */
-    uint32_t cpu;    /* on which it holds, or CK_RING_ANY_CPU */
-    uint32_t misses; /* readings in turn that were too wide */
-    uint32_t strays; /* lines that were off, since the file was made, ... */
-    uint32_t pad;
+    int64_t base;     /* RAW where the counter were 0 */
+    uint64_t scale;   /* ns a tick, times 2^32 */
+    uint64_t from;    /* the counter: it holds from there ... */
+    uint32_t ticks;   /* ... for so many; 0 = there is none */
+    uint32_t cpu;     /* on which it holds, or CK_RING_ANY_CPU */
+    int64_t floor;    /* no stamp before that RAW; 0 = any */
+    uint32_t misses;  /* readings in turn that were too wide */
+    uint32_t strays;  /* lines that were off, since the file was made, ... */
     int64_t stray_ns; /* ... and by how much at most */
 };
 
@@ -125,7 +124,7 @@ struct ck_ring_slot {
     uint8_t pad4[60];
     struct ck_ring_open open[CK_RING_OPEN_MAX];
     struct ck_ring_line line; /* the writer's */
-    uint8_t pad5[64];
+    uint8_t pad5[72];
 };
 
 /* A process image that records: key = pid and the random bytes that exec
@@ -306,7 +305,7 @@ struct ck_ring {
     int64_t mapped_ticks;
     /* Of a thread's area for restartable sequences (rseq(2)), from where its
      * own memory begins; 0 = it has none. */
-    int64_t rseq;
+    _Atomic int64_t rseq;
     bool is_child; /* of fork(), without an exec since */
     /* The process allows no system call of ours any more. */
     _Atomic bool is_closed;

@@ -14,14 +14,16 @@
  * reading is also a test of the line before it: RAW between two readings
  * of the counter is to be between the line's two stamps. If it is, the line
  * goes on; if not, another one begins, and what it was off by is remembered in
- * the slot (`stray_ns`). No thread's stamps ever go back. A stamp is off from
- * RAW by the widest reading that is accepted (CK_RINGCLOCK_WIDTH) at most, and
- * by what the counter gains within a span; a counter that jumps is found at the
- * next reading, and stamps of the span before it may be off by the jump.
+ * the slot (`stray_ns`). A stamp is off from RAW by the widest reading that is
+ * accepted (CK_RINGCLOCK_WIDTH), by CK_RINGCLOCK_SLACK more before it counts as
+ * astray, and by what the counter gains within a span; a counter that jumps is
+ * found at the next reading, and stamps of the span before it may be off by the
+ * jump. A thread's stamps do not go back, unless its counter does within a
+ * span.
  *
- * All libraries of a process share the line of a thread's slot, so that what
- * they record in one thread is in order. Runs inside the target, under the
- * rules of ring.h. Async-signal-safe.
+ * All libraries of a process share the line of a thread's slot, so that calls
+ * and marks that they record in one thread are in order; texts have RAW itself.
+ * Runs inside the target, under the rules of ring.h. Async-signal-safe.
  */
 #ifndef CK_SCHEMA_RING_RINGCLOCK_H
 #define CK_SCHEMA_RING_RINGCLOCK_H

@@ -268,6 +268,8 @@ static void an_overwritten_floor_passes(void **state)
 static void an_overwritten_line_passes(void **state)
 {
     (void)state;
+    memset(&slot.line, 0xff, sizeof(slot.line));
+    (void)now();
     memset(&slot.line, 0xa5, sizeof(slot.line));
     (void)now();
     slot.line.strays = 0;
@@ -309,10 +311,26 @@ static void a_line_is_of_its_cpu(void **state)
         CPU_SET((size_t)i, &one);
         assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
         assert_in_range(stamp_off(), 0, OFF_MOST);
+        wait_ns(CK_TIME_US);
+        assert_in_range(stamp_off(), 0, OFF_MOST);
         cpu = slot.line.cpu;
         assert_int_equal(cpu, i);
         /* As if this CPU's counter were an hour ahead: no other sees it. */
         slot.line.base += 3600 * CK_TIME_S;
+    }
+    /* And as if it were 0.1 s ahead, and behind: no stamp waits for it. */
+    for (int i = 0; i < 4; i++) {
+        uint64_t ticks;
+
+        wait_ns(CK_TIME_US);
+        (void)now();
+        assert_true(slot.line.ticks != 0);
+        ticks = (uint64_t)(0.1e9 / (double)slot.line.scale * 0x1p32);
+
+        slot.line.cpu = slot.line.cpu == 0;
+        slot.line.from += i % 2 == 0 ? ticks : -ticks;
+        slot.line.base += (i % 2 == 0 ? -1 : 1) * 100 * CK_TIME_MS;
+        assert_in_range(stamp_off(), 0, OFF_MOST);
     }
     assert_int_equal(slot.line.strays, 0);
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
