@@ -60,19 +60,13 @@ static bool reading_take(struct reading *reading,
     return false;
 }
 
-/* What the line makes of a counter, wherever it holds. */
-static ck_time_t line_at(const struct ck_ring_line *line, uint64_t ticks)
-{
-    return sum(line->base, scaled(ticks, line->scale));
-}
-
 /* The latest stamp that it can have given. */
 static ck_time_t line_newest(const struct ck_ring_line *line, uint64_t ticks)
 {
     uint64_t passed = ticks - line->from;
 
-    return line_at(line,
-                   line->from + (passed < line->ticks ? passed : line->ticks));
+    return ck_ringclock_at(
+        line, line->from + (passed < line->ticks ? passed : line->ticks));
 }
 
 /* Does the line go on through the reading? What it is off by is noted. */
@@ -80,8 +74,8 @@ static bool line_holds(struct ck_ring_line *line,
                        const struct ck_ring_line *was,
                        const struct reading *reading)
 {
-    ck_time_t least = line_at(was, reading->before);
-    ck_time_t most = line_at(was, reading->after);
+    ck_time_t least = ck_ringclock_at(was, reading->before);
+    ck_time_t most = ck_ringclock_at(was, reading->after);
     ck_time_t age = scaled(reading->after - was->from, was->scale);
     ck_time_t off = 0;
 
@@ -171,7 +165,7 @@ static ck_time_t
 line_next(const struct ck_ring *ring, struct ck_ring_line *line, uint64_t scale)
 {
     struct ck_ring_line was = *line;
-    struct reading reading = {.cpu = CK_RING_ANY_CPU};
+    struct reading reading = {0};
     bool is_whole, goes_on;
 
     atomic_signal_fence(memory_order_seq_cst);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Where the kernel does not keep time by the processor's counter (kvm-clock,
- * HPET), a reading of RAW costs up to three times one of the counter. So RAW is
- * read once a CK_RINGCLOCK_SPAN by each thread, and between two readings the
+ * Hyper-V), a reading of RAW costs up to three times one of the counter. So RAW
+ * is read once a CK_RINGCLOCK_SPAN by each thread, and between two readings the
  * counter goes on from the first one:
  *
  *   stamp = base + counter * scale        (a line; base belongs to the slot)
@@ -67,6 +67,15 @@ static inline uint32_t ck_ringclock_cpu(int64_t rseq)
     return cpu;
 }
 
+/* What a line makes of a counter, wherever it holds. It may be overwritten: no
+ * sum of it overflows. */
+static inline int64_t ck_ringclock_at(const struct ck_ring_line *line,
+                                      uint64_t ticks)
+{
+    return (int64_t)((uint64_t)line->base +
+                     (uint64_t)((unsigned __int128)ticks * line->scale >> 32));
+}
+
 /* Now, for a record of this thread: ticks or nanoseconds (ck_ring.clock). */
 static inline int64_t ck_ringclock_now(const struct ck_ring *ring,
                                        struct ck_ring_slot *slot)
@@ -87,9 +96,7 @@ static inline int64_t ck_ringclock_now(const struct ck_ring *ring,
                          0)) {
         return ck_ringclock_read(ring, slot);
     }
-    return (
-        int64_t)((uint64_t)slot->line.base +
-                 (uint64_t)((unsigned __int128)ticks * slot->line.scale >> 32));
+    return ck_ringclock_at(&slot->line, ticks);
 }
 
 #endif

@@ -63,9 +63,6 @@ static int setup(void **state)
     static uint64_t scale;
 
     (void)state;
-#if !defined(__x86_64__)
-    return -1;
-#endif
     scale = scale != 0 ? scale : scale_of_machine();
     memset(&header, 0, sizeof(header));
     memset(&slot, 0, sizeof(slot));
