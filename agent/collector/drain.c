@@ -36,9 +36,10 @@ struct drain {
     struct slotstate *slots;
     uint32_t *used; /* slots that a thread may have records in */
     uint32_t used_count;
-    uint32_t claims; /* header->claims when `used` was made */
-    uint32_t images; /* header->incarnations at the last turn */
-    bool was_off;    /* recording had ended before this collector */
+    uint32_t claims;   /* header->claims when `used` was made */
+    uint32_t images;   /* header->incarnations at the last turn */
+    ck_time_t busy_at; /* a thread had a slot or came, or a program did */
+    bool was_off;      /* recording had ended before this collector */
     bool is_checked;
 };
 
@@ -360,6 +361,17 @@ slot_step(struct drain *drain, uint32_t index, ck_time_t now, bool is_flush)
     return fill;
 }
 
+/* Has a thread got a slot, or a program begun, since the last turn? */
+static bool is_called(const struct drain *drain)
+{
+    const struct ck_ring_header *header = drain->ring->header;
+
+    return atomic_load_explicit(&header->claims, memory_order_relaxed) !=
+               drain->claims ||
+           atomic_load_explicit(&header->incarnations, memory_order_relaxed) !=
+               drain->images;
+}
+
 /* Look at all slots only after a thread got one: an idle turn costs what is in
  * use. */
 static void used_find(struct drain *drain)
@@ -408,6 +420,9 @@ ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush)
     ck_time_t most;
 
     elapsed_note(drain, now);
+    if (is_called(drain) || drain->used_count > 0) {
+        drain->busy_at = now;
+    }
     drain->images = atomic_load(&drain->ring->header->incarnations);
     used_find(drain);
     for (uint32_t i = 0; i < drain->used_count; i++) {
@@ -447,13 +462,9 @@ static bool is_filling(struct ck_ring_slot *slot, uint64_t size)
 
 bool drain_glance(const struct drain *drain)
 {
-    struct ck_ring_header *header = drain->ring->header;
-    struct ck_ring_slot *heads = ck_ring_heads(header);
+    struct ck_ring_slot *heads = ck_ring_heads(drain->ring->header);
 
-    if (atomic_load_explicit(&header->claims, memory_order_relaxed) !=
-            drain->claims ||
-        atomic_load_explicit(&header->incarnations, memory_order_relaxed) !=
-            drain->images) {
+    if (is_called(drain)) {
         return true;
     }
     for (uint32_t i = 0; i < drain->used_count; i++) {
@@ -469,6 +480,10 @@ ck_time_t drain_look(const struct drain *drain)
 {
     const struct ringfile *ring = drain->ring;
 
+    if (drain->used_count == 0 &&
+        drain->turn_at - drain->busy_at >= PACE_QUIET) {
+        return PACE_DOZE;
+    }
     return ring->narrow > 0
                ? PACE_STEP
                : pace_glance(ring->plan.slot_bytes / CK_UNIT_BYTES);

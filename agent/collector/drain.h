@@ -36,7 +36,8 @@ void drain_symbols(struct drain *drain, struct symbols *symbols);
 ck_time_t drain_step(struct drain *drain, ck_time_t now, bool is_flush);
 /* Is a turn wanted before its time: did a thread or an image come, or does a
  * slot fill up? A few loads, to be asked each drain_look(): PACE_STEP while a
- * slot in use has not all its memory. */
+ * slot in use has not all its memory, PACE_DOZE while none has been in use for
+ * PACE_QUIET. */
 bool drain_glance(const struct drain *drain);
 ck_time_t drain_look(const struct drain *drain);
 /* A turn if one is due or wanted: to be called between parts of other work, so

@@ -27,6 +27,12 @@
 #define PACE_PART(size) ((size) / 8)
 /* So long after a thread came. */
 #define PACE_CHURN (64 * CK_TIME_MS)
+/* While no thread has a slot, and no program or thread that records has come
+ * for so long, looks are as rare as this: each of them stops one of a script's
+ * programs. The first thread to get a slot then loses what it writes beyond
+ * that slot until the look, at PACE_FASTEST a part of it. */
+#define PACE_QUIET (256 * CK_TIME_MS)
+#define PACE_DOZE (32 * CK_TIME_MS)
 #define PACE_FADE CK_TIME_S /* in which the highest flow falls to a third */
 
 struct pace {

@@ -27,7 +27,7 @@
 /* With more CPUs there would be too many rings. */
 #define CPUS_FEW 16
 /* Pages of a ring, and of those of all agents on a CPU. */
-#define PAGES 128
+#define PAGES 256
 #define PAGES_UNLOCKED 16
 #define PAGES_LEAST 8
 #define PAGES_ALL 512

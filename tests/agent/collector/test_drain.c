@@ -610,6 +610,40 @@ static void beyond_the_limit_records_are_counted_not_stored(void **state)
     ck_ring_writer_fini(&writer, &ring);
 }
 
+/* Each look stops a program of a script that records nothing. */
+static void without_a_slot_in_use_looks_are_rare(void **state)
+{
+    struct bench *bench = *state;
+    struct ck_ring ring;
+    struct ck_ring_writer writer;
+    ck_time_t now = ck_time_raw();
+
+    (void)drain_step(bench->drain, now, false);
+    assert_int_equal(drain_look(bench->drain), PACE_STEP);
+    (void)drain_step(bench->drain, now + PACE_QUIET - 1, false);
+    assert_int_equal(drain_look(bench->drain), PACE_STEP);
+    (void)drain_step(bench->drain, now + PACE_QUIET, false);
+    assert_int_equal(drain_look(bench->drain), PACE_DOZE);
+    assert_false(drain_glance(bench->drain));
+
+    writer_open(&ring, &writer);
+    mark_write(&writer, 0);
+    assert_true(drain_glance(bench->drain));
+    now += 2 * PACE_QUIET;
+    (void)drain_step(bench->drain, now, false);
+    assert_int_equal(drain_look(bench->drain), PACE_STEP);
+    /* It has a slot still, however long it records nothing. */
+    now += 10 * PACE_QUIET;
+    (void)drain_step(bench->drain, now, false);
+    assert_int_equal(drain_look(bench->drain), PACE_STEP);
+
+    ck_ring_writer_fini(&writer, &ring);
+    now += PACE_QUIET;
+    (void)drain_step(bench->drain, now, true);
+    (void)drain_step(bench->drain, now + 2 * PACE_QUIET, true);
+    assert_int_equal(drain_look(bench->drain), PACE_DOZE);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -628,6 +662,7 @@ int main(void)
         CASE(a_broken_record_costs_what_follows_it),
         CASE(a_position_that_cannot_be_is_counted_and_nothing_is_read),
         CASE(beyond_the_limit_records_are_counted_not_stored),
+        CASE(without_a_slot_in_use_looks_are_rare),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
