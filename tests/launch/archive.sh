@@ -3,6 +3,9 @@
 # of this machine but libc's; of BUILD, or one that was made elsewhere
 #
 # SPDX-License-Identifier: Apache-2.0
+#
+# Started by root it is unpacked and runs as a user without any right, but for
+# the programs of MPI, which are where that user may not look.
 set -euo pipefail
 build=$(cd "${1:?build folder}" && pwd)
 archive=${2:+$(realpath "$2")}
@@ -36,9 +39,16 @@ if [ -z "$archive" ]; then
         fail "refused by: $(cat low.err)"
     [ ! -e low ] || [ -z "$(ls low)" ] || fail "an archive above its limit"
 fi
-mkdir "a place" "another"
-tar -x -z -f "$archive" -C "a place"
-mv "a place"/ck-* "a place/moved"
+chmod 711 "$work" "$rings"
+mkdir -m 755 "a place" "another" "$rings/own"
+user=(env)
+if [ "$(id -u)" = 0 ]; then
+    chown 65534:65534 "a place" another "$rings/own"
+    user=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all
+        --bounding-set=-all --no-new-privs)
+fi
+"${user[@]}" tar -x -z -C "a place" <"$archive"
+"${user[@]}" sh -c 'mv "a place"/ck-* "a place/moved"'
 place="$work/a place/moved"
 
 # Every library comes from the archive or is libc's, even where the user's
@@ -67,15 +77,19 @@ done
 # A job from another folder, with nothing of the shell's environment.
 cd another
 status=0
-env -i PATH=/usr/bin:/bin HOME="$work" CK_TEST_RINGS="$CK_TEST_RINGS" \
-    "$place/bin/ckagent" --dir "$work/run" -- \
-    sh -c 'sleep 0.3; exit 3' >"$work/out" 2>"$work/err" || status=$?
+plain=("${user[@]}" env -i PATH=/usr/bin:/bin HOME="$PWD"
+    CK_TEST_RINGS="$rings/own")
+"${plain[@]}" "$place/bin/ckagent" --dir run -- \
+    sh -c 'id -u; sleep 0.3; exit 3' >"$work/out" 2>"$work/err" || status=$?
 [ "$status" = 3 ] || fail "ckagent ended with $status: $(cat "$work/err")"
-[ -s "$work/run/report.txt" ] || fail "no report: $(cat "$work/err")"
-grep -q 'recorded to the end' "$work/run/report.txt" ||
-    fail "report: $(cat "$work/run/report.txt")"
-"$place/bin/ckmerge" --verify "$work/run" >"$work/verify" 2>&1 ||
+seen=", run by user $(cat "$work/out")"
+[ -s run/report.txt ] || fail "no report: $(cat "$work/err")"
+grep -q 'recorded to the end' run/report.txt ||
+    fail "report: $(cat run/report.txt)"
+"${plain[@]}" "$place/bin/ckmerge" --verify run >"$work/verify" 2>&1 ||
     fail "--verify: $(cat "$work/verify")"
+"${plain[@]}" "$place/bin/ckmerge" run >"$work/out" 2>&1 ||
+    fail "ckmerge: $(cat "$work/out")"
 for mpi in openmpi mpich; do
     launcher=mpirun.$mpi
     [ -x "$build/tests/sleeps.$mpi" ] && command -v "$launcher" >/dev/null ||
@@ -91,4 +105,4 @@ for mpi in openmpi mpich; do
     grep -q '^ *MPI_' "$work/$mpi/report.txt" || fail "$mpi: no call of MPI"
     seen+=", 2 ranks of $mpi"
 done
-echo "archive: moved, run$seen"
+echo "archive: moved$seen"
