@@ -28,7 +28,7 @@
 #define SLOTS 32
 #define RECORDS_MAX 8000000
 #define NAMES_MAX 4096
-#define WAIT_MS 60000
+#define WAIT_MS 600000
 
 /* One record that was taken out, names resolved. */
 struct taken {
