@@ -443,11 +443,15 @@ def hang():
 
 
 def terminated():
-    report = agent(["timeout", "-s", "TERM", "1" if MOCK else "15",
-                    *program(1, "hold")])[2]
-    expect(total(report, "kernels") > 100, "%d kernels" % total(report,
-                                                                "kernels"))
-    return "%d kernels, report written" % total(report, "kernels")
+    """After a second, or later where others keep it from its first kernels."""
+    for seconds in ("1", "8", "64") if MOCK else ("15",):
+        report = agent(["timeout", "-s", "TERM", seconds,
+                        *program(1, "hold")])[2]
+        kernels = total(report, "kernels")
+        if kernels > 100:
+            break
+    expect(kernels > 100, "%d kernels" % kernels)
+    return "%d kernels, report written" % kernels
 
 
 # Command 5: minutes of work.
