@@ -226,8 +226,7 @@ void deaths_destroy(struct deaths *deaths)
 struct step {
     struct deaths *deaths;
     struct sampleframes *frames;
-    deaths_take_f take;
-    void *state;
+    const struct deaths_taker *taker;
 };
 
 static bool is_dying(const struct deaths *deaths, uint32_t pid)
@@ -304,7 +303,7 @@ static void death_take(const struct step *step,
     if (death.is_first) {
         address_find(deaths, &death);
     }
-    step->take(step->state, &death);
+    step->taker->take(step->taker->state, &death);
 }
 
 /* It counts if the process turns out to die of another thread's signal. */
@@ -392,7 +391,8 @@ static void record_take(void *state, const struct perf_event_header *header)
     int signal;
 
     if (header->type != PERF_RECORD_SAMPLE ||
-        !record_split(deaths, seen, &signal)) {
+        !record_split(deaths, seen, &signal) ||
+        !step->taker->is_own(step->taker->state, seen->pid)) {
         return;
     }
     was_dying = is_dying(deaths, seen->pid);
@@ -409,10 +409,9 @@ static void record_take(void *state, const struct perf_event_header *header)
 
 void deaths_step(struct deaths *deaths,
                  struct sampleframes *frames,
-                 deaths_take_f take,
-                 void *state)
+                 const struct deaths_taker *taker)
 {
-    struct step step = {deaths, frames, take, state};
+    struct step step = {deaths, frames, taker};
 
     if (deaths == NULL) {
         return;

@@ -50,12 +50,16 @@ struct death {
 };
 /* Call `take` for each thread that has died of a signal since, but for those
  * killed from outside (SIGKILL), whose stacks are none of a fault; the death is
- * borrowed during the call. Of strangers none is left out. */
-typedef void (*deaths_take_f)(void *state, const struct death *death);
+ * borrowed during the call. Of a process that is not one of ours no stack is
+ * unwound, and nothing is kept. */
+struct deaths_taker {
+    bool (*is_own)(void *state, uint32_t pid);
+    void (*take)(void *state, const struct death *death);
+    void *state;
+};
 void deaths_step(struct deaths *deaths,
                  struct sampleframes *frames,
-                 deaths_take_f take,
-                 void *state);
+                 const struct deaths_taker *taker);
 /* The death as lines of a STANDING record. */
 void deaths_lines(const struct death *death, struct ck_lines *lines);
 

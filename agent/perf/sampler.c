@@ -843,6 +843,15 @@ static void module_note(const struct step *step, uint32_t pid, uint64_t address)
     }
 }
 
+/* Where CPUs are looked at, other programs die on them as well. */
+static bool death_is_own(void *state, uint32_t pid)
+{
+    const struct step *step = state;
+
+    return image_find(step, pid) != 0 ||
+           descendants_has(step->sampler->descendants, pid);
+}
+
 /* A thread that dies of a signal: where it was is a record of its own. */
 static void death_put(void *state, const struct death *death)
 {
@@ -930,7 +939,8 @@ void sampler_step(struct sampler *sampler,
     offcpu_step(sampler->offcpu, wait_take, &step);
     offcpu_pace(sampler->offcpu, ck_time_raw());
     switches_put(sampler->switches, selfstream);
-    deaths_step(sampler->deaths, sampler->frames, death_put, &step);
+    deaths_step(sampler->deaths, sampler->frames,
+                &(struct deaths_taker){death_is_own, death_put, &step});
 }
 
 static struct perfring_tally tally_sum(const struct sampler *sampler,
