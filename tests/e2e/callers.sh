@@ -33,6 +33,13 @@ samples=$(json "$work/callers_target.json" \
 copied=$(json "$work/callers_target.json" "j['sampled']['stacks']['unwound']")
 [ "$copied" -gt 0 ] || skip "stacks are not unwound on this machine"
 
+# Other programs die meanwhile, on the same CPUs: no stack of theirs is unwound.
+ulimit -c 0
+while [ -d "$work" ] && [ ! -e "$work/over" ]; do
+    sh -c 'kill -SEGV $$' || sleep 0.05
+done 2>"$work/strangers" &
+strangers=$!
+
 for target in callers_target callers_cxx callers_fortran callers_rust; do
     [ -x "$tests/$target" ] || continue
     callers_right "$target" 80 ||
@@ -41,6 +48,8 @@ for target in callers_target callers_cxx callers_fortran callers_rust; do
         "$work/$target.txt" ||
         fail "$target: TRUST does not have its stacks"
 done
+: >"$work/over"
+wait "$strangers"
 
 # Callers have what they called, and the line that most of it is in.
 same "hot callers" "True True True" "$(json "$work/callers_target.json" \
