@@ -390,9 +390,9 @@ static void record_take(void *state, const struct perf_event_header *header)
     bool was_dying;
     int signal;
 
-    if (header->type != PERF_RECORD_SAMPLE ||
-        !record_split(deaths, seen, &signal) ||
-        !step->taker->is_own(step->taker->state, seen->pid)) {
+    if (header->type != PERF_RECORD_SAMPLE || header->size < sizeof(*seen) ||
+        !step->taker->is_own(step->taker->state, seen->pid) ||
+        !record_split(deaths, seen, &signal)) {
         return;
     }
     was_dying = is_dying(deaths, seen->pid);

@@ -763,11 +763,17 @@ static void fork_take(const struct step *step,
     }
 }
 
+/* Where CPUs are looked at, other programs run on them as well. */
+static bool is_own(const struct step *step, uint32_t pid)
+{
+    return image_find(step, pid) != 0 ||
+           descendants_has(step->sampler->descendants, pid);
+}
+
 static void exit_take(const struct step *step,
                       const struct perfevent_fork *exit)
 {
-    if (image_find(step, exit->pid) != 0 ||
-        descendants_has(step->sampler->descendants, exit->pid)) {
+    if (is_own(step, exit->pid)) {
         exits_add(&step->sampler->exits, exit->pid, exit->tid,
                   ck_domain_raw((ck_time_t)exit->time));
     }
@@ -843,13 +849,9 @@ static void module_note(const struct step *step, uint32_t pid, uint64_t address)
     }
 }
 
-/* Where CPUs are looked at, other programs die on them as well. */
 static bool death_is_own(void *state, uint32_t pid)
 {
-    const struct step *step = state;
-
-    return image_find(step, pid) != 0 ||
-           descendants_has(step->sampler->descendants, pid);
+    return is_own(state, pid);
 }
 
 /* A thread that dies of a signal: where it was is a record of its own. */
