@@ -102,16 +102,24 @@ done
 export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_pml=ob1
 export OMPI_MCA_btl=tcp,self OMPI_MCA_mpi_yield_when_idle=1
 
+# in_job NAME COMMAND...: on the first node, in an empty folder.
+in_job() {
+    local name=$1 status=0
+    shift
+    rm -rf "$work/job" "$work/hung" && mkdir "$work/job"
+    (cd "$work/job" && node "$a" nodea timeout -k 5 60 "$@") \
+        </dev/null >"$work/out" 2>"$work/err" || status=$?
+    [ $status = 0 ] && return
+    [ $status != 124 ] || touch "$work/hung"
+    cat "$work/out" "$work/err"
+    fail "$name: status $status"
+}
+
 # step NAME SRUN_WORD... -- PROGRAM...: 4 ranks on 2 nodes, without --dir.
 step() {
     local name=$1 run
     shift
-    rm -rf "$work/job" && mkdir "$work/job"
-    (cd "$work/job" && node "$a" nodea timeout -k 5 30 srun -N2 -n4 "$@") \
-        </dev/null >"$work/out" 2>"$work/err" || {
-        cat "$work/out" "$work/err"
-        fail "$name: srun"
-    }
+    in_job "$name" srun -N2 -n4 "$@"
     same "$name: runs" 1 "$(find "$work/job" -name 'ck-*' | wc -l)"
     run=$(echo "$work"/job/ck-*)
     [[ ${run##*/} =~ ^ck-[0-9]+\.0-[0-9]{8}T[0-9]{6}$ ]] ||
@@ -131,16 +139,13 @@ step() {
         fail "$name: $(grep -A3 TRUST "$work/err")"
 }
 
-# allocated PROGRAM...: by cklaunch inside an allocation, which finds srun and
+# allocated MPI PROGRAM...: by cklaunch inside an allocation, which finds srun and
 # the --mpi= of the program.
 allocated() {
-    rm -rf "$work/job" && mkdir "$work/job"
-    (cd "$work/job" && node "$a" nodea timeout -k 5 60 salloc -Q -N2 -n4 \
-        "$bin/cklaunch" -n 4 -- "$@") </dev/null >"$work/out" 2>"$work/err" || {
-        cat "$work/out" "$work/err"
-        fail "salloc cklaunch"
-    }
-    grep -q 'srun -n 4 --mpi=pmix ' "$work/err" ||
+    local mpi=$1
+    shift
+    in_job "salloc cklaunch" salloc -Q -N2 -n4 "$bin/cklaunch" -n 4 -- "$@"
+    grep -q "srun -n 4 --mpi=$mpi " "$work/err" ||
         fail "cklaunch's command: $(grep srun "$work/err")"
     grep -q '| 4 ranks | 2 hosts |' "$work/err" || {
         cat "$work/out" "$work/err"
@@ -148,7 +153,21 @@ allocated() {
     }
     grep -q '4 of 4 ranks recorded to the end' "$work/err" ||
         fail "salloc cklaunch: $(grep -A3 TRUST "$work/err")"
-    echo "ok: cklaunch in an allocation: srun --mpi=pmix, one run"
+    echo "ok: cklaunch in an allocation: srun --mpi=$mpi, one run"
+}
+
+# of_mpich FUNCTION WORD...: once, and again where the job hung. MPICH 4.0 waits in
+# MPI_Finalize for ranks that no longer answer, without ck, too: what hung three
+# times is left out. A later one must not hang.
+of_mpich() {
+    local _
+    for _ in 1 2 3; do
+        tried "$@"
+        [ "$status" != 0 ] || return 0
+        [ -e "$work/hung" ] &&
+            [[ $(mpichversion) =~ Version:[[:space:]]*4\.0\. ]] || exit 1
+    done
+    left_out="MPICH 4.0 did not return from MPI_Finalize"
 }
 
 # begun PROGRAM...: a step of 4 ranks goes on; its number is $id, its run $run.
@@ -171,11 +190,11 @@ begun() {
 # words to scancel. SIGTERM leaves the time to write the report, all of it; where
 # nothing is left of any process, the epilog of each node moves what they kept in
 # memory to the run. To a job Slurm sends SIGTERM before SIGKILL, even if asked for
-# SIGKILL; a step gets the signal that was named, at once.
+# SIGKILL; a step gets the signal that was named, at once, one process after the
+# other: an agent may see that its program was killed before it is killed itself.
 ended() {
-    local name=$1 suffix=$2 end=signal code=15
+    local name=$1 suffix=$2 seen
     shift 2
-    [ "$name" != killed ] || end=unknown code=0
     begun sleep 60
     rm -f "$work"/ran.*
     (node "$a" nodea scancel "$@" "$id$suffix")
@@ -203,12 +222,16 @@ ended() {
     }
     "$bin/ckmerge" --quiet --output json="$work/report.json" "$run" ||
         [ "$name" = killed ] || fail "$name: ckmerge"
-    same "$name: ends" "[('$end', $code)]" \
-        "$(json "$work/report.json" "sorted(set((r['end'], r['code'])
-            for r in j['ranks']))")"
-    [ "$name" != killed ] ||
-        grep -q '^ rank 3 has no recorded end$' "$run/report.txt" ||
-        fail "killed: $(sed -n 1,9p "$run/report.txt")"
+    seen=$(json "$work/report.json" "sorted(set((r['end'], r['code'])
+        for r in j['ranks']))")
+    if [ "$name" = killed ]; then
+        [[ $seen =~ ^\[(\(\'(unknown\',\ 0|signal\',\ 9)\)(, )?)+\]$ ]] ||
+            fail "killed: ends: $seen"
+        same "killed: ranks whose end is in the report" 4 \
+            "$(grep -c '^ rank [0-3] \(died of signal 9\|has no recorded end\|ended with unknown status\)' "$run/report.txt")"
+    else
+        same "$name: ends" "[('signal', 15)]" "$seen"
+    fi
     sed -n 1,4p "$run/report.txt"
 }
 
@@ -219,9 +242,15 @@ step "no MPI" "$bin/ckagent" -- sleep 0.2
 if [ -x "$tests/sleeps.openmpi" ] && (node "$a" nodea srun --mpi=list) 2>&1 |
     grep -q pmix; then
     step "Open MPI by pmix" --mpi=pmix "$bin/ckagent" -- "$tests/sleeps.openmpi"
-    allocated "$tests/sleeps.openmpi"
+    allocated pmix "$tests/sleeps.openmpi"
 else
     echo "left out: Open MPI (packages libopenmpi-dev, slurm-wlm-basic-plugins)"
 fi
-# MPICH 4.0.2 itself often never returns from MPI_Finalize over two such nodes.
 step "pmi2" --mpi=pmi2 "$bin/ckagent" -- sleep 0.2
+if [ -x "$tests/sleeps.mpich" ]; then
+    of_mpich step "MPICH by pmi2" --mpi=pmi2 "$bin/ckagent" -- \
+        "$tests/sleeps.mpich"
+    of_mpich allocated pmi2 "$tests/sleeps.mpich"
+else
+    echo "left out: MPICH (package libmpich-dev)"
+fi
