@@ -15,9 +15,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "merge/input/rundir.h"
 #include "schema/store/frameindex.h"
@@ -178,10 +181,25 @@ static void run_make(struct fixture *fixture, struct in_call in)
     assert_int_equal(fclose(file), 0);
 }
 
+/* A run goes on that was written to of late, however slow this machine is. */
+static void write_again(const char *run)
+{
+    char pattern[PATH_MAX];
+    glob_t files;
+
+    (void)snprintf(pattern, sizeof(pattern), "%s/*.ck", run);
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        assert_int_equal(utimensat(AT_FDCWD, files.gl_pathv[i], NULL, 0), 0);
+    }
+    globfree(&files);
+}
+
 /* It, and the answer to where its ranks are. */
 static const char *ask(struct fixture *fixture, struct in_call in)
 {
     run_make(fixture, in);
+    write_again(fixture->run);
     (void)program_merge(&fixture->text, fixture->run, WHERE ".");
     return fixture->text;
 }
@@ -209,6 +227,7 @@ static const char *ask_by(struct fixture *fixture, size_t bytes)
     assert_non_null(file);
     assert_int_equal(fwrite(fixture->index, 1, bytes, file), bytes);
     assert_int_equal(fclose(file), 0);
+    write_again(fixture->run);
     (void)program_merge(&fixture->other, fixture->run,
                         WHERE "--frames index .");
     return fixture->other;

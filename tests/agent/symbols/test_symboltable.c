@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,19 +140,31 @@ static void another_build_is_refused(void **state)
     assert_null(symboltable_create("/proc/self/exe", "00"));
 }
 
+/* The file of this program, for a shell: its /proc/PID/exe would be an emulator
+ * where one runs it. */
+static const char *own_file(void)
+{
+    static char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    assert_true(length > 0);
+    path[length] = '\0';
+    return path;
+}
+
 /* A copy of this program without symbols in a folder of its own, and these in
  * a file beside it. */
 static void copy_strip(char *folder)
 {
-    char command[1024];
+    char command[2 * PATH_MAX];
 
     assert_non_null(mkdtemp(folder));
     (void)snprintf(command, sizeof(command),
-                   "cd %s && cp /proc/%ld/exe program && "
-                   "objcopy --only-keep-debug program program.debug && "
-                   "strip program && "
-                   "objcopy --add-gnu-debuglink=program.debug program",
-                   folder, (long)getpid());
+                   "cd %s && cp '%s' program && " CK_OBJCOPY
+                   " --only-keep-debug program program.debug && " CK_STRIP
+                   " program && " CK_OBJCOPY
+                   " --add-gnu-debuglink=program.debug program",
+                   folder, own_file());
     assert_int_equal(system(command), 0);
 }
 
@@ -188,12 +201,12 @@ static void a_stripped_file_may_have_its_symbols_compressed_in_it(void **state)
 
     (void)state;
     copy_strip(folder);
-    (void)snprintf(
-        command, sizeof(command),
-        "cd %s && objcopy -S --keep-symbol=first_known program.debug mini && "
-        "rm program.debug && xz mini && "
-        "objcopy --add-section .gnu_debugdata=mini.xz program",
-        folder);
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && " CK_OBJCOPY
+                   " -S --keep-symbol=first_known program.debug mini && "
+                   "rm program.debug && xz mini && " CK_OBJCOPY
+                   " --add-section .gnu_debugdata=mini.xz program",
+                   folder);
     assert_int_equal(system(command), 0);
     (void)snprintf(path, sizeof(path), "%s/program", folder);
     symboltable_destroy(table);
@@ -207,12 +220,11 @@ static void a_stripped_file_may_have_its_symbols_compressed_in_it(void **state)
 /* A copy of this program, in a folder of its own. */
 static void copy_make(char *folder, char path[64])
 {
-    char command[128];
+    char command[PATH_MAX + 128];
 
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, 64, "%s/program", folder);
-    (void)snprintf(command, sizeof(command), "cp /proc/%ld/exe %s",
-                   (long)getpid(), path);
+    (void)snprintf(command, sizeof(command), "cp '%s' %s", own_file(), path);
     assert_int_equal(system(command), 0);
 }
 
@@ -238,7 +250,7 @@ static void a_file_is_gos_by_its_table_of_functions(void **state)
         copy_make(folder, path);
         assert_false(symboltable_is_go(path));
         (void)snprintf(command, sizeof(command),
-                       "objcopy --add-section %s=/etc/passwd %s", names[i],
+                       CK_OBJCOPY " --add-section %s=/etc/passwd %s", names[i],
                        path);
         assert_int_equal(system(command), 0);
         assert_true(symboltable_is_go(path));

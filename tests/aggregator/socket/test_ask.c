@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <zmq.h>
 
 #include "schema/batch/wire.h"
+#include "schema/store/owner.h"
 #include "schema/store/run.h"
 #include "tests/aggregator/sim.h"
 
@@ -35,6 +37,21 @@ static FILE *ask_begin(const char *whom)
     output = popen(command, "r");
     assert_non_null(output);
     return output;
+}
+
+/* The run has the address of its ckagg soon after its first agent came. */
+static void address_wait(const char *run)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    struct ck_owner owner;
+
+    for (int i = 0; i < 6000; i++) {
+        if (ck_owner_read(run, &owner) && owner.endpoint[0] != '\0') {
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    fail_msg("%s has no address after 60 s", run);
 }
 
 /* All that it printed; its exit status. */
@@ -59,8 +76,10 @@ static void a_ckagg_that_is_killed_is_not_waited_for(void **state)
 {
     struct sim_place *place = *state;
     struct sim *a = sim_join(&place->agg, 0xa0, 0, 1);
-    FILE *output = ask_begin(place->run);
+    FILE *output;
 
+    address_wait(place->run);
+    output = ask_begin(place->run);
     assert_non_null(sim_wait(a, CK_CONTROL_WHERE)); /* it does not answer */
     (void)sim_agg_end(&place->agg, SIGKILL);
     assert_int_equal(ask_end(output, place->text), 1);

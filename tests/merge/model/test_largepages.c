@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "merge/model/memory.h"
+#include "tests/emulator.h"
 
 /* More than the heap of before has room for. */
 #define PIECES 2000
@@ -70,6 +71,7 @@ static void the_first_memory_is_in_large_pages_too(void **state)
     char *first;
 
     (void)state;
+    EMULATOR_SKIP("the pages are those of the emulator");
     if (!has_large_pages()) {
         print_message("skipped: this kernel has no large pages\n");
         skip();
@@ -87,6 +89,7 @@ static void arrays_and_small_pieces_are_in_large_pages(void **state)
     char *array, *small[PIECES];
 
     (void)state;
+    EMULATOR_SKIP("the pages are those of the emulator");
     if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0) {
         print_message("skipped: this kernel has no large pages\n");
         skip();
