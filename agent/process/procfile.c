@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -122,4 +123,15 @@ int procfile_stat(const char *text, int64_t fields[PROCFILE_STAT])
         at = end;
     }
     return 0;
+}
+
+int64_t procfile_kept_back(const char *task)
+{
+    char text[128];
+    int64_t ns;
+
+    return procfile_read(text, sizeof(text), "/proc/%s/schedstat", task) > 0 &&
+                   sscanf(text, "%*u %" SCNd64, &ns) == 1 && ns > 0
+               ? ns
+               : 0;
 }

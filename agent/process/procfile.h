@@ -28,4 +28,9 @@ int64_t procfile_number(const char *text, const char *key, int64_t otherwise);
 #define PROCFILE_STAT 23
 int procfile_stat(const char *text, int64_t fields[PROCFILE_STAT]);
 
+/* How long the task with that name in /proc ("123", "thread-self") could have
+ * run and had no CPU, ns since its start. 0 where the kernel does not count it
+ * (CONFIG_SCHED_INFO), or there is no such task. */
+int64_t procfile_kept_back(const char *task);
+
 #endif

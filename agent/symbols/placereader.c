@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/process/procfile.h"
+
 /* An answer as it is sent; the three texts follow. */
 struct head {
     uint32_t site;
@@ -72,11 +74,23 @@ int placereader_start(struct placereader *reader,
     return 0;
 }
 
+ck_time_t placereader_kept_back(const struct placereader *reader)
+{
+    char task[16];
+
+    if (reader->pid <= 0) {
+        return reader->kept_back;
+    }
+    (void)snprintf(task, sizeof(task), "%d", (int)reader->pid);
+    return reader->kept_back + procfile_kept_back(task);
+}
+
 void placereader_end(struct placereader *reader)
 {
     int saved = errno;
 
     if (reader->pid > 0) {
+        reader->kept_back = placereader_kept_back(reader);
         (void)close(reader->in);
         (void)kill(reader->pid, SIGKILL);
         while (waitpid(reader->pid, NULL, 0) < 0 && errno == EINTR) {

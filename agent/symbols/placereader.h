@@ -35,7 +35,8 @@ struct placereader_place {
 typedef void (*placereader_f)(void *context, uint32_t first, int out);
 
 struct placereader {
-    pid_t pid; /* 0 = it does not run */
+    pid_t pid;           /* 0 = it does not run */
+    ck_time_t kept_back; /* of those that have ended */
     int in;
     size_t used, at;
     char bytes[32768]; /* read ahead */
@@ -59,6 +60,10 @@ enum placereader_next {
 enum placereader_next placereader_next(struct placereader *reader,
                                        ck_time_t deadline,
                                        struct placereader_place *place);
+
+/* How long those processes could have run, and had no CPU
+ * (procfile_kept_back()). */
+ck_time_t placereader_kept_back(const struct placereader *reader);
 
 /* Send an answer. It ends the process where no one reads any more. */
 void placereader_put(int out, uint32_t site, const struct symbol_place *place);

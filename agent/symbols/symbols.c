@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "agent/process/mappings.h"
+#include "agent/process/procfile.h"
 #include "agent/symbols/kernelsymbols.h"
 #include "agent/symbols/placereader.h"
 #include "agent/symbols/symboltable.h"
@@ -30,6 +31,8 @@
  * time twice as long after the last look. */
 #define LOOK_AGAIN CK_TIME_S
 #define LOOK_AGAIN_MAX (16 * CK_TIME_S)
+/* So many times the limit may pass while readers wait for a CPU. */
+#define PATIENCE 15
 
 struct module {
     uint32_t incarnation;
@@ -558,8 +561,11 @@ struct finish {
     struct selfstream *selfstream;
     struct placereader reader;
     struct placereader_place place; /* of the site that is at work */
+    ck_time_t start;
+    ck_time_t limit;
     ck_time_t deadline;
-    unsigned deaths; /* of readers */
+    ck_time_t kept_back; /* this thread, before */
+    unsigned deaths;     /* of readers */
     uint64_t late;
     uint64_t refused; /* sites in files that are not read */
 };
@@ -580,6 +586,25 @@ static void module_refuse(struct finish *finish, struct module *module)
     finish->refused++;
 }
 
+/* Is the time over? What a reader, or who waits for it, had no CPU is not
+ * counted, or a busy machine would have no lines; PATIENCE has an end. */
+static bool is_late(struct finish *finish)
+{
+    ck_time_t now = ck_time_raw();
+    ck_time_t kept_back, most;
+
+    if (now <= finish->deadline) {
+        return false;
+    }
+    kept_back = placereader_kept_back(&finish->reader) +
+                procfile_kept_back("thread-self") - finish->kept_back;
+    most = PATIENCE * finish->limit;
+    finish->deadline =
+        finish->start +
+        (finish->limit + kept_back < most ? finish->limit + kept_back : most);
+    return now > finish->deadline;
+}
+
 /* Fill in the place of a site; false: there was no time for it. */
 static bool place_take(struct finish *finish, size_t at, struct module *module)
 {
@@ -589,7 +614,9 @@ static bool place_take(struct finish *finish, size_t at, struct module *module)
     if (finish->reader.pid > 0 ||
         placereader_start(&finish->reader, places_read, finish->symbols,
                           (uint32_t)at) == 0) {
-        next = placereader_next(&finish->reader, finish->deadline, place);
+        do {
+            next = placereader_next(&finish->reader, finish->deadline, place);
+        } while (next == PLACEREADER_LATE && !is_late(finish));
     } else {
         finish->deaths = READERS_MAX; /* no process can be started */
     }
@@ -654,7 +681,7 @@ static int site_finish(struct finish *finish, size_t at)
     return site_say(finish, module, site);
 }
 
-static void finish_note(const struct finish *finish, ck_time_t limit)
+static void finish_note(const struct finish *finish)
 {
     const struct symbols *symbols = finish->symbols;
 
@@ -662,7 +689,8 @@ static void finish_note(const struct finish *finish, ck_time_t limit)
         selfstream_note(finish->selfstream,
                         "%" PRIu64 " of %zu call sites have no file and line: "
                         "looking them up took longer than %" PRId64 " ms",
-                        finish->late, symbols->site_count, limit / CK_TIME_MS);
+                        finish->late, symbols->site_count,
+                        finish->limit / CK_TIME_MS);
     }
     if (finish->refused > 0) {
         selfstream_note(finish->selfstream,
@@ -764,20 +792,23 @@ int symbols_finish(struct symbols *symbols,
     }
     finish->symbols = symbols;
     finish->selfstream = selfstream;
-    finish->deadline = ck_time_raw() + limit;
+    finish->start = ck_time_raw();
+    finish->limit = limit;
+    finish->kept_back = procfile_kept_back("thread-self");
+    finish->deadline = finish->start + limit;
     rc |= kernel_say(symbols, selfstream);
     for (size_t i = 0; i < symbols->site_count; i++) {
         if (symbols->sites[i].address >= CK_SITE_KERNEL) {
             continue;
         }
-        if (finish->late > 0 || ck_time_raw() > finish->deadline) {
+        if (finish->late > 0 || is_late(finish)) {
             finish->late++;
         } else {
             rc |= site_finish(finish, i);
         }
     }
     placereader_end(&finish->reader);
-    finish_note(finish, limit);
+    finish_note(finish);
     free(finish);
     if (rc != 0) {
         errno = ENOSPC;

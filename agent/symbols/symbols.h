@@ -79,8 +79,9 @@ void symbols_in_kernel(struct symbols *symbols);
 int symbols_modules(struct symbols *symbols, struct selfstream *selfstream);
 
 /* Record SYMBOL, and MODULE where it is still due, for `limit` at
- * most (about: one module's tables may take longer). A note counts what was
- * left out. 0, or -1 with errno ENOSPC: some found no room.
+ * most (about: one module's tables may take longer), not counting how long the
+ * process that reads files had no CPU: with that 15 times as long. A note
+ * counts what was left out. 0, or -1 with errno ENOSPC: some found no room.
  */
 int symbols_finish(struct symbols *symbols,
                    struct selfstream *selfstream,
