@@ -43,14 +43,17 @@ static void pause_us(long us)
     (void)syscall(SYS_nanosleep, &ts, NULL); /* past ckposix */
 }
 
+/* By its task: in /proc/self/stat of an emulator each process runs. */
 static bool is_main_asleep(void)
 {
-    char text[256];
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat",
-                          O_RDONLY | O_CLOEXEC);
-    long got = syscall(SYS_read, fd, text, sizeof(text) - 1);
+    char text[256], path[64];
+    long got, pid = syscall(SYS_getpid);
     const char *name_end;
+    int fd;
 
+    (void)snprintf(path, sizeof(path), "/proc/%ld/task/%ld/stat", pid, pid);
+    fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    got = syscall(SYS_read, fd, text, sizeof(text) - 1);
     (void)syscall(SYS_close, fd);
     text[got > 0 ? got : 0] = '\0';
     name_end = strrchr(text, ')');
