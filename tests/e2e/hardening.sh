@@ -43,12 +43,12 @@ accounted() {
 # scenario NAME: run it both ways; its marks against what it printed.
 scenario() {
     local name=$1 plain=0 traced=0 said lost seen
-    timeout 300 "$images" "$name" >"$work/$name.plain" 2>&1 || plain=$?
+    timeout 900 "$images" "$name" >"$work/$name.plain" 2>&1 || plain=$?
     if [ "$plain" = 77 ]; then
         echo "left out: $name is not permitted here"
         return
     fi
-    timeout 300 "$bin/ckagent" --report none --dir "$work/$name" -- "$images" \
+    timeout 900 "$bin/ckagent" --report none --dir "$work/$name" -- "$images" \
         "$name" >"$work/$name.out" 2>"$work/$name.err" || traced=$?
     same "$name: status" "$plain" "$traced"
     said=$(cat "$work/$name.out")

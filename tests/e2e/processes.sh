@@ -154,6 +154,7 @@ C
 gcc -g -O1 -I"$here/../../agent/inject" "$work/marks.c" \
     -o "$work/marks" -ldl
 run marks 0 "$bin/ckagent" --dir "$work/r15" -- ./marks
+wait_done "$work/r15"
 if ! grep -q "no CPU samples" "$work/marks.err"; then
     same "samples in ck's libraries are ck's" True "$(json \
         "$work/r15/report.json" "j['sampled']['ck_ns'] > 1e8")"

@@ -35,9 +35,11 @@ segment=$(find "$work/run" -name 'seg-*.ck' | head -n 1)
 [ -n "$segment" ] || fail "the run has no segment"
 # Two runs: each stack of either with both counts, what changed most first, none
 # twice.
-"$bin/ckmerge" --quiet --no-page --from 300ms --output folded="$work/later.folded" \
-    "$work/run"
-"$bin/ckmerge" --quiet --no-page --from 300ms --baseline "$work/run" \
+half=$(json "$work/report.json" "(j['region']['start_rel_ns'] +
+    j['region']['ns'] // 2) // 10**6")
+"$bin/ckmerge" --quiet --no-page --from "${half}ms" \
+    --output folded="$work/later.folded" "$work/run"
+"$bin/ckmerge" --quiet --no-page --from "${half}ms" --baseline "$work/run" \
     --output folded-diff="$work/diff.folded" "$work/run"
 /usr/bin/python3 - "$work" <<'PY'
 import sys

@@ -78,12 +78,12 @@ across() {
     shift 3
     rm -rf "$work/job" && mkdir "$work/job"
     # shellcheck disable=SC2086 # no word or one
-    node "$b" nodeb timeout -k 5 120 "$bin/ckagent" -- "$work/torchrun" \
+    node "$b" nodeb timeout -k 5 500 "$bin/ckagent" -- "$work/torchrun" \
         --nnodes 2 --nproc_per_node 2 $of_b "$@" --no_python "$python" -c "$worker" \
         >"$work/out.b" 2>"$work/err.b" &
     other=$!
     # shellcheck disable=SC2086
-    node "$a" nodea timeout -k 5 120 "$bin/ckagent" -- "$work/torchrun" \
+    node "$a" nodea timeout -k 5 500 "$bin/ckagent" -- "$work/torchrun" \
         --nnodes 2 --nproc_per_node 2 $of_a "$@" --no_python "$python" -c "$worker" \
         >"$work/out.a" 2>"$work/err.a" || {
         cat "$work"/err.?
