@@ -730,6 +730,8 @@ int collector_run(const struct agent_config *config)
         .launcher = config->identity->launcher_pid,
     };
     detach_go(config->is_verbose, &collector.home);
+    sampler_begin(config->sampler);
+    (void)frontpipe_send(config->channel, FRONTPIPE_WATCHES, NULL, 0);
     targetstate_init(&collector.targetstate, config->channel, config->target,
                      config->is_begun);
     if (collector_open(&collector, config, &err) != 0) {

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Order at the start: signals blocked, target forked and held before its
- * exec, counters opened on it, collector forked, target let go. So nothing of
- * ours is between the launcher and the program but this process.
+ * exec, counters opened on it, collector forked, which maps the kernel's rings,
+ * target let go. So nothing of ours is between the launcher and the program but
+ * this process.
  */
 #include "agent/front/front.h"
 
@@ -42,6 +43,8 @@
 #define LEAD_WAIT (3 * CK_TIME_S)
 /* --strict: so long an aggregator may take to answer. */
 #define READY_WAIT (10 * CK_TIME_S)
+/* So long a collector may take to its first steps. */
+#define RINGS_WAIT (2 * CK_TIME_S)
 /* The news of the target's end waits so long for room in the channel. */
 #define ROOM_WAIT_MS 1000
 
@@ -61,6 +64,7 @@ struct front {
     bool is_done;    /* the collector reported so */
     bool is_holding; /* the target waits for an aggregator */
     bool is_ready;   /* which answered */
+    bool is_watched; /* records of the target's start have rings */
     char *report;    /* what is to be shown of it; NULL = nothing came */
     size_t report_bytes;
     bool has_promised;  /* the place of the report was logged */
@@ -137,6 +141,8 @@ static void word_take(struct front *front,
                        message->u.text);
     } else if (message->type == FRONTPIPE_READY) {
         front->is_ready = true;
+    } else if (message->type == FRONTPIPE_WATCHES) {
+        front->is_watched = true;
     } else if (message->type == FRONTPIPE_LEAD) {
         front->wish->is_speaker = true;
     } else if (message->type == FRONTPIPE_DONE) {
@@ -513,6 +519,24 @@ static bool ready_wait(struct front *front)
     return front->is_ready;
 }
 
+/* The target is held until the collector has rings for what the kernel records
+ * of it: a program that ends at once, or begins beside a load, would have no
+ * stacks, for what it mapped is not known. Signals come afterwards. */
+static void rings_wait(struct front *front)
+{
+    ck_time_t until = ck_time_raw() + RINGS_WAIT;
+    ck_time_t left = RINGS_WAIT;
+
+    while (front->sampler != NULL && !front->is_watched &&
+           front->channel >= 0 && left > 0) {
+        struct pollfd item = {.fd = front->channel, .events = POLLIN};
+
+        (void)poll(&item, 1, (int)(left / CK_TIME_MS + 1));
+        channel_step(front);
+        left = until - ck_time_raw();
+    }
+}
+
 /* --strict, and it cannot be recorded: the target never runs. */
 static int refuse(struct front *front)
 {
@@ -593,6 +617,7 @@ static int front_live(struct front *front)
     if (!ready_wait(front)) {
         return front->is_ended ? FRONT_AS_TARGET : refuse(front);
     }
+    rings_wait(front);
     failed = target_go(&front->target);
     if (failed != 0) {
         return exec_failed(front, failed);

@@ -74,7 +74,6 @@ struct deaths {
     struct perfring *rings; /* by CPU */
     size_t count;
     size_t pages;
-    bool is_mapped;
     int log;                /* the kernel's; -1 = it may not be read */
     uint32_t signal_offset; /* in the tracepoint's fields */
     struct dying dying[DYING];
@@ -217,6 +216,13 @@ void deaths_destroy(struct deaths *deaths)
         free(deaths);
     }
     errno = saved;
+}
+
+void deaths_map(struct deaths *deaths)
+{
+    for (size_t i = 0; deaths != NULL && i < deaths->count; i++) {
+        perfring_map(&deaths->rings[i], deaths->pages);
+    }
 }
 
 /* ---- records --------------------------------------------------------------
@@ -417,12 +423,8 @@ void deaths_step(struct deaths *deaths,
         return;
     }
     for (size_t i = 0; i < deaths->count; i++) {
-        if (!deaths->is_mapped) {
-            perfring_map(&deaths->rings[i], deaths->pages);
-        }
         perfring_drain(&deaths->rings[i], record_take, &step);
     }
-    deaths->is_mapped = true;
     pending_take(&step);
     crowded_settle(deaths);
 }

@@ -37,6 +37,9 @@ struct deaths *deaths_create(pid_t held_child,
                              struct ck_err *why_not);
 void deaths_destroy(struct deaths *deaths);
 
+/* Map its rings, once, in the process that takes the steps. NULL: nothing. */
+void deaths_map(struct deaths *deaths);
+
 /* A thread at its end. */
 struct death {
     uint32_t pid;

@@ -382,8 +382,11 @@ static void ring_map(struct sampler *sampler, int ring, size_t i)
 }
 
 /* Those of samples first: where memory is short, they matter more. */
-static void rings_map(struct sampler *sampler)
+void sampler_begin(struct sampler *sampler)
 {
+    if (sampler == NULL || sampler->is_mapped) {
+        return;
+    }
     sampler->is_mapped = true;
     sampler->filled_fd = epoll_create1(EPOLL_CLOEXEC);
     for (int ring = 0; ring < PERFEVENT_RINGS; ring++) {
@@ -391,6 +394,7 @@ static void rings_map(struct sampler *sampler)
             ring_map(sampler, ring, i);
         }
     }
+    deaths_map(sampler->deaths);
 }
 
 /* Those of waits later: a program that ends at once needs none. */
@@ -925,9 +929,7 @@ void sampler_step(struct sampler *sampler,
     if (sampler == NULL) {
         return;
     }
-    if (!sampler->is_mapped) {
-        rings_map(sampler);
-    }
+    sampler_begin(sampler);
     filled_hear(sampler);
     waits_map(sampler);
     offcpu_mark(sampler->offcpu);

@@ -50,6 +50,10 @@ struct sampler *sampler_create(pid_t held_child,
                                struct ck_err *why_not);
 void sampler_destroy(struct sampler *sampler);
 
+/* Map the kernel's rings: what it records before is gone. In the process that
+ * takes the steps; the first of these does it otherwise. */
+void sampler_begin(struct sampler *sampler);
+
 /* Record what came since the last step: SAMPLE, STACK, PREEMPTED and BLOCKED
  * records. `header` has the process images by pid; `symbols` (may be NULL)
  * notes the addresses. All borrowed. Without a sampler nothing is done. */

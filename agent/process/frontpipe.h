@@ -30,7 +30,8 @@ enum frontpipe_type {
     FRONTPIPE_STOPS =
         14, /* front: it stops as the target did; its pid (int32_t)
              */
-    FRONTPIPE_WOKEN = 15, /* front: it goes on */
+    FRONTPIPE_WOKEN = 15,   /* front: it goes on */
+    FRONTPIPE_WATCHES = 16, /* collector: the kernel's records have rings */
 };
 
 struct frontpipe_end {

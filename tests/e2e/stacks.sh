@@ -183,3 +183,18 @@ JS
         rm -f "$work"/jit-*.dump
     done
 fi
+
+# What the kernel records of a program's start has rings before it begins: else a
+# program that ends soon beside a load has no stacks.
+if command -v strace >/dev/null; then
+    strace -f -e trace=execve,mmap -o "$work/calls" "$bin/ckagent" --report none \
+        --dir "$work/start" -- "$tests/stacks_target" 1 >/dev/null 2>&1
+    wait_done "$work/start"
+    rings=$(awk 'NR == 1 {front = $1} /execve\(".*stacks_target"/ {exit}
+        $1 != front && /MAP_SHARED, [0-9]+, 0/ {n++} END {print n + 0}' \
+        "$work/calls")
+    [ "$rings" -gt 0 ] || fail "the program began before its samples had rings"
+    echo "ok: $rings rings before the program began"
+else
+    echo "left out: no strace"
+fi
