@@ -26,6 +26,9 @@
 /* How the header has the address of .eh_frame. */
 #define FRAMES_FROM_PLACE 0x1b
 
+/* Code from an entry point on that has no caller. */
+#define ENTRY_BYTES 128
+
 struct unwindfile {
     Elf64_Phdr *segments;
     size_t count;
@@ -33,6 +36,7 @@ struct unwindfile {
     uint64_t bytes;
     uint64_t address; /* of the copy's first byte, in the file's own */
     uint64_t header;  /* of .eh_frame_hdr, in the file's own */
+    uint64_t entry;   /* 0 = nothing begins there */
 };
 
 /* Where the bytes come from. */
@@ -118,6 +122,7 @@ static int segments_read(struct unwindfile *file, const struct source *source)
         header.e_phnum > SEGMENTS_MAX) {
         return -1;
     }
+    file->entry = header.e_entry;
     file->count = header.e_phnum;
     file->segments = calloc(file->count, sizeof(*file->segments));
     return file->segments == NULL
@@ -241,6 +246,13 @@ int unwindfile_bias(const struct unwindfile *file,
     return -1;
 }
 
+/* The kernel begins a process there, so it has no caller. The loader's entry
+ * has no rule, and what it calls returns to it. */
+static bool is_entry(const struct unwindfile *file, uint64_t address)
+{
+    return file->entry != 0 && address - 1 - file->entry < ENTRY_BYTES;
+}
+
 enum ehframe unwindfile_find(const struct unwindfile *file,
                              uint64_t address,
                              struct ehframe_rule *rule)
@@ -252,7 +264,12 @@ enum ehframe unwindfile_find(const struct unwindfile *file,
         .header = begin + (file->header - file->address),
     };
 
-    return file->copy == NULL
-               ? EHFRAME_UNKNOWN
-               : ehframe_find(&module, address - file->address + begin, rule);
+    enum ehframe found =
+        file->copy == NULL
+            ? EHFRAME_UNKNOWN
+            : ehframe_find(&module, address - file->address + begin, rule);
+
+    return found == EHFRAME_UNKNOWN && is_entry(file, address)
+               ? EHFRAME_OUTERMOST
+               : found;
 }

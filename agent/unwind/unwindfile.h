@@ -35,7 +35,8 @@ int unwindfile_bias(const struct unwindfile *file,
                     uint64_t *bias);
 
 /* The rule at an address of the file's own: that of a process less its bias, a
- * return address or one past the instruction. */
+ * return address or one past the instruction. The code at the file's entry
+ * point is outermost where it has no rule. */
 enum ehframe unwindfile_find(const struct unwindfile *file,
                              uint64_t address,
                              struct ehframe_rule *rule);

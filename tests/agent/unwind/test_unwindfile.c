@@ -4,6 +4,7 @@
  *
  * The kernel's vdso is a small ELF file with all that is needed.
  */
+#include <dlfcn.h>
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,6 +201,32 @@ static void the_bias_is_that_of_the_code_in_a_page(void **state)
     unwindspace_fini(&space);
 }
 
+/* The loader of this program: the kernel began there. */
+static void the_entry_of_the_loader_has_no_caller(void **state)
+{
+    uint64_t base = getauxval(AT_BASE);
+    const Elf64_Ehdr *header = (const void *)(uintptr_t)base;
+    struct unwindspace space = {NULL};
+    struct ehframe_rule rule;
+    struct unwindfile *file;
+    Dl_info loader;
+
+    (void)state;
+    needs_image();
+    if (base == 0 || dladdr((const void *)(uintptr_t)(base + header->e_entry),
+                            &loader) == 0) {
+        skip(); /* linked with all that it needs, or emulated */
+    }
+    file = unwindfile_open(loader.dli_fname, &space);
+    assert_non_null(file);
+    for (uint64_t i = 1; i <= 8; i++) {
+        assert_int_equal(unwindfile_find(file, header->e_entry + i, &rule),
+                         EHFRAME_OUTERMOST);
+    }
+    unwindfile_destroy(file);
+    unwindspace_fini(&space);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -210,6 +237,7 @@ int main(void)
         CASE(damage_is_found_or_without_harm),
         CASE(what_is_no_elf_file_is_refused),
         CASE(the_bias_is_that_of_the_code_in_a_page),
+        CASE(the_entry_of_the_loader_has_no_caller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
