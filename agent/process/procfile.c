@@ -125,13 +125,18 @@ int procfile_stat(const char *text, int64_t fields[PROCFILE_STAT])
     return 0;
 }
 
+int procfile_schedstat(const char *text, int64_t *cpu_ns, int64_t *wait_ns)
+{
+    return sscanf(text, "%" SCNd64 " %" SCNd64, cpu_ns, wait_ns) == 2 ? 0 : -1;
+}
+
 int64_t procfile_kept_back(const char *task)
 {
     char text[128];
-    int64_t ns;
+    int64_t cpu_ns, wait_ns;
 
     return procfile_read(text, sizeof(text), "/proc/%s/schedstat", task) > 0 &&
-                   sscanf(text, "%*u %" SCNd64, &ns) == 1 && ns > 0
-               ? ns
+                   procfile_schedstat(text, &cpu_ns, &wait_ns) == 0
+               ? wait_ns
                : 0;
 }

@@ -28,6 +28,9 @@ int64_t procfile_number(const char *text, const char *key, int64_t otherwise);
 #define PROCFILE_STAT 23
 int procfile_stat(const char *text, int64_t fields[PROCFILE_STAT]);
 
+/* What a text of /proc/PID/schedstat has: ns on a CPU, and ns that it could
+ * have run and had none. 0 or -1. */
+int procfile_schedstat(const char *text, int64_t *cpu_ns, int64_t *wait_ns);
 /* How long the task with that name in /proc ("123", "thread-self") could have
  * run and had no CPU, ns since its start. 0 where the kernel does not count it
  * (CONFIG_SCHED_INFO), or there is no such task. */

@@ -138,9 +138,8 @@ thread_read(struct proctree *tree, uint32_t pid, uint32_t tid, int dir)
         return;
     }
     (void)snprintf(name, sizeof(name), "%" PRIu32 "/schedstat", tid);
-    has_schedstat =
-        file_read(dir, name, text, sizeof(text)) == 0 &&
-        sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &wait_ns) == 2;
+    has_schedstat = file_read(dir, name, text, sizeof(text)) == 0 &&
+                    procfile_schedstat(text, &cpu_ns, &wait_ns) == 0;
     before = thread->cpu_ns;
     thread->cpu_before = before;
     thread->wait_before = thread->wait_ns;

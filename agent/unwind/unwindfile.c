@@ -263,7 +263,6 @@ enum ehframe unwindfile_find(const struct unwindfile *file,
         .end = begin + file->bytes,
         .header = begin + (file->header - file->address),
     };
-
     enum ehframe found =
         file->copy == NULL
             ? EHFRAME_UNKNOWN
